@@ -1,0 +1,57 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "mirror",
+    products: [
+        .executable(name: "mirror", targets: ["mirror"]),
+        .library(name: "MirrorKit", targets: ["MirrorKit"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(
+            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "MirrorModel", swiftSettings: strict),
+        .target(
+            name: "MirrorKit",
+            dependencies: ["MirrorModel", "CCurl", "CXML2", "CSQLite", "CCrypto", "CLinux"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "mirror",
+            dependencies: [
+                "MirrorKit", "MirrorModel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "MirrorTestSupport", dependencies: ["CLinux"], path: "Tests/MirrorTestSupport",
+            swiftSettings: strict),
+        .testTarget(
+            name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MirrorKitTests",
+            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MirrorCommandTests",
+            dependencies: ["MirrorModel", "MirrorTestSupport", "mirror"],
+            exclude: ["Scenarios"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

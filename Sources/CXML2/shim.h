@@ -1,0 +1,3 @@
+#pragma once
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>

@@ -1,0 +1,38 @@
+public import MirrorModel
+
+/// How a session works: the options of `sync`, with their defaults.
+public struct Configuration: Sendable {
+    /// Transfers at once.
+    public var jobs = 16
+    /// Transfers at once to one host.
+    public var perHost = 8
+    /// Retries, waits, stalls, sizes.
+    public var transfer = TransferPolicy()
+    /// Bytes a second over all transfers; nil is no limit.
+    public var rateLimit: Int64?
+    /// Received bytes after which a run ends; nil is no limit.
+    public var transferLimit: Int64?
+    /// Whether only connected addresses that are public are talked to.
+    public var publicAddressesOnly = false
+    /// Certificates to trust instead of the system's: a PEM file's path.
+    public var certificateAuthorities: String?
+    /// A netrc file's path; nil reads none.
+    public var netrc: String?
+    /// Bytes that stay free on each file system.
+    public var leastFreeSpace: Int64 = 64 << 20
+    /// What happens to a file that someone else put at, or edited at, a target.
+    public var onConflict = ConflictPolicy.rename
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What happens to other people's bytes at a target that another version is wanted for.
+public enum ConflictPolicy: String, Sendable, CaseIterable {
+    /// They get a conflict name beside the target.
+    case rename
+    /// They stay, and the resource fails.
+    case keep
+    /// They are replaced.
+    case replace
+}

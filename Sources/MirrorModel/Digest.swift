@@ -1,0 +1,95 @@
+/// An algorithm whose values a manifest may declare, weakest first.
+public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable, Comparable {
+    case md5, sha1, sha256, sha384, sha512
+
+    /// The length of a value in bytes.
+    public var byteCount: Int {
+        switch self {
+        case .md5: 16
+        case .sha1: 20
+        case .sha256: 32
+        case .sha384: 48
+        case .sha512: 64
+        }
+    }
+
+    /// Whether a match proves the bytes; for md5 and sha1, collisions can be made.
+    public var isStrong: Bool { self >= .sha256 }
+
+    /// Whether the left algorithm is weaker.
+    public static func < (left: DigestAlgorithm, right: DigestAlgorithm) -> Bool {
+        left.byteCount < right.byteCount
+    }
+}
+
+/// A digest of a file's bytes: the algorithm and a value of that algorithm's length.
+public struct Digest: Sendable, Hashable {
+    /// The algorithm that made the value.
+    public let algorithm: DigestAlgorithm
+    /// The value; its length is the algorithm's.
+    public let bytes: [UInt8]
+
+    /// Takes a value; nil when its length is not the algorithm's.
+    public init?(_ algorithm: DigestAlgorithm, bytes: [UInt8]) {
+        guard bytes.count == algorithm.byteCount else { return nil }
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+
+    /// Reads hexadecimal digits in either case; nil when they are not exactly a value.
+    public init?(_ algorithm: DigestAlgorithm, hex: some StringProtocol) {
+        guard let bytes = Hex.decode(hex.utf8) else { return nil }
+        self.init(algorithm, bytes: bytes)
+    }
+
+    /// The value in lower-case hexadecimal digits.
+    public var hex: String { Hex.encode(bytes) }
+}
+
+extension Digest: CustomStringConvertible {
+    /// The algorithm, a colon and the value.
+    public var description: String { "\(algorithm.rawValue):\(hex)" }
+}
+
+/// Hexadecimal digits (RFC 4648 §8).
+public enum Hex {
+    /// Two lower-case digits a byte.
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            var at = 0
+            for byte in bytes {
+                text[at] = digits[Int(byte >> 4)]
+                text[at + 1] = digits[Int(byte & 15)]
+                at += 2
+            }
+            return at
+        }
+    }
+
+    /// The bytes that an even number of digits in either case stand for; nil for anything else.
+    public static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let value = value(of: digit) else { return nil }
+            if let pending = high {
+                bytes.append(pending << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+
+    static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/// What the bytes of a resource must be, as far as its manifest says.
+public struct Expectation: Sendable, Hashable {
+    /// The declared size in bytes.
+    public var size: Int64?
+    /// The declared digests, strongest first.
+    public var digests: [Digest]
+    /// Declared digests of pieces.
+    public var pieces: Pieces?
+    /// The media type that an answer must have.
+    public var mediaType: MediaRange?
+    /// Whether an answer of `text/html` is refused because the target cannot be HTML: it is
+    /// unpinned, declares no type, and its extension or its stored version says otherwise.
+    public var refusesHTML: Bool
+
+    /// Takes what the manifest says.
+    public init(
+        size: Int64? = nil, digests: [Digest] = [], pieces: Pieces? = nil,
+        mediaType: MediaRange? = nil, refusesHTML: Bool = false
+    ) {
+        self.size = size
+        self.digests = digests
+        self.pieces = pieces
+        self.mediaType = mediaType
+        self.refusesHTML = refusesHTML
+    }
+
+    /// The strongest declared digest that proves the bytes; nil when unpinned.
+    public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
+}
+
+/// The version that is at the target now, unchanged since mirror put it there.
+public struct LocalVersion: Sendable, Hashable {
+    /// Where it came from.
+    public var provenance: Provenance
+    /// What the server said of it.
+    public var validators: Validators
+    /// Its size in bytes.
+    public var size: Int64
+    /// The sha256 of its bytes.
+    public var sha256: Digest
+
+    /// Takes what the index knows.
+    public init(provenance: Provenance, validators: Validators, size: Int64, sha256: Digest) {
+        self.provenance = provenance
+        self.validators = validators
+        self.size = size
+        self.sha256 = sha256
+    }
+}
+
+/// How stubborn and how patient a transfer is.
+public struct TransferPolicy: Sendable, Hashable {
+    /// How often a transfer is tried again after all its sources failed in a passing way.
+    public var retries = 4
+    /// The longest wait before a retry, in seconds; a longer Retry-After fails the source.
+    public var longestWait: Int64 = 300
+    /// How long fewer than 1 KiB/s may arrive, in seconds.
+    public var stallTimeout: Int64 = 30
+    /// How long a connection may take, in seconds.
+    public var connectTimeout: Int64 = 15
+    /// The greatest body of undeclared size, in bytes; nil is no limit.
+    public var sizeLimit: Int64?
+    /// Whether what cannot be vouched for is refused.
+    public var isStrict = false
+
+    /// The defaults.
+    public init() {}
+}

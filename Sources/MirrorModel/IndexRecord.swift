@@ -1,0 +1,51 @@
+/// What the index knows of a target: the version that mirror put there, and what vouches for it.
+public struct IndexRecord: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The owner of the target: a manifest's name.
+    public var owner: String
+    /// The file as it was right after promotion.
+    public var stamp: FileStamp
+    /// The sha256 of the bytes.
+    public var sha256: Digest
+    /// A digest of another algorithm that the bytes were held against, strongest only.
+    public var otherDigest: Digest?
+    /// Where the version came from; nil when it was adopted or copied by digest.
+    public var provenance: Provenance?
+    /// What the server said of the version.
+    public var validators = Validators()
+    /// The media type that was sent with it, without parameters.
+    public var mediaType: String?
+    /// What its bytes were held against.
+    public var verified: Verification
+    /// When its bytes were promoted.
+    public var promotedAt: Instant
+    /// When the source last confirmed that this is the current version.
+    public var confirmedAt: Instant
+    /// Until when HTTP caching calls the answer fresh; nil when the answer did not say.
+    public var freshUntil: Instant?
+
+    /// A record of a file that was just promoted, with nothing said by a server.
+    public init(
+        target: Target, owner: String, stamp: FileStamp, sha256: Digest, verified: Verification,
+        promotedAt: Instant
+    ) {
+        self.target = target
+        self.owner = owner
+        self.stamp = stamp
+        self.sha256 = sha256
+        self.verified = verified
+        self.promotedAt = promotedAt
+        self.confirmedAt = promotedAt
+    }
+}
+
+/// What a file's bytes were held against before it was promoted.
+public enum Verification: String, Sendable, Hashable {
+    /// A declared digest that proves the bytes.
+    case digest
+    /// A length: declared, or promised by the server's framing.
+    case size
+    /// Nothing: the end of the connection was the end of the file.
+    case none
+}

@@ -1,0 +1,53 @@
+/// A media type that an answer is held against: `type/subtype`, `type/*` or `*/*` (RFC 9110 §12.5.1).
+public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
+    /// The type, in lower case, or `*`.
+    public let type: String
+    /// The subtype, in lower case, or `*`.
+    public let subtype: String
+
+    /// Reads `type/subtype`; parameters are not part of it. Nil when it is not well-formed.
+    public init?(_ text: String) {
+        let halves = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard halves.count == 2, halves.allSatisfy({ Token.isToken($0.utf8) }) else { return nil }
+        type = halves[0].lowercased()
+        subtype = halves[1].lowercased()
+        if type == "*", subtype != "*" { return nil }
+    }
+
+    /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
+    public func contains(_ mediaType: String) -> Bool {
+        let essence = mediaType.split(separator: ";", maxSplits: 1).first ?? ""
+        guard let other = MediaRange(essence.trimmingSpaces()) else { return type == "*" }
+        return (type == "*" || type == other.type)
+            && (subtype == "*" || subtype == other.subtype)
+    }
+
+    /// The range as text.
+    public var description: String { "\(type)/\(subtype)" }
+}
+
+/// Tokens of HTTP (RFC 9110 §5.6.2).
+enum Token {
+    static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy(isTokenByte)
+    }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The text without spaces and tabs at its ends (RFC 9110 §5.6.3, optional whitespace).
+    func trimmingSpaces() -> String {
+        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        let bytes = Array(utf8.drop(while: isSpace))
+        let length = bytes.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? 0
+        return String(decoding: bytes[..<length], as: UTF8.self)
+    }
+}

@@ -1,0 +1,60 @@
+/// What the index knows of an unfinished download.
+public struct PartRecord: Sendable, Hashable {
+    /// The part's file name in `tmp/`.
+    public var name: String
+    /// The target that the part is for.
+    public var target: Target
+    /// What its bytes belong to.
+    public var identity: PartIdentity
+    /// The size of the whole file, where known.
+    public var total: Int64?
+    /// Where its bytes came from, the first first; several only under a pin.
+    public var provenances: [Provenance]
+    /// The validators sent with the answer that began it.
+    public var validators: Validators
+    /// The media type sent with the answer that began it, without parameters.
+    public var mediaType: String?
+    /// How far the bytes were vouched for, by length, ascending.
+    public var milestones: [Milestone]
+    /// How many runs wrote to it; from 1.
+    public var runs: Int
+
+    /// Takes what is known when a part is begun.
+    public init(
+        name: String, target: Target, identity: PartIdentity, total: Int64?,
+        provenance: Provenance, validators: Validators
+    ) {
+        self.name = name
+        self.target = target
+        self.identity = identity
+        self.total = total
+        self.provenances = [provenance]
+        self.validators = validators
+        self.milestones = []
+        self.runs = 1
+    }
+}
+
+/// What the bytes of a part belong to, and so what may continue it.
+public enum PartIdentity: Sendable, Hashable {
+    /// A declared digest: any source of the same resource may continue it.
+    case digest(Digest)
+    /// A version of one source, named by its strong validator.
+    case version(Provenance, StrongValidator)
+    /// Nothing that could be recognised again: it is never resumed.
+    case anonymous
+}
+
+/// A length of a part, and the sha256 of its bytes up to there.
+public struct Milestone: Sendable, Hashable {
+    /// Bytes from the start.
+    public var length: Int64
+    /// The sha256 of those bytes.
+    public var sha256: Digest
+
+    /// Takes a length and the digest of the bytes up to it.
+    public init(length: Int64, sha256: Digest) {
+        self.length = length
+        self.sha256 = sha256
+    }
+}

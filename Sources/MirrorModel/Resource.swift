@@ -1,0 +1,80 @@
+/// One wanted file: a target, one or more sources, and what is known of its bytes.
+public struct Resource: Sendable, Hashable {
+    /// Where the file belongs; for a name that the server gives, the name that the URL suggests.
+    public var target: Target
+    /// Whether the server may name the file within the target's folder (a `path` ending in `/`).
+    public var isNamedByServer = false
+    /// The sources in the order in which they are tried; never empty, the first is primary.
+    public var sources: [Source]
+    /// The size in bytes, where declared.
+    public var size: Int64?
+    /// The declared digests, strongest first; empty when none is declared.
+    public var digests: [Digest] = []
+    /// Digests of consecutive pieces, where declared.
+    public var pieces: Pieces?
+    /// The media type that the server must answer with, where declared; `*/*` is any.
+    public var mediaType: MediaRange?
+    /// When it is asked for again.
+    public var refresh: Refresh
+    /// How it is asked for.
+    public var method: RequestMethod = .get
+    /// Higher first.
+    public var priority: Int32 = 0
+    /// Whether the file gets mode 0755 instead of 0644.
+    public var isExecutable = false
+    /// Whether a failure leaves the run successful.
+    public var isOptional = false
+    /// Labels for choosing resources on the command line.
+    public var tags: [String] = []
+    /// The line of the manifest that the resource begins in, from 1; 0 when it was made in code.
+    public var line: Int = 0
+
+    /// A resource with one source and nothing else said of it.
+    public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
+        self.target = target
+        self.sources = [Source(url: url, headers: headers)]
+        self.refresh = .always
+    }
+
+    /// The strongest declared digest that proves the bytes (sha256 or better); nil when unpinned.
+    public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
+}
+
+/// A URL that serves a resource's bytes, and the headers that go to its origin.
+public struct Source: Sendable, Hashable {
+    /// Where the bytes are.
+    public var url: SourceURL
+    /// Sent to the URL's own origin only.
+    public var headers: [HeaderField]
+
+    /// Takes a URL and its headers.
+    public init(url: SourceURL, headers: [HeaderField] = []) {
+        self.url = url
+        self.headers = headers
+    }
+}
+
+/// How a resource is asked for.
+public enum RequestMethod: Sendable, Hashable {
+    /// A GET without a body.
+    case get
+    /// A POST with this body: never conditional, never resumed.
+    case post(body: Template)
+}
+
+/// SHA-256 digests of consecutive pieces of a file; the last piece may be shorter.
+public struct Pieces: Sendable, Hashable {
+    /// The length of a piece in bytes; greater than 0.
+    public let length: Int64
+    /// One digest of 32 bytes a piece.
+    public let digests: [Digest]
+
+    /// Takes a length and digests; nil when the length is not positive, there are no digests, or
+    /// one of them is not a sha256.
+    public init?(length: Int64, digests: [Digest]) {
+        guard length > 0, !digests.isEmpty, digests.allSatisfy({ $0.algorithm == .sha256 })
+        else { return nil }
+        self.length = length
+        self.digests = digests
+    }
+}

@@ -1,0 +1,131 @@
+/// The path of a resource in the tree: `Documents/…`, `Caches/…` or `tmp/…`.
+///
+/// A value of this type is safe to append to a root: it is relative, stays in its area, and has no
+/// component that a file system or a terminal reads as something else. Two targets are equal when
+/// their bytes are; Swift's `String` comparison would merge composed and decomposed forms, which
+/// are two files on Linux.
+public struct Target: Sendable {
+    /// The path, `/`-separated, beginning with the area's name.
+    public let path: String
+
+    /// Checks a path and makes it a target; throws `TargetFlaw` when it cannot be one.
+    public init(_ path: String) throws(TargetFlaw) {
+        if let flaw = Target.flaw(in: path) { throw flaw }
+        self.path = path
+    }
+
+    /// The area that the path begins with.
+    public var area: Area {
+        switch path.utf8.first {
+        case UInt8(ascii: "D"): .documents
+        case UInt8(ascii: "C"): .caches
+        default: .tmp
+        }
+    }
+
+    /// The last component.
+    public var name: String {
+        path.utf8.lastIndex(of: slash).map { String(path[path.index(after: $0)...]) } ?? path
+    }
+
+    /// The path of the folder that holds the file, without a trailing slash.
+    public var folder: String {
+        path.utf8.lastIndex(of: slash).map { String(path[..<$0]) } ?? ""
+    }
+
+    /// The components from the area to the name.
+    public var components: [Substring] { path.split(separator: "/") }
+
+    /// A target beside this one, in the same folder.
+    public func sibling(named name: String) throws(TargetFlaw) -> Target {
+        try Target(folder + "/" + name)
+    }
+}
+
+/// Why a path cannot be a target.
+public enum TargetFlaw: Error, Sendable, Hashable {
+    /// It begins with none of the three areas; the suggestion, where there is one, does.
+    case outsideAreas(suggestion: String?)
+    /// It begins with `/`.
+    case absolute
+    /// It names an area and nothing in it.
+    case areaItself
+    /// It has an empty component (`//`, or a slash at the end).
+    case emptyComponent
+    /// It has a component `.` or `..`.
+    case dotComponent(String)
+    /// It has a NUL or another control character (C0, DEL or C1).
+    case controlCharacter
+    /// It has a component of more than 255 bytes.
+    case longComponent(bytes: Int)
+    /// It is longer than Linux's `PATH_MAX` leaves room for.
+    case longPath(bytes: Int)
+    /// It is a `tmp/*.part`, the name of an unfinished download.
+    case partName
+}
+
+private let slash = UInt8(ascii: "/")
+
+extension Target {
+    /// The greatest length of a path in bytes; the rest of `PATH_MAX` (4096) is left to the root.
+    public static let longestPath = 3072
+
+    static func flaw(in path: String) -> TargetFlaw? {
+        if path.utf8.first == slash { return .absolute }
+        if path.utf8.count > longestPath { return .longPath(bytes: path.utf8.count) }
+        if path.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F) ~= $0.value }) {
+            return .controlCharacter
+        }
+        let components = path.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        for component in components {
+            if component.isEmpty, components.count > 1 { return .emptyComponent }
+            if component.elementsEqual(".".utf8) || component.elementsEqual("..".utf8) {
+                return .dotComponent(String(Substring(component)))
+            }
+            if component.count > 255 { return .longComponent(bytes: component.count) }
+        }
+        guard let first = components.first, let area = Area(rawValue: String(Substring(first)))
+        else { return .outsideAreas(suggestion: suggestion(for: path)) }
+        if components.count == 1 { return .areaItself }
+        if area == .tmp, components.count == 2, path.utf8.suffix(5).elementsEqual(".part".utf8) {
+            return .partName
+        }
+        return nil
+    }
+
+    /// `caches/x` becomes `Caches/x`; anything else that is sound beneath an area, `Caches/…`.
+    private static func suggestion(for path: String) -> String? {
+        guard !path.isEmpty else { return nil }
+        let pieces = path.split(separator: "/", maxSplits: 1)
+        if pieces.count == 2,
+            let area = Area.allCases.first(where: {
+                $0.rawValue.lowercased() == pieces[0].lowercased()
+            })
+        {
+            return area.rawValue + "/" + pieces[1]
+        }
+        let beneath = Area.caches.rawValue + "/" + path
+        return flaw(in: beneath) == nil ? beneath : nil
+    }
+}
+
+extension Target: Hashable, Comparable, CustomStringConvertible {
+    /// Whether the bytes are the same.
+    public static func == (left: Target, right: Target) -> Bool {
+        left.path.utf8.elementsEqual(right.path.utf8)
+    }
+
+    /// The order of the bytes.
+    public static func < (left: Target, right: Target) -> Bool {
+        left.path.utf8.lexicographicallyPrecedes(right.path.utf8)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        var path = path
+        path.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The path.
+    public var description: String { path }
+}

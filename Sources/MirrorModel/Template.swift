@@ -1,0 +1,39 @@
+/// A header value or body in which `${NAME}` stands for a value supplied at run time.
+///
+/// `$$` is a dollar sign. The values come in only when a request is made, so a manifest that is
+/// held, planned or printed never holds a secret.
+public struct Template: Sendable, Hashable {
+    /// A stretch of text, or a name whose value is put in its place.
+    public enum Piece: Sendable, Hashable {
+        case literal(String)
+        case variable(String)
+    }
+
+    /// The pieces, in order.
+    public let pieces: [Piece]
+
+    /// Takes pieces as they are.
+    public init(pieces: [Piece]) { self.pieces = pieces }
+
+    /// A template of one literal, `$` included as it is.
+    public init(literal: String) { pieces = literal.isEmpty ? [] : [.literal(literal)] }
+
+    /// The names of the variables, in order, with repetitions.
+    public var variables: [String] {
+        pieces.compactMap { if case .variable(let name) = $0 { name } else { nil } }
+    }
+}
+
+/// A header field of a request: a name and a value.
+public struct HeaderField: Sendable, Hashable {
+    /// The field's name as written; compared without case (RFC 9110 §5.1).
+    public let name: String
+    /// The value, with variables not yet filled in.
+    public let value: Template
+
+    /// Takes a name and a value as they are.
+    public init(name: String, value: Template) {
+        self.name = name
+        self.value = value
+    }
+}

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct MirrorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "mirror")
+}

@@ -1,0 +1,2 @@
+/// Nothing yet.
+public enum Placeholder {}
