@@ -16,6 +16,8 @@ public struct IndexRecord: Sendable, Hashable {
     public var validators = Validators()
     /// The media type that was sent with it, without parameters.
     public var mediaType: String?
+    /// Whether it was given mode 0755.
+    public var isExecutable = false
     /// What its bytes were held against.
     public var verified: Verification
     /// When its bytes were promoted.

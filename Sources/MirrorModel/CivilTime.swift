@@ -1,0 +1,61 @@
+/// A date and time of day in UTC, proleptic Gregorian.
+///
+/// The conversion is that of "chrono-Compatible Low-Level Date Algorithms" (H. Hinnant, 2021):
+/// days are counted in eras of 400 years that begin on 1 March.
+public struct CivilTime: Sendable, Hashable {
+    /// The year, 0 being 1 BC.
+    public var year: Int64
+    /// The month, 1 … 12.
+    public var month: Int64
+    /// The day of the month, 1 … 31.
+    public var day: Int64
+    /// Seconds since midnight, 0 … 86399.
+    public var secondOfDay: Int64
+
+    /// The date and time of an instant, in whole seconds.
+    public init(_ instant: Instant) {
+        let seconds = instant.seconds
+        let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
+        secondOfDay = seconds - days * 86400
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let leaps = dayOfEra / 1460 - dayOfEra / 36524 + dayOfEra / 146_096
+        let yearOfEra = (dayOfEra - leaps) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// Hour, minute and second of the day.
+    public var time: (hour: Int64, minute: Int64, second: Int64) {
+        (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
+    }
+}
+
+extension Instant {
+    /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds).
+    public var rfc3339: String {
+        let civil = CivilTime(self)
+        let fraction = milliseconds - seconds * 1000
+        return "\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))T"
+            + "\(padded(civil.time.hour, 2)):\(padded(civil.time.minute, 2)):"
+            + "\(padded(civil.time.second, 2)).\(padded(fraction, 3))Z"
+    }
+
+    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names.
+    public var basicFormat: String {
+        let civil = CivilTime(self)
+        return "\(padded(civil.year, 4))\(padded(civil.month, 2))\(padded(civil.day, 2))T"
+            + "\(padded(civil.time.hour, 2))\(padded(civil.time.minute, 2))"
+            + "\(padded(civil.time.second, 2))Z"
+    }
+}
+
+func padded(_ number: Int64, _ width: Int) -> String {
+    let digits = String(number.magnitude)
+    let zeros = String(repeating: "0", count: max(0, width - digits.count))
+    return (number < 0 ? "-" : "") + zeros + digits
+}

@@ -1,0 +1,158 @@
+extension Event {
+    /// Writes the event as one JSON object; keys that do not apply are null.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { json in
+            json.member("v", 1)
+            json.member("event", body.name)
+            json.member("run", run)
+            json.member("time", time.rfc3339)
+            body.writeMembers(to: &json)
+        }
+    }
+}
+
+extension Event.Body {
+    fileprivate var name: String {
+        switch self {
+        case .plan: "plan"
+        case .start: "start"
+        case .progress: "progress"
+        case .retry: "retry"
+        case .restart: "restart"
+        case .done: "done"
+        case .failed: "failed"
+        case .summary: "summary"
+        }
+    }
+
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        switch self {
+        case .plan(let totals): totals.writeMembers(to: &json)
+        case .start(let start): start.writeMembers(to: &json)
+        case .progress(let progress):
+            json.member("path", progress.target.path)
+            json.member("bytes", progress.bytes)
+            json.member("size", progress.size)
+            json.member("rate", progress.rate)
+        case .retry(let again), .restart(let again): again.writeMembers(to: &json)
+        case .done(let done): done.writeMembers(to: &json)
+        case .failed(let failed): failed.writeMembers(to: &json)
+        case .summary(let summary): summary.writeMembers(to: &json)
+        }
+    }
+}
+
+extension PlanTotals {
+    /// Writes the totals as members of an object.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.key("steps")
+        json.object { json in
+            for kind in Step.Kind.allCases { json.member(kind.rawValue, steps[kind, default: 0]) }
+        }
+        json.member("bytesToFetch", bytesToFetch)
+        json.member("unknownSizes", unknownSizes)
+        json.member("bytesReused", bytesReused)
+        json.member("bytesToCopy", bytesToCopy)
+        json.member("requests", requests)
+        json.member("orphans", orphans)
+    }
+}
+
+extension Event.Start {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("path", target.path)
+        json.member("step", step.rawValue)
+        json.member("reason", reason.code)
+        json.member("source", source)
+        json.member("size", size)
+        json.member("offset", offset)
+    }
+}
+
+extension Event.Again {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("path", target.path)
+        json.member("cause", cause.code.rawValue)
+        json.member("message", cause.message)
+        json.member("attempt", attempt)
+        json.key("wait")
+        json.number(Double(wait) / 1000, decimals: 3)
+    }
+}
+
+extension Event.Done {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("path", target.path)
+        json.member("step", step.rawValue)
+        json.member("outcome", outcome.rawValue)
+        json.member("reason", reason.code)
+        json.member("because", reason.because)
+        json.member("bytesReceived", bytesReceived)
+        json.member("bytesReused", bytesReused)
+        json.member("sha256", sha256?.hex)
+        json.member("source", source)
+        json.member("verified", verified.rawValue)
+        if let conflict { json.member("conflict", conflict.path) }
+    }
+}
+
+extension Event.Failed {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("path", target.path)
+        json.member("step", step.rawValue)
+        error.writeMembers(to: &json)
+        json.member("optional", isOptional)
+        json.member("manifest", manifest)
+        json.member("line", line == 0 ? nil : line)
+    }
+}
+
+extension MirrorError {
+    /// Writes the error's fields as members of an object.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("code", code.rawValue)
+        json.member("message", message)
+        json.member("retryable", isRetryable)
+        json.member("source", source)
+        json.member("status", status)
+        json.member("attempts", attempts)
+        json.member("expected", expected)
+        json.member("actual", actual)
+        json.member("tried", tried)
+    }
+}
+
+extension Summary {
+    /// Writes the summary as members of an object.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("exit", exit)
+        json.key("error")
+        if let error {
+            json.object { error.writeMembers(to: &$0) }
+        } else {
+            json.null()
+        }
+        json.member("root", root)
+        json.member("resources", resources)
+        for outcome in Outcome.allCases { json.member(outcome.summaryKey, self[outcome]) }
+        json.member("failedOptional", failedOptional)
+        json.member("removed", removed)
+        json.member("orphans", orphans)
+        json.member("unverified", unverified)
+        json.member("bytesReceived", bytesReceived)
+        json.member("bytesReused", bytesReused)
+        json.member("requests", requests)
+        json.key("seconds")
+        json.number(seconds, decimals: 3)
+    }
+}
+
+extension Outcome {
+    fileprivate var summaryKey: String {
+        switch self {
+        case .notModified: "revalidated"
+        case .conflict: "conflicts"
+        default: rawValue
+        }
+    }
+}

@@ -1,0 +1,174 @@
+/// Something that happened in a run.
+public struct Event: Sendable {
+    /// The run's identifier, the same in all events of a run.
+    public var run: String
+    /// When it happened.
+    public var time: Instant
+    /// What happened.
+    public var body: Body
+
+    /// Takes what happened, when, in which run.
+    public init(run: String, time: Instant, body: Body) {
+        self.run = run
+        self.time = time
+        self.body = body
+    }
+
+    /// What happened.
+    public enum Body: Sendable {
+        /// The plan was made; the first event.
+        case plan(PlanTotals)
+        /// A transfer, copy or move began.
+        case start(Start)
+        /// Bytes arrived; at most twice a second a resource.
+        case progress(Progress)
+        /// A transfer failed in a passing way and is tried again.
+        case retry(Again)
+        /// A transfer starts over from its first byte.
+        case restart(Again)
+        /// A resource ended as it should.
+        case done(Done)
+        /// A resource failed.
+        case failed(Failed)
+        /// The run ended; the last event.
+        case summary(Summary)
+    }
+
+    /// The beginning of a resource's transfer, copy or move.
+    public struct Start: Sendable {
+        /// The resource.
+        public var target: Target
+        /// What the plan said.
+        public var step: Step.Kind
+        /// Why.
+        public var reason: Reason
+        /// Where the bytes come from, without a query; nil when they are in the tree.
+        public var source: String?
+        /// The size of the whole file in bytes, where known.
+        public var size: Int64?
+        /// The offset in bytes that it goes on from.
+        public var offset: Int64
+
+        /// Takes what is said; the rest has its defaults.
+        public init(
+            target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
+            offset: Int64
+        ) {
+            self.target = target
+            self.step = step
+            self.reason = reason
+            self.source = source
+            self.size = size
+            self.offset = offset
+        }
+    }
+
+    /// How far a resource's transfer is.
+    public struct Progress: Sendable {
+        /// The resource.
+        public var target: Target
+        /// Bytes so far.
+        public var bytes: Int64
+        /// The size of the whole file in bytes, where known.
+        public var size: Int64?
+        /// Bytes a second.
+        public var rate: Int64
+
+        /// Takes what is said; the rest has its defaults.
+        public init(
+            target: Target, bytes: Int64, size: Int64?, rate: Int64
+        ) {
+            self.target = target
+            self.bytes = bytes
+            self.size = size
+            self.rate = rate
+        }
+    }
+
+    /// A further try.
+    public struct Again: Sendable {
+        /// The resource.
+        public var target: Target
+        /// Why.
+        public var cause: MirrorError
+        /// Which try follows, from 1.
+        public var attempt: Int
+        /// Milliseconds until it begins.
+        public var wait: Int64
+
+        /// Takes what is said; the rest has its defaults.
+        public init(
+            target: Target, cause: MirrorError, attempt: Int, wait: Int64
+        ) {
+            self.target = target
+            self.cause = cause
+            self.attempt = attempt
+            self.wait = wait
+        }
+    }
+
+    /// A resource that ended as it should.
+    public struct Done: Sendable {
+        /// The resource.
+        public var target: Target
+        /// What the plan said.
+        public var step: Step.Kind
+        /// How it ended.
+        public var outcome: Outcome
+        /// Why.
+        public var reason: Reason
+        /// Body bytes that arrived for it.
+        public var bytesReceived: Int64 = 0
+        /// Bytes that were there and not fetched again.
+        public var bytesReused: Int64 = 0
+        /// The sha256 of the file; nil when it was neither read nor received.
+        public var sha256: Digest?
+        /// What answered, without a query; nil when nothing was asked.
+        public var source: String?
+        /// What the bytes were held against.
+        public var verified: Verification
+        /// Where other people's bytes, found at the target, are now.
+        public var conflict: Target?
+
+        /// Takes what is said; the rest has its defaults.
+        public init(
+            target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
+            verified: Verification
+        ) {
+            self.target = target
+            self.step = step
+            self.outcome = outcome
+            self.reason = reason
+            self.verified = verified
+        }
+    }
+
+    /// A resource that failed.
+    public struct Failed: Sendable {
+        /// The resource.
+        public var target: Target
+        /// What the plan said.
+        public var step: Step.Kind
+        /// What failed, where, why, and what to do.
+        public var error: MirrorError
+        /// Whether its failure leaves the run successful.
+        public var isOptional: Bool
+        /// The manifest that names the resource.
+        public var manifest: String
+        /// The line that names it; 0 when it was made in code.
+        public var line: Int
+
+        /// Takes what is said; the rest has its defaults.
+        public init(
+            target: Target, step: Step.Kind, error: MirrorError, isOptional: Bool, manifest: String,
+            line: Int
+        ) {
+            self.target = target
+            self.step = step
+            self.error = error
+            self.isOptional = isOptional
+            self.manifest = manifest
+            self.line = line
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// The exit codes, after sysexits(3) where it has a word for them.
+public enum ExitVerdict {
+    /// The code for what ended a run before its end.
+    public static func code(for failure: FailureCode) -> Int32 {
+        switch failure {
+        case .usage: 64
+        case .manifestInvalid: 65
+        case .manifestUnreadable: 66
+        case .internalError: 70
+        case .rootUnusable: 73
+        case .inputOutput, .noSpace: 74
+        case .locked: 75
+        case .deleteLimit, .spaceLimit, .transferLimit: 77
+        case .indexNewer: 78
+        default: failure.isRetryable ? 69 : 1
+        }
+    }
+
+    /// The code for a run that went to its end.
+    ///
+    /// - Parameters:
+    ///   - healing: failures of resources that are not optional and may heal by themselves.
+    ///   - lasting: failures of resources that are not optional and will not.
+    ///   - stale: files that could not be confirmed and that the caller does not accept.
+    public static func code(healing: Int, lasting: Int, stale: Int) -> Int32 {
+        if lasting > 0 { return 1 }
+        return healing > 0 || stale > 0 ? 69 : 0
+    }
+}

@@ -1,0 +1,42 @@
+/// Whether a file that is there is to be asked for again.
+public enum Freshness: Sendable, Hashable {
+    /// Not yet: until then, or for ever.
+    case fresh(until: Instant?)
+    /// Now, and why.
+    case due(DueCause)
+
+    /// What makes an unpinned file due; a pinned one is never asked about.
+    public static func judge(
+        _ refresh: Refresh, record: IndexRecord, now: Instant, everythingIsDue: Bool = false
+    ) -> Freshness {
+        if everythingIsDue { return .due(.asked) }
+        switch refresh {
+        case .always: return .due(.always)
+        case .never: return .fresh(until: nil)
+        case .after, .http: break
+        }
+        // A confirmation from the future says that a clock was wrong: one request tells the truth.
+        guard record.confirmedAt <= now else { return .due(.clockWentBack) }
+        if case .after(let seconds) = refresh {
+            let end = record.confirmedAt.advanced(bySeconds: seconds)
+            return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: seconds))
+        }
+        guard let end = record.freshUntil else { return .due(.noLifetime) }
+        let lifetime = end.seconds(since: record.confirmedAt)
+        return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: lifetime))
+    }
+}
+
+/// Why a file is due.
+public enum DueCause: Sendable, Hashable {
+    /// `refresh` is `always`.
+    case always
+    /// The caller asked for everything to be treated as due.
+    case asked
+    /// Its lifetime, in seconds, ended at an instant.
+    case age(since: Instant, lifetime: Int64)
+    /// `refresh` is `http`, and the server gave no lifetime.
+    case noLifetime
+    /// The last confirmation lies in the future.
+    case clockWentBack
+}

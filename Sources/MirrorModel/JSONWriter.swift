@@ -1,0 +1,146 @@
+/// Writes JSON (RFC 8259) in the order in which it is told, into bytes that can be taken in chunks.
+///
+/// Keys keep their order and a document of a million steps is never held whole, which is what
+/// `Encodable` with an encoder cannot do.
+public struct JSONWriter: Sendable {
+    /// What has been written since it was last taken.
+    public private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// An empty document.
+    public init() {}
+
+    /// Takes what has been written so far, and goes on with nothing held.
+    public mutating func take() -> [UInt8] {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return bytes
+    }
+
+    /// Writes an object whose members the body writes.
+    public mutating func object(_ members: (inout JSONWriter) -> Void) {
+        beginObject()
+        members(&self)
+        endObject()
+    }
+
+    /// Writes an array whose elements the body writes.
+    public mutating func array(_ elements: (inout JSONWriter) -> Void) {
+        beginArray()
+        elements(&self)
+        endArray()
+    }
+
+    /// Begins an object that `endObject` ends.
+    public mutating func beginObject() { open("{") }
+    /// Ends an object.
+    public mutating func endObject() { close("}") }
+    /// Begins an array that `endArray` ends.
+    public mutating func beginArray() { open("[") }
+    /// Ends an array.
+    public mutating func endArray() { close("]") }
+
+    /// Writes a member's name; its value follows.
+    public mutating func key(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes a string value.
+    public mutating func string(_ value: String) {
+        separate()
+        quote(value)
+        needsComma = true
+    }
+
+    /// Writes a whole number.
+    public mutating func number(_ value: some BinaryInteger) { raw(String(value)) }
+
+    /// Writes a number with so many decimals; one that is not finite becomes null.
+    public mutating func number(_ value: Double, decimals: Int) {
+        guard value.isFinite, abs(value) < 1e15 else { return null() }
+        var scale = 1.0
+        for _ in 0..<decimals { scale *= 10 }
+        let scaled = (abs(value) * scale).rounded()
+        let whole = Int64(scaled / scale)
+        let fraction = Int64(scaled - Double(whole) * scale)
+        let sign = value < 0 && scaled > 0 ? "-" : ""
+        raw(decimals == 0 ? "\(sign)\(whole)" : "\(sign)\(whole).\(padded(fraction, decimals))")
+    }
+
+    /// Writes true or false.
+    public mutating func boolean(_ value: Bool) { raw(value ? "true" : "false") }
+
+    /// Writes null.
+    public mutating func null() { raw("null") }
+
+    /// Writes a member whose value is a string, or null.
+    public mutating func member(_ name: String, _ value: String?) {
+        key(name)
+        if let value { string(value) } else { null() }
+    }
+
+    /// Writes a member whose value is a whole number, or null.
+    public mutating func member<Number: BinaryInteger>(_ name: String, _ value: Number?) {
+        key(name)
+        if let value { number(value) } else { null() }
+    }
+
+    /// Writes a member whose value is true or false.
+    public mutating func member(_ name: String, _ value: Bool) {
+        key(name)
+        boolean(value)
+    }
+
+    /// Writes a member whose value is an array of strings.
+    public mutating func member(_ name: String, _ values: [String]) {
+        key(name)
+        array { for value in values { $0.string(value) } }
+    }
+
+    /// Writes a line's end; only between documents.
+    public mutating func newline() {
+        bytes.append(UInt8(ascii: "\n"))
+        needsComma = false
+    }
+
+    private mutating func raw(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    private mutating func open(_ bracket: Unicode.Scalar) {
+        separate()
+        bytes.append(UInt8(ascii: bracket))
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: Unicode.Scalar) {
+        bytes.append(UInt8(ascii: bracket))
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func quote(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
+            case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+            case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            case 0x00..<0x20, 0x7F:
+                bytes.append(contentsOf: "\\u00".utf8)
+                bytes.append(contentsOf: Hex.encode([byte]).utf8)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,44 @@
+/// How a resource ended; every resource of a run has exactly one outcome.
+public enum Outcome: String, Sendable, Hashable, CaseIterable {
+    case fetched, resumed, updated, notModified, unchanged, copied, moved, adopted, kept, repaired
+    case edited, conflict, stale, skipped, failed
+}
+
+/// What a run did, in numbers: the last event of every run.
+public struct Summary: Sendable, Hashable {
+    /// Resources of the manifests; the sum over all outcomes.
+    public var resources = 0
+    /// How many resources ended how.
+    public var outcomes: [Outcome: Int] = [:]
+    /// How many of the failed ones are optional.
+    public var failedOptional = 0
+    /// Orphans that were removed.
+    public var removed = 0
+    /// Orphans that were left.
+    public var orphans = 0
+    /// Promoted files whose bytes nothing vouches for.
+    public var unverified = 0
+    /// Body bytes that arrived.
+    public var bytesReceived: Int64 = 0
+    /// Bytes of parts that were not fetched again.
+    public var bytesReused: Int64 = 0
+    /// Requests made.
+    public var requests = 0
+    /// How long the run took, in seconds.
+    public var seconds: Double = 0
+    /// What ended the run before its end.
+    public var error: MirrorError?
+    /// The exit code that follows.
+    public var exit: Int32 = 0
+    /// The root's path.
+    public var root = ""
+
+    /// A run in which nothing happened.
+    public init() {}
+
+    /// How many resources ended so.
+    public subscript(outcome: Outcome) -> Int {
+        get { outcomes[outcome, default: 0] }
+        set { outcomes[outcome] = newValue }
+    }
+}

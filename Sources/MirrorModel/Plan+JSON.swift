@@ -1,0 +1,40 @@
+extension Plan {
+    /// Writes the plan as one JSON document, handing over its bytes in chunks of about 64 KiB.
+    public func write(to sink: ([UInt8]) throws -> Void) rethrows {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("v", 1)
+        json.member("root", root)
+        json.key("steps")
+        json.beginArray()
+        for step in steps {
+            json.object { write(step, to: &$0) }
+            if json.bytes.count > 64 << 10 { try sink(json.take()) }
+        }
+        json.endArray()
+        json.key("totals")
+        json.object { PlanTotals(of: self).writeMembers(to: &$0) }
+        json.endObject()
+        json.newline()
+        try sink(json.take())
+    }
+
+    private func write(_ step: Step, to json: inout JSONWriter) {
+        json.member("path", step.target.path)
+        json.member("step", step.kind.rawValue)
+        json.member("reason", step.reason.code)
+        json.member("because", step.reason.because)
+        json.member("source", source(of: step))
+        json.member("size", step.size)
+        json.member("offset", step.offset)
+    }
+
+    /// Where a step's bytes come from, for people: a URL without its query, or a target.
+    public func source(of step: Step) -> String? {
+        switch step.means {
+        case .transfer: resource(of: step)?.sources.first?.url.description
+        case .copy(let target), .move(let target): target.path
+        case .nothing, .adoption, .removal: nil
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/// The list of steps that would make the tree match; `sync` is a plan, executed.
+public struct Plan: Sendable {
+    /// The root's path.
+    public var root: String
+    /// The manifests, in the order in which they were given.
+    public var manifests: [Manifest]
+    /// One step for each target, in the order of the targets' bytes.
+    public var steps: [Step]
+    /// When the plan was made.
+    public var now: Instant
+    /// Orphans that are left because nothing asked for their removal.
+    public var orphansLeft: Int
+
+    /// Takes the parts of a plan.
+    public init(
+        root: String, manifests: [Manifest], steps: [Step], now: Instant, orphansLeft: Int
+    ) {
+        self.root = root
+        self.manifests = manifests
+        self.steps = steps
+        self.now = now
+        self.orphansLeft = orphansLeft
+    }
+
+    /// The resource of a step; nil for a target that is no longer wanted.
+    public func resource(of step: Step) -> Resource? {
+        step.resource.map { manifests[step.manifest].resources[$0] }
+    }
+
+    /// Whether executing it would change something or ask somebody.
+    public var isEmpty: Bool { steps.allSatisfy { $0.means == .nothing } }
+}
+
+/// What a plan comes to, in numbers.
+public struct PlanTotals: Sendable, Hashable {
+    /// How many steps of each kind there are.
+    public var steps: [Step.Kind: Int] = [:]
+    /// Bytes to fetch, as far as sizes are known.
+    public var bytesToFetch: Int64 = 0
+    /// How many transfers are of unknown size.
+    public var unknownSizes = 0
+    /// Bytes of parts that need not be fetched again.
+    public var bytesReused: Int64 = 0
+    /// Bytes that are copied within the tree.
+    public var bytesToCopy: Int64 = 0
+    /// Requests at least.
+    public var requests = 0
+    /// Orphans that are left.
+    public var orphans = 0
+
+    /// The totals of a plan's steps.
+    public init(of plan: Plan) {
+        orphans = plan.orphansLeft
+        for step in plan.steps {
+            steps[step.kind, default: 0] += 1
+            switch step.means {
+            case .transfer(_, let local):
+                requests += 1
+                bytesReused += step.offset
+                if let size = step.size {
+                    bytesToFetch += max(0, size - step.offset)
+                } else if local == nil {
+                    unknownSizes += 1
+                }
+            case .copy: bytesToCopy += step.size ?? 0
+            case .nothing, .adoption, .move, .removal: break
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+/// Decides one step for each target: the first rule that holds, from what is wanted, what is known
+/// and what is there.
+///
+/// The order of the rules is the order of `decide`: what is in the way, what is there and right, what
+/// is there and someone else's, what is there and outdated, and last what is not there.
+public struct Reconciler: Sendable {
+    /// Whether every unpinned file is treated as due.
+    public var everythingIsDue = false
+    /// Targets that are treated as not there.
+    public var refetched: Set<Target> = []
+    /// Whether orphans are removed, and so may be renamed instead of copied.
+    public var prunes = false
+
+    /// The defaults: what is due is asked for, orphans are left.
+    public init() {}
+
+    /// The step for a wanted resource.
+    public func step(for situation: Situation, now: Instant) -> Decision {
+        switch situation.file {
+        case .other(let kind):
+            return Decision(
+                .conflict, .obstructed(kind), means: .nothing, occupant: .obstacle(kind))
+        case .absent:
+            return arrival(situation, now: now, reason: .missing, occupant: .nothing)
+        case .file(let stamp, _):
+            if refetched.contains(situation.resource.target) {
+                return Decision(
+                    .fetch, .refetchAsked,
+                    means: .transfer(part: nil, ifChangedSince: nil),
+                    occupant: occupant(situation, stamp))
+            }
+            guard let record = situation.record else { return stranger(situation, stamp) }
+            return situation.isIntact
+                ? intact(situation, stamp, record, now: now)
+                : drifted(situation, stamp, record, now: now)
+        }
+    }
+
+    /// A file that the index does not know: adopted when its bytes are the wanted ones, otherwise
+    /// somebody's, and never lost.
+    private func stranger(_ situation: Situation, _ stamp: FileStamp) -> Decision {
+        if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
+        let occupant = occupant(situation, stamp)
+        let mayBeWanted =
+            situation.resource.pin == nil
+            && (situation.resource.size ?? stamp.size) == stamp.size
+        return mayBeWanted
+            ? Decision(
+                .fetch, .strangerOfUnknownVersion, means: transfer(situation), occupant: occupant)
+            : Decision(.conflict, .stranger, means: source(situation), occupant: occupant)
+    }
+
+    /// A file whose bytes are those that mirror put there.
+    private func intact(
+        _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
+    ) -> Decision {
+        let occupant = Step.Occupant.ours(stamp, sha256: record.sha256)
+        if let reason = situation.reasonRecordIsOutdated {
+            return Decision(.update, reason, means: source(situation), occupant: occupant)
+        }
+        if situation.resource.pin == nil {
+            let freshness = Freshness.judge(
+                situation.resource.refresh, record: record, now: now,
+                everythingIsDue: everythingIsDue)
+            if case .due(let cause) = freshness {
+                return Decision(
+                    .revalidate, .due(cause, at: now),
+                    means: transfer(situation, ifChangedSince: record.localVersion),
+                    occupant: occupant)
+            }
+            if situation.isUntouched, case .fresh(let until?) = freshness {
+                return Decision(
+                    .keep, .fresh(until: until), means: .nothing, occupant: occupant)
+            }
+        }
+        if situation.isUntouched {
+            return Decision(.keep, .intact, means: .nothing, occupant: occupant)
+        }
+        return adoption(
+            situation, stamp,
+            record.owner == situation.owner ? .touched : .ownedBefore(by: record.owner))
+    }
+
+    /// A file that changed since mirror put it there.
+    private func drifted(
+        _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
+    ) -> Decision {
+        if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
+        guard situation.resource.target.area == .documents else {
+            return Decision(
+                .repair, .drifted, means: source(situation), occupant: .drifted(stamp))
+        }
+        let occupant = occupant(situation, stamp)
+        if situation.reasonRecordIsOutdated != nil {
+            return Decision(
+                .conflict, .editedAndChanged, means: source(situation), occupant: occupant)
+        }
+        if situation.resource.pin == nil,
+            case .due = Freshness.judge(
+                situation.resource.refresh, record: record, now: now,
+                everythingIsDue: everythingIsDue)
+        {
+            return Decision(
+                .edited, .editedAndDue,
+                means: transfer(situation, ifChangedSince: record.localVersion),
+                occupant: occupant)
+        }
+        return Decision(.edited, .edited, means: .nothing, occupant: occupant)
+    }
+
+    /// Bytes for a target that has none: from the tree where they are, else from where a part ends,
+    /// else from the start.
+    private func arrival(
+        _ situation: Situation, now: Instant, reason: Reason, occupant: Step.Occupant
+    ) -> Decision {
+        if refetched.contains(situation.resource.target) {
+            return Decision(
+                .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
+                occupant: occupant)
+        }
+        if let orphan = situation.orphan, isUsable(orphan, for: situation.resource, now: now) {
+            return Decision(
+                .move, .orphanHasBytes(orphan.target),
+                means: prunes ? .move(of: orphan.target) : .copy(of: orphan.target),
+                occupant: occupant)
+        }
+        if let donor = situation.donor {
+            return Decision(
+                .copy, .sameBytesAt(donor), means: .copy(of: donor), occupant: occupant)
+        }
+        let means = transfer(situation)
+        if case .transfer(let part?, _) = means {
+            return Decision(
+                .resume, .partAvailable(bytes: part.trustedLength), means: means,
+                occupant: occupant)
+        }
+        return Decision(.fetch, reason, means: means, occupant: occupant)
+    }
+
+    /// An orphan stands in for an unpinned resource only while nobody would ask the server anyway.
+    private func isUsable(_ orphan: IndexRecord, for resource: Resource, now: Instant) -> Bool {
+        if resource.pin != nil { return true }
+        let freshness = Freshness.judge(
+            resource.refresh, record: orphan, now: now, everythingIsDue: everythingIsDue)
+        if case .fresh = freshness { return true }
+        return false
+    }
+
+    private func adoption(
+        _ situation: Situation, _ stamp: FileStamp, _ reason: Reason
+    ) -> Decision {
+        guard let sha256 = situation.digests.first ?? situation.record?.sha256 else {
+            return Decision(
+                .conflict, .stranger, means: source(situation),
+                occupant: occupant(situation, stamp))
+        }
+        return Decision(
+            .keep, reason, means: .adoption(sha256: sha256),
+            occupant: .ours(stamp, sha256: sha256))
+    }
+
+    /// Whose the bytes at the target are.
+    private func occupant(_ situation: Situation, _ stamp: FileStamp) -> Step.Occupant {
+        if situation.isIntact, let record = situation.record {
+            return .ours(stamp, sha256: record.sha256)
+        }
+        if situation.record != nil, situation.resource.target.area != .documents {
+            return .drifted(stamp)
+        }
+        return situation.digests.first.map { .foreign(stamp, sha256: $0) } ?? .drifted(stamp)
+    }
+
+    /// Bytes in the tree, else the network.
+    private func source(_ situation: Situation) -> Step.Means {
+        situation.donor.map { .copy(of: $0) } ?? transfer(situation)
+    }
+
+    private func transfer(
+        _ situation: Situation, ifChangedSince local: LocalVersion? = nil
+    ) -> Step.Means {
+        let asksCondition = situation.resource.method == .get
+        return .transfer(
+            part: situation.fittingPart, ifChangedSince: asksCondition ? local : nil)
+    }
+}
+
+/// What the reconciler decided for one situation.
+public struct Decision: Sendable, Hashable {
+    /// What is done.
+    public var kind: Step.Kind
+    /// Why.
+    public var reason: Reason
+    /// Where the bytes come from.
+    public var means: Step.Means
+    /// What is at the target.
+    public var occupant: Step.Occupant
+
+    init(
+        _ kind: Step.Kind, _ reason: Reason, means: Step.Means, occupant: Step.Occupant
+    ) {
+        self.kind = kind
+        self.reason = reason
+        self.means = means
+        self.occupant = occupant
+    }
+}

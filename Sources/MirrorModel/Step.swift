@@ -1,0 +1,66 @@
+/// What will be done about one target, and why.
+public struct Step: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The manifest, as a position in the plan's list.
+    public var manifest: Int
+    /// The resource, as a position in the manifest; nil for a target that is no longer wanted.
+    public var resource: Int?
+    /// What is done.
+    public var kind: Kind
+    /// Why.
+    public var reason: Reason
+    /// Where the bytes come from.
+    public var means: Means
+    /// What is at the target, as far as the step relies on it.
+    public var occupant: Occupant
+    /// The size of the whole file in bytes, where known.
+    public var size: Int64?
+
+    /// The decision, by the name that the plan prints.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case conflict, edited, update, repair, revalidate, keep, move, copy, resume, fetch, remove
+    }
+
+    /// Where the bytes of a step come from.
+    public enum Means: Sendable, Hashable {
+        /// Nothing is to be brought.
+        case nothing
+        /// The file that is there gets a row, or its row a new stamp.
+        case adoption(sha256: Digest)
+        /// The network: from where a part ends, and only if the source has another version.
+        indirect case transfer(part: PartRecord?, ifChangedSince: LocalVersion?)
+        /// Bytes elsewhere in the tree.
+        case copy(of: Target)
+        /// An orphan, which is renamed.
+        case move(of: Target)
+        /// The target is removed.
+        case removal
+    }
+
+    /// What is at a target when its step is decided.
+    public enum Occupant: Sendable, Hashable {
+        /// Nothing.
+        case nothing
+        /// The version that mirror put there; its stamp as seen now.
+        case ours(FileStamp, sha256: Digest)
+        /// Bytes that mirror did not put there, which are not to be lost.
+        case foreign(FileStamp, sha256: Digest)
+        /// Bytes that mirror did not put there, in an area where drift is mended: replaced.
+        case drifted(FileStamp)
+        /// Something that cannot be replaced.
+        case obstacle(FileKind)
+    }
+
+    /// The offset in bytes from which a transfer goes on; 0 when it begins at the start.
+    public var offset: Int64 {
+        if case .transfer(let part?, _) = means { return part.trustedLength }
+        return 0
+    }
+
+    /// Whether a request is made.
+    public var needsNetwork: Bool {
+        if case .transfer = means { return true }
+        return false
+    }
+}
