@@ -26,6 +26,31 @@ public struct Validators: Sendable, Hashable {
     }
 }
 
+extension Validators {
+    /// Judges what an answer says of its version.
+    ///
+    /// A tag is strong unless it says that it is weak; but where a modification date is sent too,
+    /// the answer must be at least a second younger: nginx, for one, makes tags of the date in
+    /// seconds and the size, and then two versions of one second share a tag. A date stands alone
+    /// only where there was no entity tag at all, not even a malformed one.
+    public init(of head: ResponseHead) {
+        let tags = head.values(of: "etag")
+        let tag = tags.count == 1 ? head.single("etag").flatMap(EntityTag.init) : nil
+        let modified = head.single("last-modified").flatMap(HTTPDate.init)
+        let isSettled =
+            if let modified, let date = head.date { date.seconds - modified.seconds >= 1 } else {
+                false
+            }
+        var strong: StrongValidator?
+        if let tag {
+            if !tag.isWeak, isSettled || !head.has("last-modified") { strong = .entityTag(tag) }
+        } else if tags.isEmpty, let modified, isSettled {
+            strong = .lastModified(modified)
+        }
+        self.init(entityTag: tag, lastModified: modified, strong: strong)
+    }
+}
+
 /// Where a version came from: the source that was asked, and the origin and path that answered.
 ///
 /// A validator is sent to, and believed from, the same provenance only. The answering URL's query is

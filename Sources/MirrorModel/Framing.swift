@@ -1,0 +1,79 @@
+/// How the end of a body is known (RFC 9112 §6.3, RFC 9113 §8.1).
+///
+/// The transport reads some broken heads leniently and reports success on half a body, so the lines
+/// are judged here before the first byte of it is kept.
+public enum Framing: Sendable, Hashable {
+    /// There is no body, whatever the fields say.
+    case none
+    /// So many bytes.
+    case length(Int64)
+    /// A final chunk.
+    case chunked
+    /// The end of the connection, or of an HTTP/2 stream without a length: neither proves that
+    /// nothing is missing, because the transport reports a stream that was reset without an error
+    /// as one that ended.
+    case unbounded
+
+    /// The promised length, where there is one.
+    public var length: Int64? {
+        if case .length(let length) = self { length } else { nil }
+    }
+
+    /// Judges a head; throws why it is refused.
+    public static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
+        for name in ["etag", "content-range"] where head.values(of: name).count > 1 {
+            throw .repeated(name)
+        }
+        let length = try contentLength(head)
+        let codings = head.values(of: "transfer-encoding")
+        if !codings.isEmpty {
+            let text = String(decoding: head.list(of: "transfer-encoding"), as: UTF8.self)
+            guard text.lowercased() == "chunked", head.version == .http11 else {
+                throw .transferEncoding(text)
+            }
+        }
+        if head.status == 204 || head.status == 304 { return .none }
+        // Chunks win over a length (RFC 9112 §6.3, third rule).
+        if !codings.isEmpty { return .chunked }
+        if let length { return .length(length) }
+        return .unbounded
+    }
+
+    private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
+        guard head.has("content-length") else { return nil }
+        let text = String(decoding: head.list(of: "content-length"), as: UTF8.self)
+        var known: Int64?
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let value = DecimalDigits.value(of: part.trimmingSpaces().utf8),
+                known == nil || known == value
+            else { throw .contentLength(text) }
+            known = value
+        }
+        return known
+    }
+}
+
+/// Why the head of an answer cannot be trusted.
+public enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The first line is not a status line.
+    case statusLine
+    /// A line is not a field.
+    case fieldLine
+    /// The lengths differ, or one is not a number.
+    case contentLength(String)
+    /// A transfer coding other than `chunked`.
+    case transferEncoding(String)
+    /// A field that may come once came more often.
+    case repeated(String)
+
+    /// What is wrong, as the middle of a sentence.
+    public var description: String {
+        switch self {
+        case .statusLine: "its first line is not a status line"
+        case .fieldLine: "one of its header lines has no proper name"
+        case .contentLength(let text): "its Content-Length is \(Printable.quoted(text))"
+        case .transferEncoding(let text): "its Transfer-Encoding is \(Printable.quoted(text))"
+        case .repeated(let name): "it sent \(name == "etag" ? "ETag" : "Content-Range") twice"
+        }
+    }
+}

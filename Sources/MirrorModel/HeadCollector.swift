@@ -1,0 +1,109 @@
+/// Puts a final head together from the lines that a transport hands over one at a time.
+///
+/// Between the lines of the head that matters there may be whole heads that do not: 1xx answers
+/// before it (RFC 9110 §15.2), and behind it the trailers of a chunked body (RFC 9110 §6.5), which
+/// could carry an entity tag of another version. Both are dropped.
+public struct HeadCollector: Sendable {
+    private var head: ResponseHead?
+    private var isComplete = false
+    private var flaw: FramingFlaw?
+
+    /// Begins before the first line.
+    public init() {}
+
+    /// What a line brought.
+    public enum Progress: Sendable, Hashable {
+        /// Nothing to act on yet.
+        case more
+        /// The final head is complete.
+        case head(ResponseHead)
+        /// The head cannot be trusted.
+        case refused(FramingFlaw)
+    }
+
+    /// Takes one line with or without its line ending.
+    public mutating func take(line: some BidirectionalCollection<UInt8>) -> Progress {
+        if isComplete { return .more }
+        let bytes = HeadCollector.withoutEnding(line)
+        if bytes.isEmpty { return ended() }
+        if head == nil || bytes.starts(with: "HTTP/".utf8) {
+            head = HeadCollector.statusLine(bytes)
+            flaw = head == nil ? .statusLine : nil
+        } else if bytes.first == 0x20 || bytes.first == 0x09 {
+            fold(bytes)
+        } else {
+            field(bytes)
+        }
+        return .more
+    }
+
+    private mutating func ended() -> Progress {
+        if let flaw {
+            isComplete = true
+            return .refused(flaw)
+        }
+        guard let finished = head else { return .more }
+        if (100..<200).contains(finished.status) {
+            head = nil
+            return .more
+        }
+        isComplete = true
+        return .head(finished)
+    }
+
+    private mutating func field(_ bytes: [UInt8]) {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            Token.isToken(bytes[..<colon])
+        else {
+            flaw = flaw ?? .fieldLine
+            return
+        }
+        let name = String(decoding: bytes[..<colon], as: UTF8.self)
+        head?.fields.append(.init(name, HeadCollector.trimmed(bytes[(colon + 1)...])))
+    }
+
+    /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
+    private mutating func fold(_ bytes: [UInt8]) {
+        guard let last = head?.fields.popLast() else {
+            flaw = flaw ?? .fieldLine
+            return
+        }
+        let more = HeadCollector.trimmed(bytes[...])
+        let value =
+            last.value.isEmpty || more.isEmpty ? last.value + more : last.value + [0x20] + more
+        head?.fields.append(.init(last.name, value))
+    }
+
+    private static func statusLine(_ bytes: [UInt8]) -> ResponseHead? {
+        var scan = FieldScanner(bytes)
+        let version: HTTPVersion
+        if scan.take("HTTP/1.1") {
+            version = .http11
+        } else if scan.take("HTTP/1.0") {
+            version = .http10
+        } else if scan.take("HTTP/2") || scan.take("HTTP/3") {
+            version = .http2
+        } else {
+            return nil
+        }
+        guard scan.take(0x20), scan.rest.prefix(3).count == 3,
+            let status = DecimalDigits.value(of: scan.rest.prefix(3)), status >= 100,
+            scan.rest.count == 3 || scan.rest.dropFirst(3).first == 0x20
+        else { return nil }
+        return ResponseHead(status: Int(status), version: version)
+    }
+
+    private static func withoutEnding(_ line: some BidirectionalCollection<UInt8>) -> [UInt8] {
+        var bytes = Array(line)
+        if bytes.last == 0x0A { bytes.removeLast() }
+        if bytes.last == 0x0D { bytes.removeLast() }
+        return bytes
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        let start = bytes.drop(while: isSpace)
+        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return [] }
+        return Array(start[...last])
+    }
+}

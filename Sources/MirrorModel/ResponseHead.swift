@@ -1,0 +1,87 @@
+/// The head of a final answer: status and header fields, byte for byte (RFC 9112 §4, §5).
+public struct ResponseHead: Sendable, Hashable {
+    /// A header field.
+    public struct Field: Sendable, Hashable {
+        /// The name in lower case.
+        public let name: String
+        /// The value without white space at its ends.
+        public let value: [UInt8]
+
+        /// Takes a name in any case, and a value.
+        public init(_ name: String, _ value: [UInt8]) {
+            self.name = name.lowercased()
+            self.value = value
+        }
+    }
+
+    /// The status code, 100…999.
+    public var status: Int
+    /// The protocol's version that answered.
+    public var version: HTTPVersion
+    /// The fields in the order in which they came.
+    public var fields: [Field]
+
+    /// Takes a status and fields.
+    public init(status: Int, version: HTTPVersion = .http11, fields: [Field] = []) {
+        self.status = status
+        self.version = version
+        self.fields = fields
+    }
+
+    /// Takes a status, and fields as text.
+    public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
+        self.init(
+            status: status, version: version, fields: fields.map { Field($0, Array($1.utf8)) })
+    }
+
+    /// The values of all fields of a name, in order.
+    public func values(of name: String) -> [[UInt8]] {
+        fields.filter { $0.name == name }.map(\.value)
+    }
+
+    /// Whether there is a field of this name.
+    public func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
+
+    /// The values of a field whose lines make one list, joined (RFC 9110 §5.3).
+    public func list(of name: String) -> [UInt8] {
+        Array(values(of: name).joined(separator: Array(", ".utf8)))
+    }
+
+    /// The value of a field that may come once; nil when it is missing, when its lines differ, and
+    /// when it is not UTF-8.
+    public func single(_ name: String) -> String? {
+        let values = values(of: name)
+        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
+        return String(validating: first, as: UTF8.self)
+    }
+}
+
+/// A version of HTTP, as far as framing depends on it.
+public enum HTTPVersion: Sendable, Hashable {
+    /// HTTP/1.0.
+    case http10
+    /// HTTP/1.1.
+    case http11
+    /// HTTP/2 and later, where frames end a body.
+    case http2
+}
+
+extension ResponseHead {
+    /// The media type of the body, in lower case and without parameters; nil when there is none or
+    /// it is malformed.
+    public var mediaType: String? {
+        guard let text = single("content-type") else { return nil }
+        let essence = text.split(separator: ";", maxSplits: 1).first ?? ""
+        return MediaRange(essence.trimmingSpaces())?.description
+    }
+
+    /// When the answer was made, by the server's clock.
+    public var date: HTTPDate? { single("date").flatMap(HTTPDate.init) }
+
+    /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
+    public var contentCodings: [String] {
+        String(decoding: list(of: "content-encoding"), as: UTF8.self).split(separator: ",")
+            .map { $0.trimmingSpaces().lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+    }
+}

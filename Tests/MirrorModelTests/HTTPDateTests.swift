@@ -1,0 +1,40 @@
+import MirrorModel
+import Testing
+
+@Suite struct HTTPDateTests {
+    @Test(
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+            ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+            ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+            ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+            ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_799),
+            ("Tuesday, 19-Jan-38 03:14:08 GMT", 2_147_483_648),
+        ] as [(String, Int64)])
+    func threeFormsAreRead(text: String, seconds: Int64) {
+        #expect(HTTPDate(text)?.seconds == seconds)
+    }
+
+    @Test(arguments: [
+        "", "0", "-1", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
+        "Sun, 6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
+        "Sun, 31 Apr 1994 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
+        "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
+        "Sun, 06 Nov 1994 8:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
+        "1994-11-06T08:49:37Z",
+    ])
+    func anythingElseIsNoDate(text: String) {
+        #expect(HTTPDate(text) == nil)
+    }
+
+    @Test(arguments: [
+        "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT",
+        "Wed, 31 Dec 1969 23:59:59 GMT", "Thu, 29 Feb 2024 12:00:00 GMT",
+        "Fri, 01 Mar 2024 00:00:01 GMT",
+    ])
+    func writingGivesBackWhatWasRead(text: String) {
+        #expect(HTTPDate(text)?.description == text)
+    }
+}

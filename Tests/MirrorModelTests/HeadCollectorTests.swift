@@ -1,0 +1,68 @@
+import MirrorModel
+import Testing
+
+@Suite struct HeadCollectorTests {
+    private func collect(_ lines: [String]) -> [HeadCollector.Progress] {
+        var collector = HeadCollector()
+        return lines.map { collector.take(line: Array($0.utf8)) }.filter { $0 != .more }
+    }
+
+    private func head(_ lines: [String]) -> ResponseHead? {
+        if case .head(let head) = collect(lines).first { head } else { nil }
+    }
+
+    @Test func linesMakeAHead() {
+        let head = head(["HTTP/1.1 200 OK\r\n", "ETag:  \"a\" \r\n", "X-Empty:\r\n", "\r\n"])
+        #expect(head == ResponseHead(status: 200, [("etag", "\"a\""), ("x-empty", "")]))
+    }
+
+    @Test func informationalHeadsAreDropped() {
+        let head = head([
+            "HTTP/1.1 103 Early Hints\r\n", "ETag: \"early\"\r\n", "\r\n",
+            "HTTP/1.1 200 OK\r\n", "ETag: \"late\"\r\n", "\r\n",
+        ])
+        #expect(head?.values(of: "etag") == [Array("\"late\"".utf8)])
+    }
+
+    @Test func trailersAreDropped() {
+        let progress = collect([
+            "HTTP/1.1 200 OK\r\n", "\r\n", "ETag: \"trailer\"\r\n", "\r\n",
+        ])
+        #expect(progress == [.head(ResponseHead(status: 200, []))])
+    }
+
+    @Test func foldedLinesAreOne() {
+        let head = head(["HTTP/1.1 200 OK\r\n", "Content-Length: 5\r\n", "  6\r\n", "\r\n"])
+        #expect(head?.single("content-length") == "5 6")
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.0 200 OK", HTTPVersion.http10), ("HTTP/1.1 200", .http11),
+        ("HTTP/2 200 ", .http2),
+    ])
+    func versionsAreTold(line: String, version: HTTPVersion) {
+        #expect(head([line + "\r\n", "\r\n"])?.version == version)
+    }
+
+    @Test(arguments: ["HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "ICY 200 OK", "HTTP/1.1 099 x"])
+    func otherFirstLinesAreRefused(line: String) {
+        #expect(collect([line + "\r\n", "\r\n"]) == [.refused(.statusLine)])
+    }
+
+    @Test(arguments: ["Content-Length : 5", ": x", "no colon", "b\u{e4}d: 1"])
+    func linesWithoutAProperNameAreRefused(line: String) {
+        #expect(collect(["HTTP/1.1 200 OK\r\n", line + "\r\n", "\r\n"]) == [.refused(.fieldLine)])
+    }
+
+    @Test func bytesThatAreNotTextAreKept() {
+        var collector = HeadCollector()
+        _ = collector.take(line: Array("HTTP/1.1 200 OK\r\n".utf8))
+        _ = collector.take(line: Array("ETag: \"".utf8) + [0xE9] + Array("\"\r\n".utf8))
+        guard case .head(let head) = collector.take(line: Array("\r\n".utf8)) else {
+            Issue.record("no head")
+            return
+        }
+        #expect(head.values(of: "etag") == [[0x22, 0xE9, 0x22]])
+        #expect(Validators(of: head).entityTag == nil)
+    }
+}
