@@ -1,6 +1,33 @@
 import ArgumentParser
 
-@main
+/// The command's root: what it is, its verbs, and where to read on.
 struct MirrorCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "mirror")
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "mirror",
+        abstract: "Makes a local tree hold exactly what a manifest says.",
+        discussion: """
+            A manifest (JSON, XML or Metalink 4) lists remote files with their paths, sizes and \
+            digests. mirror plans what is to be done, resumes what was interrupted, verifies \
+            every byte, and promotes finished files atomically.
+
+            EXAMPLES:
+              mirror sync manifest.json          make the tree match
+              mirror plan manifest.json          say what sync would do, and why
+              mirror status                      what is in the tree, how fresh, how sure
+
+            EXIT CODES:
+              0   the tree matches
+              1   a resource failed for good, or verify found a difference
+              2   plan --exit-code: there is something to do
+              64  usage                          73  the root cannot be used
+              65  the manifest is invalid        74  input or output failed, disk full
+              66  the manifest cannot be read    75  another run holds the lock
+              69  running again may help         77  refused by a limit
+              70  a bug in mirror                78  the index is of a newer mirror
+              130, 143  interrupted; parts are kept
+            """,
+        version: version,
+        subcommands: [])
 }

@@ -1,0 +1,58 @@
+/// What happens with a verified body, given what its step found at the target.
+public enum ArrivalVerdict: Sendable, Hashable {
+    /// The file stays as it is, inode and times included; only the index learns something.
+    case leave(Outcome, Reason)
+    /// The body gets the final name.
+    case land(Outcome, Reason)
+
+    /// Judges a body by its sha256; whether part of it was fetched before only names the outcome.
+    public static func judge(
+        _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
+    ) -> ArrivalVerdict {
+        switch step.occupant {
+        case .ours(_, sha256), .foreign(_, sha256):
+            return .leave(.unchanged, .sameBytes)
+        case .foreign:
+            if step.kind == .edited, step.local?.sha256 == sha256 {
+                return .leave(.edited, .sameBytes)
+            }
+            return .land(.conflict, step.kind == .edited ? .editedAndChanged : step.reason)
+        case .nothing, .ours, .drifted, .obstacle:
+            return .land(outcome(of: step.kind, wasResumed: wasResumed), reason(step, validators))
+        }
+    }
+
+    private static func outcome(of kind: Step.Kind, wasResumed: Bool) -> Outcome {
+        switch kind {
+        case .update, .revalidate: .updated
+        case .repair: .repaired
+        case .conflict, .edited: .conflict
+        case .copy: .copied
+        case .move: .moved
+        case .resume, .fetch, .keep, .remove: wasResumed ? .resumed : .fetched
+        }
+    }
+
+    /// For an unpinned file, the answer says more than the plan could.
+    private static func reason(_ step: Step, _ validators: Validators) -> Reason {
+        guard step.kind == .revalidate else { return step.reason }
+        if let old = step.local?.validators.entityTag, let new = validators.entityTag, old != new {
+            return .entityTagChanged(from: old, to: new)
+        }
+        return .bytesChanged
+    }
+}
+
+extension Step {
+    /// The version that a conditional request is about.
+    public var local: LocalVersion? {
+        if case .transfer(_, let local) = means { return local }
+        return nil
+    }
+
+    /// The part that a transfer goes on from.
+    public var part: PartRecord? {
+        if case .transfer(let part, _) = means { return part }
+        return nil
+    }
+}

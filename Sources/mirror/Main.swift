@@ -1,0 +1,35 @@
+import ArgumentParser
+import Glibc
+import MirrorModel
+
+/// Where the process begins: signals first, then the command, and one place that exits.
+@main
+enum Main {
+    static func main() async {
+        // Before any other thread exists, so that all of them inherit the mask.
+        Interruption.blockSignals()
+        exit(await run())
+    }
+
+    private static func run() async -> Int32 {
+        do {
+            var command = try MirrorCommand.parseAsRoot()
+            guard var work = command as? any AsyncParsableCommand else {
+                try command.run()
+                return 0
+            }
+            try await Interruption.cancellable { try await work.run() }
+            return 0
+        } catch let code as ExitCode {
+            return code.rawValue
+        } catch let error as MirrorError {
+            Console.error.line("mirror: error: \(error.message)")
+            return ExitVerdict.code(for: error.code)
+        } catch {
+            let text = MirrorCommand.fullMessage(for: error)
+            let code = MirrorCommand.exitCode(for: error)
+            (code == .success ? Console.output : Console.error).write(text + "\n")
+            return code.rawValue
+        }
+    }
+}

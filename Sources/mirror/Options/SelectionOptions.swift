@@ -1,0 +1,44 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// Which resources, and what is held for their state: what plan and sync have in common.
+struct SelectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
+    var only: [String] = []
+
+    @Option(
+        name: .long, help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
+    )
+    var skip: [String] = []
+
+    @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")
+    var prune = false
+
+    @Flag(name: .long, help: "Read every file again, whatever its time and size say.")
+    var verify = false
+
+    @Flag(name: .long, help: "Treat every unpinned file as due.")
+    var refresh = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Treat this file as not there; repeatable.", valueName: "target"))
+    var refetch: [Target] = []
+
+    @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
+    var requirePinned = false
+
+    var planOptions: PlanOptions {
+        var options = PlanOptions()
+        options.only = Set(only)
+        options.skip = Set(skip)
+        options.prunes = prune
+        options.everythingIsDue = refresh
+        options.refetched = Set(refetch)
+        options.rehashes = verify
+        return options
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import Synchronization
+
+/// Standard output or standard error, written whole, line by line, from any task.
+///
+/// A reader that went away (EPIPE) ends the output and not the run: the tree matters more than the
+/// report. Any other failure is remembered, so that the run can say that its report is incomplete.
+final class Console: Sendable {
+    /// Results.
+    static let output = Console(descriptor: STDOUT_FILENO)
+    /// Progress, warnings and errors.
+    static let error = Console(descriptor: STDERR_FILENO)
+
+    private let descriptor: Int32
+    private let failure = Mutex<Int32>(0)
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// The `errno` of the first write that failed, other than EPIPE; nil while all went well.
+    var writeError: Int32? {
+        failure.withLock { $0 == 0 || $0 == EPIPE ? nil : $0 }
+    }
+
+    /// Whether a person is looking.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
+    /// Columns and rows of the terminal; 80 and 24 where it does not say.
+    var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), max(2, Int(size.ws_row)))
+    }
+
+    /// Writes a line.
+    func line(_ text: String) { write(text + "\n") }
+
+    /// Writes text as it is.
+    func write(_ text: String) { write(bytes: Array(text.utf8)) }
+
+    /// Writes all bytes, or none after a failure.
+    func write(bytes: [UInt8]) {
+        failure.withLock { failure in
+            guard failure == 0 else { return }
+            bytes.withUnsafeBytes { buffer in
+                var rest = buffer[...]
+                while !rest.isEmpty {
+                    let slice = UnsafeRawBufferPointer(rebasing: rest)
+                    let count = Glibc.write(descriptor, slice.baseAddress, slice.count)
+                    if count > 0 {
+                        rest = rest.dropFirst(count)
+                    } else if errno == EAGAIN {
+                        var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                        poll(&wait, 1, -1)
+                    } else if errno != EINTR {
+                        failure = errno
+                        return
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import MirrorModel
+
+/// What runs at this moment, and how far the whole is: events in, lines out.
+struct ProgressBoard {
+    private struct Running {
+        var bytes: Int64
+        var size: Int64?
+        var rate: Int64
+    }
+
+    private var running: [String: Running] = [:]
+    private var order: [String] = []
+    private var knownBytes: Int64 = 0
+    private var unknownSizes = 0
+    private var endedBytes: Int64 = 0
+    private var ended = 0
+    private var failed = 0
+    private var transfers = 0
+
+    /// Whether something is being transferred.
+    var isActive: Bool { !running.isEmpty }
+
+    /// Takes in what happened.
+    mutating func apply(_ event: Event) {
+        switch event.body {
+        case .plan(let totals):
+            knownBytes = totals.bytesToFetch
+            unknownSizes = totals.unknownSizes
+            transfers = totals.requests
+        case .start(let start):
+            set(start.target, Running(bytes: start.offset, size: start.size, rate: 0))
+        case .progress(let progress):
+            set(
+                progress.target,
+                Running(bytes: progress.bytes, size: progress.size, rate: progress.rate))
+        case .restart(let again): set(again.target, Running(bytes: 0, size: nil, rate: 0))
+        case .done(let done):
+            if running[done.target.path] != nil { ended += 1 }
+            endedBytes += done.bytesReceived
+            remove(done.target)
+        case .failed(let failure):
+            failed += 1
+            remove(failure.target)
+        case .retry, .summary: break
+        }
+    }
+
+    /// The lines for a terminal of a width, the total last.
+    func lines(columns: Int, rows: Int) -> [String] {
+        let shown = order.prefix(max(1, min(rows - 3, 16)))
+        var lines = shown.compactMap { path in
+            running[path].map { line(path, $0, columns: columns) }
+        }
+        if order.count > shown.count { lines.append("… and \(order.count - shown.count) more") }
+        lines.append(total)
+        return lines.map { clipped($0, to: columns - 1) }
+    }
+
+    /// One line about the whole: files, bytes, rate, time left.
+    var total: String {
+        let now = running.values.reduce(into: (bytes: Int64(0), rate: Int64(0))) {
+            $0.bytes += $1.bytes
+            $0.rate += $1.rate
+        }
+        let bytes = endedBytes + now.bytes
+        var text = "\(ended) of \(transfers) transfers, \(ByteCount(bytes))"
+        if knownBytes > 0 {
+            text += " of \(ByteCount(max(knownBytes, bytes)))"
+            if unknownSizes > 0 { text += " + \(unknownSizes) of unknown size" }
+        }
+        if failed > 0 { text += ", \(failed) failed" }
+        if now.rate > 0 {
+            text += ", \(ByteCount(now.rate))/s"
+            if knownBytes > bytes {
+                text += ", \(DurationText(seconds: (knownBytes - bytes) / now.rate)) left"
+            }
+        }
+        return text
+    }
+
+    private func line(_ path: String, _ running: Running, columns: Int) -> String {
+        var numbers = "\(ByteCount(running.bytes))"
+        if let size = running.size {
+            let share = size > 0 ? Double(running.bytes) / Double(size) : 1
+            numbers += " of \(ByteCount(size))  \(Int(min(1, share) * 100)) %"
+        }
+        if running.rate > 0 { numbers += "  \(ByteCount(running.rate))/s" }
+        let room = max(12, columns - numbers.count - 4)
+        let name = path.printable
+        let shown = name.count > room ? "…" + name.suffix(room - 1) : name
+        let padding = String(repeating: " ", count: max(2, room + 2 - shown.count))
+        return shown + padding + numbers
+    }
+
+    private func clipped(_ line: String, to columns: Int) -> String {
+        line.count > columns ? line.prefix(max(1, columns - 1)) + "…" : line
+    }
+
+    private mutating func set(_ target: Target, _ state: Running) {
+        if running.updateValue(state, forKey: target.path) == nil { order.append(target.path) }
+    }
+
+    private mutating func remove(_ target: Target) {
+        if running.removeValue(forKey: target.path) != nil {
+            order.removeAll { $0 == target.path }
+        }
+    }
+}

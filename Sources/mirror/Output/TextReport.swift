@@ -1,0 +1,97 @@
+import MirrorModel
+
+/// A run told to people: a line for each resource that something was done about, and the numbers.
+struct TextReport {
+    /// What is left out.
+    enum Level { case quiet, normal, verbose }
+
+    let level: Level
+    let style: TextStyle
+    let errorStyle: TextStyle
+
+    /// The line for an event, and where it belongs; nil when there is nothing to say.
+    func line(for event: Event) -> (text: String, isResult: Bool)? {
+        switch event.body {
+        case .done(let done): return line(for: done).map { ($0, true) }
+        case .failed(let failed): return (line(for: failed), false)
+        case .retry(let again) where level == .verbose: return (line(for: again, "retry"), false)
+        case .restart(let again) where level != .quiet:
+            return (line(for: again, "starting over"), false)
+        case .summary(let summary):
+            return level == .quiet ? nil : (self.summary(summary), true)
+        case .plan, .start, .progress, .retry, .restart: return nil
+        }
+    }
+
+    private func line(for done: Event.Done) -> String? {
+        let isNews =
+            done.outcome != .kept && done.outcome != .notModified && done.outcome != .skipped
+        guard level == .verbose || (level == .normal && isNews) else { return nil }
+        var words = style.outcome(done.outcome) + done.target.path.printable
+        switch done.outcome {
+        case .edited, .stale, .kept, .adopted, .moved, .copied, .updated, .unchanged, .repaired:
+            words += style.faint("  (\(done.reason.because.printable))")
+        default: break
+        }
+        if done.bytesReused > 0 {
+            words += style.faint(
+                "  (\(ByteCount(done.bytesReceived)) more, \(ByteCount(done.bytesReused)) were there)"
+            )
+        }
+        if let conflict = done.conflict {
+            words += "\n" + style.label("kept as", .warning) + conflict.path.printable
+        }
+        if done.verified == .none, done.outcome != .kept, done.outcome != .skipped {
+            words += style.faint("  unverified: the server gave neither size nor digest")
+        }
+        return words
+    }
+
+    private func line(for failed: Event.Failed) -> String {
+        let label = failed.isOptional ? "optional" : "failed"
+        return errorStyle.label(label, failed.isOptional ? .warning : .failure)
+            + failed.error.message.printable
+    }
+
+    private func line(for again: Event.Again, _ word: String) -> String {
+        let wait = again.wait > 0 ? " in \(Double(again.wait / 100) / 10) s" : ""
+        return errorStyle.label("note", .warning)
+            + "\(again.target.path.printable): \(word)\(wait): \(again.cause.message.printable)"
+    }
+
+    private func summary(_ summary: Summary) -> String {
+        var parts: [String] = []
+        for outcome in Outcome.allCases where summary[outcome] > 0 {
+            parts.append("\(summary[outcome]) \(outcome.word)")
+        }
+        if summary.removed > 0 { parts.append("\(summary.removed) removed") }
+        if summary.orphans > 0 {
+            parts.append("\(summary.orphans) no longer wanted (--prune removes)")
+        }
+        let counts = parts.isEmpty ? "nothing to do" : parts.joined(separator: ", ")
+        var text =
+            "\(summary.resources) \(summary.resources == 1 ? "resource" : "resources"): \(counts)."
+        text += " \(ByteCount(summary.bytesReceived)) received"
+        if summary.bytesReused > 0 { text += ", \(ByteCount(summary.bytesReused)) reused" }
+        text += ", \(summary.requests) \(summary.requests == 1 ? "request" : "requests")"
+        text += ", \(TextReport.seconds(summary.seconds))."
+        return text
+    }
+
+    /// Seconds with one decimal, below a second with three.
+    static func seconds(_ value: Double) -> String {
+        let scale = value < 1 ? 1000.0 : 10.0
+        return "\((value * scale).rounded() / scale) s"
+    }
+}
+
+extension Outcome {
+    /// The word for people.
+    var word: String {
+        switch self {
+        case .notModified: "not modified"
+        case .conflict: "in conflict"
+        default: rawValue
+        }
+    }
+}

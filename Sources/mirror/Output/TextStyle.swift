@@ -1,0 +1,37 @@
+import MirrorModel
+
+/// Labels and colours of lines for people.
+struct TextStyle {
+    let isColored: Bool
+
+    /// What a colour stands for.
+    enum Meaning: String {
+        case good = "32"
+        case warning = "33"
+        case failure = "31"
+        case neutral = "36"
+    }
+
+    /// A word at the beginning of a line, padded to a column.
+    func label(_ word: String, _ meaning: Meaning) -> String {
+        let padding = String(repeating: " ", count: max(1, 14 - word.count))
+        return paint(word, meaning.rawValue) + padding
+    }
+
+    /// The label of an outcome.
+    func outcome(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .failed: label(outcome.word, .failure)
+        case .conflict, .edited, .stale: label(outcome.word, .warning)
+        case .kept, .skipped, .unchanged, .notModified, .adopted: label(outcome.word, .neutral)
+        default: label(outcome.word, .good)
+        }
+    }
+
+    /// What is said in passing.
+    func faint(_ text: String) -> String { paint(text, "2") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
