@@ -38,8 +38,12 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
+        .systemLibrary(name: "CTestSupport", path: "Tests/CTestSupport"),
         .target(
-            name: "MirrorTestSupport", dependencies: ["CLinux"], path: "Tests/MirrorTestSupport",
+            name: "MirrorTestSupport", dependencies: ["CCrypto", "CTestSupport"],
+            path: "Tests/MirrorTestSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "mirror-origin", dependencies: ["MirrorTestSupport"], path: "Tests/MirrorOrigin",
             swiftSettings: strict),
         .testTarget(
             name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],

@@ -1,0 +1,30 @@
+#pragma once
+#define _GNU_SOURCE 1
+#include <linux/sockios.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+
+/// The bytes that were sent and are not acknowledged yet (tcp(7), SIOCOUTQ); -1 on an error.
+static inline int test_unacknowledged(int socket) {
+    int count = 0;
+    return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : -1;
+}
+
+/// Accepts a connection that a child process does not inherit (accept4(2)).
+static inline int test_accept(int listener) {
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+}
+
+/// Starts a thread that nobody joins (pthread_create(3)); an error number, or 0.
+static inline int test_start_thread(void *_Nullable (*_Nonnull body)(void *_Nullable),
+                                    void *_Nullable context) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int failure = pthread_create(&thread, &attributes, body, context);
+    pthread_attr_destroy(&attributes);
+    return failure;
+}

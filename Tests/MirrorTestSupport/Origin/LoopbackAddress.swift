@@ -1,0 +1,39 @@
+internal import Glibc
+
+/// Ports of 127.0.0.1.
+enum LoopbackAddress {
+    /// Binds a socket to a port, or to any free one for 0; gives the port, nil on an error.
+    static func bind(_ socket: Int32, port: UInt16) -> UInt16? {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        return withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                guard Glibc.bind(socket, generic, length) == 0,
+                    getsockname(socket, generic, &length) == 0
+                else { return false }
+                return true
+            }
+        } ? UInt16(bigEndian: address.sin_port) : nil
+    }
+}
+
+/// A port that is taken and refuses connections, for sources that cannot be reached.
+public final class ClosedPort: Sendable {
+    private let socket: Int32
+    /// The port.
+    public let port: UInt16
+
+    /// Takes any free port and never listens on it.
+    public init() throws(ListenFailure) {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0, let port = LoopbackAddress.bind(socket, port: 0) else {
+            throw ListenFailure(description: "bind(2) on 127.0.0.1: errno \(errno)")
+        }
+        self.port = port
+    }
+
+    deinit { close(socket) }
+}

@@ -1,0 +1,98 @@
+internal import Synchronization
+
+/// A responder that serves a shelf as an honest server does: strong entity tags, ranges, conditions.
+public final class ShelfOrigin: Responder {
+    private let shelf: any Shelf
+    private let bytesPerSecond: Int?
+    private let log = Mutex<[String]>([])
+
+    /// Takes what it serves.
+    ///
+    /// - Parameter bytesPerSecond: how fast each connection gets bytes; nil is as fast as it can.
+    public init(_ shelf: any Shelf, bytesPerSecond: Int? = nil) {
+        self.shelf = shelf
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// A line a request in the order of their answers, e.g. `GET /a.bin bytes=10- 206`.
+    public var requests: [String] { log.withLock { $0 } }
+
+    /// Forgets the requests so far.
+    public func forgetRequests() { log.withLock { $0 = [] } }
+
+    /// Answers with the item, a part of it, or a status that says why not.
+    public func respond(to request: ReceivedRequest, on connection: Connection) -> Bool {
+        let path = String(request.path.split(separator: "?", maxSplits: 1).first ?? "/")
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return answer(request, 405, ["Allow: GET, HEAD"], [], connection)
+        }
+        guard let item = shelf.item(at: path) else {
+            return answer(request, 404, [], [], connection)
+        }
+        let tag = "ETag: \(item.entityTag)"
+        if let condition = request.value(of: "If-None-Match"), condition == item.entityTag {
+            return answer(request, 304, [tag], nil, connection)
+        }
+        guard let range = request.value(of: "Range"), rangeHolds(request, item) else {
+            return answer(request, 200, [tag, "Accept-Ranges: bytes"], item.bytes[...], connection)
+        }
+        let whole = item.bytes.count
+        guard let wanted = ShelfOrigin.range(range, of: whole) else {
+            return answer(request, 416, ["Content-Range: bytes */\(whole)"], [], connection)
+        }
+        let description = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(whole)"
+        return answer(
+            request, 206, [tag, "Content-Range: \(description)"], item.bytes[wanted], connection)
+    }
+
+    /// Whether If-Range lets the range count (RFC 9110 §13.1.5).
+    private func rangeHolds(_ request: ReceivedRequest, _ item: ShelfItem) -> Bool {
+        guard let condition = request.value(of: "If-Range") else { return true }
+        return condition == item.entityTag && !condition.hasPrefix("W/")
+    }
+
+    /// One range `bytes=N-` or `bytes=N-M` that begins within the whole.
+    private static func range(_ text: String, of whole: Int) -> Range<Int>? {
+        guard text.hasPrefix("bytes=") else { return nil }
+        let ends = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Int(ends[0]), first < whole else { return nil }
+        let last = ends[1].isEmpty ? whole - 1 : Int(ends[1]) ?? -1
+        return last < first ? nil : first..<min(last, whole - 1) + 1
+    }
+
+    /// Sends a head and, but for a HEAD request, the body; nil is an answer that never has one.
+    private func answer(
+        _ request: ReceivedRequest, _ status: Int, _ headers: [String], _ body: ArraySlice<UInt8>?,
+        _ connection: Connection
+    ) -> Bool {
+        let range = request.value(of: "Range").map { " \($0)" } ?? ""
+        log.withLock { $0.append("\(request.method) \(request.path)\(range) \(status)") }
+        let length = body.map { ["Content-Length: \($0.count)"] } ?? []
+        let lines = ["HTTP/1.1 \(status) \(ShelfOrigin.phrase(status))"] + headers + length
+        guard connection.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)) else {
+            return false
+        }
+        guard let body, request.method != "HEAD" else { return true }
+        return send(body, connection)
+    }
+
+    private func send(_ body: ArraySlice<UInt8>, _ connection: Connection) -> Bool {
+        guard let bytesPerSecond else { return connection.send(body) }
+        let slice = max(1, bytesPerSecond / 50)
+        return stride(from: body.startIndex, to: body.endIndex, by: slice).allSatisfy {
+            connection.send(body[$0..<min($0 + slice, body.endIndex)])
+                && connection.pause(milliseconds: 20)
+        }
+    }
+
+    private static func phrase(_ status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 206: "Partial Content"
+        case 304: "Not Modified"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        default: "Range Not Satisfiable"
+        }
+    }
+}

@@ -1,0 +1,123 @@
+public import Glibc
+
+/// A process of its own, its output kept in files so that no pipe can fill up.
+public final class Command: Sendable {
+    /// How a process ended.
+    public enum Ending: Sendable, Equatable, CustomStringConvertible {
+        case exited(Int32)
+        case signalled(Int32)
+        case hung
+
+        /// The status or the signal.
+        public var description: String {
+            switch self {
+            case .exited(let status): "exit \(status)"
+            case .signalled(let number): "signal \(number)"
+            case .hung: "no end within the time limit"
+            }
+        }
+    }
+
+    /// What a process left.
+    public struct Result: Sendable {
+        /// How it ended.
+        public let ending: Ending
+        /// Its standard output.
+        public let output: String
+        /// Its standard error.
+        public let errors: String
+    }
+
+    /// The process id.
+    public let pid: pid_t
+    private let output: ScratchFile
+    private let errors: ScratchFile
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - arguments: the words after the program's name.
+    ///   - environment: the whole environment.
+    ///   - input: a file for standard input; nil is `/dev/null`.
+    public init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:],
+        input: String? = nil
+    ) throws(SystemFailure) {
+        let output = try ScratchFile()
+        let errors = try ScratchFile()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
+        posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
+        var attributes = Command.plainSignals()
+        defer { posix_spawnattr_destroy(&attributes) }
+        var pid: pid_t = 0
+        let failure = CStrings.withPointers([program] + arguments) { words in
+            CStrings.withPointers(environment.map { "\($0.key)=\($0.value)" }) {
+                posix_spawn(&pid, program, &actions, &attributes, words, $0)
+            }
+        }
+        guard failure == 0 else { throw SystemFailure("posix_spawn", program, errno: failure) }
+        self.pid = pid
+        self.output = output
+        self.errors = errors
+    }
+
+    /// Sends a signal.
+    public func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Waits for the end; a process that runs for longer than the limit is killed.
+    public func wait(seconds: Int = 60) -> Result {
+        var status: Int32 = 0
+        var isHung = false
+        var waited = 0
+        while waitpid(pid, &status, WNOHANG) == 0 {
+            usleep(2000)
+            waited += 2
+            if waited > seconds * 1000, !isHung {
+                isHung = true
+                signal(SIGKILL)
+            }
+        }
+        let number = status & 0x7F
+        let ending: Ending =
+            isHung ? .hung : number == 0 ? .exited(status >> 8 & 0xFF) : .signalled(number)
+        return Result(ending: ending, output: output.text(), errors: errors.text())
+    }
+
+    /// Starts a program and waits for its end.
+    public static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:],
+        seconds: Int = 60
+    ) throws(SystemFailure) -> Result {
+        try Command(program, arguments, environment: environment).wait(seconds: seconds)
+    }
+
+    /// A test runner may ignore or block signals; a child begins with the defaults.
+    private static func plainSignals() -> posix_spawnattr_t {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        var none = sigset_t()
+        sigemptyset(&none)
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        return attributes
+    }
+}
+
+/// Null-terminated arrays of C strings.
+enum CStrings {
+    static func withPointers<Value>(
+        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
+    ) -> Value {
+        let pointers = strings.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        return body(pointers + [nil])
+    }
+}

@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// An unnamed file for what a process writes.
+final class ScratchFile: Sendable {
+    let descriptor: Int32
+
+    init() throws(SystemFailure) {
+        var path = Array("/tmp/mirror-test-XXXXXX".utf8CString)
+        descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { throw SystemFailure("mkstemp", "/tmp", errno: errno) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(path)
+    }
+
+    deinit { close(descriptor) }
+
+    /// All that was written.
+    func text() -> String {
+        let size = Int(max(0, lseek(descriptor, 0, SEEK_END)))
+        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
