@@ -71,8 +71,8 @@ public enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .statusLine: "its first line is not a status line"
         case .fieldLine: "one of its header lines has no proper name"
-        case .contentLength(let text): "its Content-Length is \(Printable.quoted(text))"
-        case .transferEncoding(let text): "its Transfer-Encoding is \(Printable.quoted(text))"
+        case .contentLength(let text): "its Content-Length is \(Quoted(text))"
+        case .transferEncoding(let text): "its Transfer-Encoding is \(Quoted(text))"
         case .repeated(let name): "it sent \(name == "etag" ? "ETag" : "Content-Range") twice"
         }
     }

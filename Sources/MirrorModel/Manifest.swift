@@ -8,31 +8,17 @@ public struct Manifest: Sendable {
     /// The wanted files.
     public var resources: ResourceTable
 
-    /// A manifest made in code.
+    /// Takes what a manifest says, as its decoder found it.
+    public init(name: String?, owner: String, resources: ResourceTable) {
+        self.name = name
+        self.owner = owner
+        self.resources = resources
+    }
+
+    /// A manifest made in code; `flaws()` says whether its targets can be one tree.
     public init(name: String, resources: [Resource]) {
         self.name = name
         self.owner = name
         self.resources = ResourceTable(resources)
     }
-}
-
-/// The resources of a manifest, kept compactly.
-public struct ResourceTable: Sendable, RandomAccessCollection {
-    private var entries: [Resource] = []
-
-    /// Takes resources in their order.
-    public init(_ resources: [Resource] = []) { entries = resources }
-
-    /// 0.
-    public var startIndex: Int { 0 }
-    /// How many resources there are.
-    public var endIndex: Int { entries.count }
-    /// The resource at a position, in the order of the manifest.
-    public subscript(position: Int) -> Resource { entries[position] }
-
-    /// Adds a resource at the end.
-    public mutating func append(_ resource: Resource) { entries.append(resource) }
-
-    /// The target of one resource, without making the rest of it.
-    public func target(at position: Int) -> Target { entries[position].target }
 }

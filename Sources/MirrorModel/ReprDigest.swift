@@ -50,36 +50,3 @@ public enum ReprDigest {
         return true
     }
 }
-
-/// Base64 with padding (RFC 4648 §4).
-enum Base64 {
-    /// The bytes; nil for other characters, white space, or missing padding.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        guard text.count.isMultiple(of: 4) else { return nil }
-        let padding = Array(text.suffix(2)).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        var bytes: [UInt8] = []
-        var bits: UInt32 = 0
-        var count = 0
-        for character in text.dropLast(padding) {
-            guard let value = value(of: character) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return bytes
-    }
-
-    private static func value(of character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
-    }
-}

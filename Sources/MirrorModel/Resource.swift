@@ -28,6 +28,8 @@ public struct Resource: Sendable, Hashable {
     public var tags: [String] = []
     /// The line of the manifest that the resource begins in, from 1; 0 when it was made in code.
     public var line: Int = 0
+    /// The column in that line, in Unicode scalars from 1; 0 when it was made in code.
+    public var column: Int = 0
 
     /// A resource with one source and nothing else said of it.
     public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
@@ -60,21 +62,4 @@ public enum RequestMethod: Sendable, Hashable {
     case get
     /// A POST with this body: never conditional, never resumed.
     case post(body: Template)
-}
-
-/// SHA-256 digests of consecutive pieces of a file; the last piece may be shorter.
-public struct Pieces: Sendable, Hashable {
-    /// The length of a piece in bytes; greater than 0.
-    public let length: Int64
-    /// One digest of 32 bytes a piece.
-    public let digests: [Digest]
-
-    /// Takes a length and digests; nil when the length is not positive, there are no digests, or
-    /// one of them is not a sha256.
-    public init?(length: Int64, digests: [Digest]) {
-        guard length > 0, !digests.isEmpty, digests.allSatisfy({ $0.algorithm == .sha256 })
-        else { return nil }
-        self.length = length
-        self.digests = digests
-    }
 }

@@ -14,6 +14,9 @@ public struct Target: Sendable {
         self.path = path
     }
 
+    /// Takes a path that this initializer's other form has let through before.
+    init(unchecked path: String) { self.path = path }
+
     /// The area that the path begins with.
     public var area: Area {
         switch path.utf8.first {

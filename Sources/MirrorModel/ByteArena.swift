@@ -1,0 +1,64 @@
+/// Bytes of very many small values, kept in large blocks instead of one allocation each.
+///
+/// Blocks are never moved when more arrive, so growing costs no copy of what is there and no moment
+/// in which it is held twice.
+struct ByteArena: Sendable {
+    private var blocks: [[UInt8]] = []
+    private static let blockSize = 1 << 20
+
+    /// Where a value begins: the block in the upper half, the offset in the lower.
+    typealias Position = UInt64
+
+    /// Makes sure that what is appended next, up to a length, lies in one block; says where.
+    mutating func reserve(_ length: Int) -> Position {
+        if let last = blocks.last, last.count + length <= last.capacity {
+            return Position(blocks.count - 1) << 32 | Position(last.count)
+        }
+        var block: [UInt8] = []
+        block.reserveCapacity(max(length, ByteArena.blockSize))
+        blocks.append(block)
+        return Position(blocks.count - 1) << 32
+    }
+
+    /// Appends to what was reserved.
+    mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        blocks[blocks.count - 1].append(contentsOf: bytes)
+    }
+
+    /// Lends bytes that were appended.
+    func withBytes<Result>(
+        at position: Position, offset: Int = 0, count: Int,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let start = Int(position & 0xFFFF_FFFF) + offset
+        return blocks[Int(position >> 32)].withUnsafeBufferPointer { block in
+            body(UnsafeBufferPointer(rebasing: block[start..<(start + count)]))
+        }
+    }
+
+    /// The bytes that the blocks take up.
+    var footprint: Int { blocks.reduce(0) { $0 + $1.capacity } }
+}
+
+/// An array in blocks, which grows without moving what it holds.
+struct BlockArray<Element: Sendable>: Sendable {
+    private var blocks: [[Element]] = []
+    private(set) var count = 0
+    private static var blockSize: Int { 1 << 14 }
+
+    mutating func append(_ element: Element) {
+        if count.isMultiple(of: Self.blockSize) {
+            var block: [Element] = []
+            // A small table stays small; from the second block on, blocks are whole.
+            if count > 0 { block.reserveCapacity(Self.blockSize) }
+            blocks.append(block)
+        }
+        blocks[blocks.count - 1].append(element)
+        count += 1
+    }
+
+    subscript(position: Int) -> Element { blocks[position >> 14][position & (Self.blockSize - 1)] }
+
+    /// The bytes that the blocks take up.
+    var footprint: Int { blocks.reduce(0) { $0 + $1.capacity * MemoryLayout<Element>.stride } }
+}

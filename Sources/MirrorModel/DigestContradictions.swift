@@ -1,0 +1,49 @@
+extension ResourceTable {
+    /// Requests that are said to give bytes of two digests.
+    ///
+    /// A request is a method, a body and a URL; only digests of one algorithm can contradict.
+    func contradictions() -> [ManifestFlaw] {
+        var requests: [(hash: Int, position: Int)] = []
+        for position in indices where mayHaveDigest(at: position) {
+            let resource = self[position]
+            for source in resource.sources where !resource.digests.isEmpty {
+                var hasher = Hasher()
+                hasher.combine(resource.method)
+                hasher.combine(source.url)
+                requests.append((hasher.finalize(), position))
+            }
+        }
+        requests.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
+        var flaws: [ManifestFlaw] = []
+        var start = 0
+        while start < requests.count {
+            var end = start + 1
+            while end < requests.count, requests[end].hash == requests[start].hash {
+                let pair = (requests[end - 1].position, requests[end].position)
+                if let flaw = contradiction(between: pair.0, and: pair.1) { flaws.append(flaw) }
+                end += 1
+            }
+            start = end
+        }
+        return flaws
+    }
+
+    private func contradiction(between first: Int, and second: Int) -> ManifestFlaw? {
+        if first == second { return nil }
+        let (a, b) = (self[first], self[second])
+        guard a.method == b.method,
+            let url = a.sources.map(\.url).first(where: { url in
+                b.sources.contains { $0.url == url }
+            })
+        else { return nil }
+        for digest in a.digests {
+            if let other = b.digests.first(where: { $0.algorithm == digest.algorithm }),
+                other != digest
+            {
+                return .twoDigests(
+                    first: first, second: second, url: url, digests: [digest, other])
+            }
+        }
+        return nil
+    }
+}

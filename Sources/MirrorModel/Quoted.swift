@@ -1,0 +1,48 @@
+/// Text from a server or a manifest made fit to print: quoted, escaped, and cut when long.
+///
+/// Control characters, invisible formatting characters and bidirectional overrides could repaint a
+/// terminal or make a message read as another one, so they are shown by number.
+public struct Quoted: CustomStringConvertible, Sendable {
+    /// The text between quotation marks.
+    public let description: String
+
+    /// Quotes a text and cuts it after so many characters.
+    public init(_ text: some StringProtocol, limit: Int = 80) {
+        description = "\"" + Escaped(text, limit: limit).description + "\""
+    }
+}
+
+/// Text from a server or a manifest made fit to print, without quotation marks around it.
+public struct Escaped: CustomStringConvertible, Sendable {
+    /// The text with what a terminal might act on shown by number.
+    public let description: String
+
+    /// Escapes a text and cuts it after so many characters.
+    public init(_ text: some StringProtocol, limit: Int = .max) {
+        var result = ""
+        var count = 0
+        for scalar in text.unicodeScalars {
+            if count == limit {
+                result += "…"
+                break
+            }
+            count += 1
+            switch scalar {
+            case _ where Escaped.isHidden(scalar):
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        description = result
+    }
+
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned,
+            .surrogate:
+            return true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,69 @@
+extension ResourceTable {
+    /// The positions in the order of their paths' bytes, in which the index and a tree are read.
+    ///
+    /// Equal paths stay in the order of the manifest.
+    public var sortedOrder: [Int] {
+        if isSorted { return Array(indices) }
+        // Eight bytes after what all paths have in common decide most comparisons without a look
+        // into the arena.
+        let skip = commonPrefix
+        var keys = indices.map { position in
+            withPath(at: position) { path in
+                var key: UInt64 = 0
+                for offset in skip..<(skip + 8) {
+                    key = key << 8 | UInt64(offset < path.count ? path[offset] : 0)
+                }
+                return (key: key, position: position)
+            }
+        }
+        keys.sort { left, right in
+            if left.key != right.key { return left.key < right.key }
+            let order = compare(left.position, right.position)
+            return order == 0 ? left.position < right.position : order < 0
+        }
+        return keys.map(\.position)
+    }
+
+    private var isSorted: Bool {
+        indices.dropFirst().allSatisfy { compare($0 - 1, $0) <= 0 }
+    }
+
+    private var commonPrefix: Int {
+        guard !isEmpty else { return 0 }
+        return withPath(at: 0) { first in
+            var length = first.count
+            for position in 1..<Swift.max(count, 1) where length > 0 {
+                length = withPath(at: position) { ByteOrder.commonPrefix(first, $0, limit: length) }
+            }
+            return length
+        }
+    }
+
+    /// Negative, zero or positive as the first path's bytes come before, with or after the other's.
+    func compare(_ first: Int, _ second: Int) -> Int {
+        withPath(at: first) { first in
+            withPath(at: second) { ByteOrder.compare(first, $0) }
+        }
+    }
+}
+
+/// Comparison of bytes, as memcmp(3) does it.
+enum ByteOrder {
+    static func commonPrefix(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
+        limit: Int = .max
+    ) -> Int {
+        let end = min(first.count, second.count, limit)
+        var at = 0
+        while at < end, first[at] == second[at] { at += 1 }
+        return at
+    }
+
+    static func compare(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        let at = commonPrefix(first, second)
+        if at == min(first.count, second.count) { return first.count - second.count }
+        return Int(first[at]) - Int(second[at])
+    }
+}

@@ -1,0 +1,202 @@
+/// The resources of a manifest, kept compactly: about 130 bytes for a pinned one.
+///
+/// A resource is put together when it is asked for. What is often needed alone, the target, can be
+/// had without the rest.
+public struct ResourceTable: Sendable, RandomAccessCollection {
+    private(set) var arena = ByteArena()
+    private(set) var records = BlockArray<ResourceRecord>()
+    private(set) var authorities = InternTable<URLAuthority>()
+    private var traits = InternTable<ResourceTraits>()
+    private var rarities = BlockArray<ResourceRarity>()
+
+    /// Takes resources in their order.
+    public init(_ resources: some Sequence<Resource> = EmptyCollection<Resource>()) {
+        for resource in resources { append(resource) }
+    }
+
+    /// 0.
+    public var startIndex: Int { 0 }
+    /// How many resources there are.
+    public var endIndex: Int { records.count }
+
+    /// Adds a resource at the end.
+    public mutating func append(_ resource: Resource) {
+        guard let source = resource.sources.first else {
+            preconditionFailure("a resource has a source")
+        }
+        let digest = resource.digests.count == 1 ? resource.digests[0] : nil
+        var rarity = Rarity(resource)
+        var path = resource.target.path
+        var url = source.url.pathAndQuery
+        let authority = authorities.number(of: URLAuthority(source.url))
+        let shared = path.withUTF8 { path in url.withUTF8 { Self.sharedSuffix(path, $0) } }
+        let urlLength = url.utf8.count - shared
+        let fits = urlLength <= Int(UInt16.max) && authority <= Int(UInt16.max)
+        if !fits { rarity.keepSources(of: resource) }
+
+        let length = path.utf8.count + (fits ? urlLength : 0) + (digest?.bytes.count ?? 0)
+        var record = ResourceRecord(
+            position: arena.reserve(length), pathLength: path.utf8.count,
+            digest: digest?.algorithm)
+        path.withUTF8 { arena.append($0) }
+        if fits {
+            url.withUTF8 { arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength))) }
+            record.urlLength = UInt16(urlLength)
+            record.sharedLength = UInt16(shared)
+            record.authority = UInt16(authority)
+        }
+        digest?.bytes.withUnsafeBufferPointer { arena.append($0) }
+        record.size = resource.size ?? -1
+        record.line = UInt32(clamping: resource.line)
+        record.column = UInt32(clamping: resource.column)
+        record.traits = UInt32(traits.number(of: ResourceTraits(resource)))
+        if let value = rarity.value {
+            rarities.append(value)
+            record.rarity = UInt32(rarities.count)
+        }
+        records.append(record)
+    }
+
+    /// The resource at a position, in the order of the manifest.
+    public subscript(position: Int) -> Resource {
+        let record = records[position]
+        let traits = traits.values[Int(record.traits)]
+        let rarity = record.rarity > 0 ? rarities[Int(record.rarity) - 1] : nil
+        var resource: Resource
+        if let sources = rarity?.sources, let first = sources.first {
+            resource = Resource(target: target(at: position), url: first.url)
+            resource.sources = sources
+        } else {
+            resource = Resource(
+                target: target(at: position), url: url(of: record), headers: traits.headers)
+        }
+        resource.isNamedByServer = rarity?.isNamedByServer ?? false
+        resource.size = record.size < 0 ? nil : record.size
+        resource.digests = rarity?.digests ?? []
+        if let digest = digest(of: record) { resource.digests = [digest] }
+        resource.pieces = rarity?.pieces
+        resource.mediaType = traits.mediaType
+        resource.refresh = traits.refresh
+        resource.method = rarity?.method ?? .get
+        resource.priority = traits.priority
+        resource.isExecutable = traits.isExecutable
+        resource.isOptional = traits.isOptional
+        resource.tags = traits.tags
+        resource.line = Int(record.line)
+        resource.column = Int(record.column)
+        return resource
+    }
+
+    /// The target of one resource, without making the rest of it.
+    public func target(at position: Int) -> Target {
+        withPath(at: position) { Target(unchecked: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// Lends the bytes of one resource's path; they are not valid afterwards.
+    public func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let record = records[position]
+        return arena.withBytes(at: record.position, count: record.pathLength, body)
+    }
+
+    /// The line and column where one resource begins; zeros when it was made in code.
+    public func place(at position: Int) -> (line: Int, column: Int) {
+        (Int(records[position].line), Int(records[position].column))
+    }
+
+    /// Whether one resource may declare a digest; false is certain.
+    func mayHaveDigest(at position: Int) -> Bool {
+        records[position].digest != nil || records[position].rarity > 0
+    }
+
+    /// The bytes that the table takes up, apart from what only few resources have.
+    var footprint: Int { arena.footprint + records.footprint }
+}
+
+extension ResourceTable {
+    private func url(of record: ResourceRecord) -> SourceURL {
+        let start = record.pathLength - Int(record.sharedLength)
+        let length = Int(record.urlLength)
+        let rest = arena.withBytes(
+            at: record.position, count: record.pathLength + length
+        ) { bytes in
+            String(unsafeUninitializedCapacity: length + Int(record.sharedLength)) { text in
+                var end = text.update(fromContentsOf: bytes[record.pathLength...])
+                end = text[end...].update(fromContentsOf: bytes[start..<record.pathLength])
+                return end
+            }
+        }
+        return authorities.values[Int(record.authority)].url(rest)
+    }
+
+    private func digest(of record: ResourceRecord) -> Digest? {
+        guard let algorithm = record.digest else { return nil }
+        return arena.withBytes(
+            at: record.position, offset: record.pathLength + Int(record.urlLength),
+            count: algorithm.byteCount
+        ) { Digest(algorithm, bytes: Array($0)) }
+    }
+
+    /// How many bytes at the end of a path are also the end of a URL; a question mark ends it.
+    private static func sharedSuffix(
+        _ path: UnsafeBufferPointer<UInt8>, _ url: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        var count = 0
+        while count < Swift.min(path.count, url.count),
+            path[path.count - 1 - count] == url[url.count - 1 - count]
+        {
+            count += 1
+        }
+        return count
+    }
+
+    /// Gathers what few resources have, and is nothing for the others.
+    private struct Rarity {
+        var value: ResourceRarity?
+
+        init(_ resource: Resource) {
+            var rarity = ResourceRarity()
+            var isRare = false
+            if resource.isNamedByServer {
+                rarity.isNamedByServer = true
+                isRare = true
+            }
+            if resource.sources.count > 1 {
+                rarity.sources = resource.sources
+                isRare = true
+            }
+            if resource.digests.count > 1 {
+                rarity.digests = resource.digests
+                isRare = true
+            }
+            if let pieces = resource.pieces {
+                rarity.pieces = pieces
+                isRare = true
+            }
+            if resource.method != .get {
+                rarity.method = resource.method
+                isRare = true
+            }
+            value = isRare ? rarity : nil
+        }
+
+        mutating func keepSources(of resource: Resource) {
+            var rarity = value ?? ResourceRarity()
+            rarity.sources = resource.sources
+            value = rarity
+        }
+    }
+}
+
+extension ResourceTable: Equatable {
+    /// Whether the resources are equal, one by one.
+    public static func == (left: ResourceTable, right: ResourceTable) -> Bool {
+        left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
+    }
+}
+
+extension SourceURL {
+    /// Path and query as they are requested.
+    var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
+}

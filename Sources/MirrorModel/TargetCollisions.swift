@@ -1,0 +1,155 @@
+/// Finds targets that cannot stand beside each other in one tree.
+///
+/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Sorting the hashes
+/// brings together what may collide, and only that is looked at as text. Targets are taken in the
+/// order of their bytes, in which all paths of a folder are neighbours, so a folder is seen as new
+/// exactly once.
+struct TargetCollisions {
+    private let resources: ResourceTable
+    private var entries: [Entry] = []
+    private var found: [ManifestFlaw] = []
+
+    private struct Entry {
+        var hash: UInt64
+        var position: UInt32
+        /// The length of the prefix of the path that is meant, in bytes.
+        var length: UInt16
+        var isFolder: Bool
+    }
+
+    init(_ resources: ResourceTable) { self.resources = resources }
+
+    mutating func flaws() -> [ManifestFlaw] {
+        gather()
+        entries.sort { ($0.hash, $0.position, $0.length) < ($1.hash, $1.position, $1.length) }
+        var start = 0
+        while start < entries.count {
+            var end = start + 1
+            while end < entries.count, entries[end].hash == entries[start].hash { end += 1 }
+            if end - start > 1 { compare(Array(entries[start..<end])) }
+            start = end
+        }
+        return found
+    }
+
+    private mutating func gather() {
+        let order = resources.sortedOrder
+        entries.reserveCapacity(order.count)
+        var previous: Int?
+        var hashes: [(length: Int, hash: UInt64)] = []
+        for position in order {
+            let shared = previous.map { previous in
+                resources.withPath(at: previous) { first in
+                    resources.withPath(at: position) { second in
+                        let shared = ByteOrder.commonPrefix(first, second)
+                        return shared == first.count && shared == second.count ? -1 : shared
+                    }
+                }
+            }
+            if shared == -1, let previous {
+                found.append(.equalTargets(first: previous, second: position))
+                continue
+            }
+            resources.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
+            for (length, hash) in hashes.dropLast() where length >= shared ?? 0 {
+                add(position, length, hash, isFolder: true)
+            }
+            if let (length, hash) = hashes.last { add(position, length, hash, isFolder: false) }
+            previous = position
+        }
+    }
+
+    private mutating func add(_ position: Int, _ length: Int, _ hash: UInt64, isFolder: Bool) {
+        entries.append(
+            Entry(
+                hash: hash, position: UInt32(position), length: UInt16(length), isFolder: isFolder))
+    }
+
+    /// Looks at paths with one hash: those alike to the first, then the rest, if any, again.
+    private mutating func compare(_ group: [Entry]) {
+        var group = group
+        while let first = group.first {
+            let firstText = text(first)
+            let folded = CaseFolding.fold(firstText)
+            var rest: [Entry] = []
+            for other in group.dropFirst() {
+                let otherText = text(other)
+                if CaseFolding.fold(otherText) == folded {
+                    report(first, other, firstText, otherText)
+                } else {
+                    rest.append(other)
+                }
+            }
+            group = rest
+        }
+    }
+
+    private mutating func report(_ a: Entry, _ b: Entry, _ aText: String, _ bText: String) {
+        let (a, aText, b, bText) =
+            a.position <= b.position ? (a, aText, b, bText) : (b, bText, a, aText)
+        let (first, second) = (Int(a.position), Int(b.position))
+        if a.isFolder != b.isFolder {
+            let (file, inside) = a.isFolder ? (second, first) : (first, second)
+            found.append(.targetIsFolder(target: file, inside: inside))
+            return
+        }
+        // Where the folders around them differ, those have been reported, and this follows from it.
+        guard folder(of: aText).elementsEqual(folder(of: bText)) else { return }
+        found.append(
+            a.isFolder
+                ? .foldersAlike(
+                    first: first, second: second, firstFolder: aText, secondFolder: bText)
+                : .targetsAlike(first: first, second: second))
+    }
+
+    private func text(_ entry: Entry) -> String {
+        resources.withPath(at: Int(entry.position)) {
+            String(decoding: $0.prefix(Int(entry.length)), as: UTF8.self)
+        }
+    }
+
+    private func folder(of path: String) -> Substring.UTF8View {
+        path.utf8[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
+    }
+}
+
+/// Hashes of paths that are equal whenever the folded paths are.
+enum FoldedHash {
+    /// The hash of every prefix of a path that ends with a component, the whole path last.
+    static func prefixes(
+        of path: UnsafeBufferPointer<UInt8>, into hashes: inout [(length: Int, hash: UInt64)]
+    ) {
+        hashes.removeAll(keepingCapacity: true)
+        var hasher = Hasher()
+        var start = 0
+        while start <= path.count {
+            let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+            add(UnsafeBufferPointer(rebasing: path[start..<end]), to: &hasher)
+            hashes.append((end, UInt64(bitPattern: Int64(hasher.finalize()))))
+            start = end + 1
+        }
+    }
+
+    private static func add(_ component: UnsafeBufferPointer<UInt8>, to hasher: inout Hasher) {
+        var folded: String?
+        if component.contains(where: { $0 >= 0x80 }) {
+            let text = CaseFolding.fold(String(decoding: component, as: UTF8.self))
+            // Hashing a String is blind to composition, which its bytes are not; a text whose
+            // folding is ASCII (the Kelvin sign's) must hash as that ASCII text does.
+            if !text.utf8.allSatisfy({ $0 < 0x80 }) {
+                hasher.combine(text)
+                return
+            }
+            folded = text
+        }
+        if var folded {
+            folded.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        } else {
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: component.count) { lower in
+                for at in component.indices { lower[at] = ASCII.lower(component[at]) }
+                hasher.combine(bytes: UnsafeRawBufferPointer(lower))
+            }
+        }
+        hasher.combine(UInt8(ascii: "/"))
+    }
+}

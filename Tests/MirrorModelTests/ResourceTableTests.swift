@@ -1,0 +1,104 @@
+import Testing
+
+@testable import MirrorModel
+
+@Suite struct ResourceTableTests {
+    /// A resource that says everything that can be said.
+    private func richResource() throws -> Resource {
+        var resource = Resource(
+            target: try Target("Documents/é/b.bin"),
+            url: try SourceURL("https://u:p@h:8443/é/b.bin?x=/b.bin"),
+            headers: [HeaderField(name: "Accept", value: Template(literal: "*/*"))])
+        resource.sources.append(Source(url: try SourceURL("https://eu.example/b.bin")))
+        resource.isNamedByServer = true
+        resource.size = 12
+        resource.digests = [.sha512, .sha256].compactMap {
+            Digest($0, bytes: Array(repeating: 7, count: $0.byteCount))
+        }
+        resource.pieces = Pieces(length: 6, packed: Array(repeating: 9, count: 64))
+        resource.mediaType = MediaRange("text/plain")
+        resource.refresh = .after(seconds: 60)
+        resource.method = .post(body: try Template("a=${B}"))
+        resource.priority = -3
+        resource.isExecutable = true
+        resource.isOptional = true
+        resource.tags = ["x", "y"]
+        resource.line = 4
+        resource.column = 7
+        return resource
+    }
+
+    @Test func whatGoesInComesOut() throws {
+        var plain = Resource(
+            target: try Target("Caches/a"), url: try SourceURL("https://h/z/Caches/a"))
+        var pinned = plain
+        pinned.digests = [Digest(.sha256, bytes: Array(repeating: 1, count: 32))].compactMap(\.self)
+        pinned.size = .max
+        plain.size = 0
+        let file = Resource(target: try Target("tmp/q"), url: try SourceURL("file:///q"))
+        let rich = try richResource()
+        let all = [plain, rich, pinned, file]
+        let table = ResourceTable(all)
+        #expect(Array(table) == all)
+        #expect(table.target(at: 1) == rich.target)
+        #expect(table.place(at: 1) == (4, 7))
+    }
+
+    @Test func aLongURLComesOutToo() throws {
+        let long = "https://h/" + String(repeating: "a", count: 9000)
+        let resource = Resource(target: try Target("Caches/x"), url: try SourceURL(long))
+        #expect(Array(ResourceTable([resource])) == [resource])
+    }
+
+    @Test func manyOriginsComeOutToo() throws {
+        let resources = try (0..<70_000).map { number in
+            Resource(
+                target: try Target("Caches/\(number)"), url: try SourceURL("https://h\(number)/x"),
+                headers: [HeaderField(name: "X-N", value: Template(literal: "\(number)"))])
+        }
+        let table = ResourceTable(resources)
+        #expect(table[69_999] == resources[69_999])
+        #expect(table[65_536] == resources[65_536])
+        #expect(table[3] == resources[3])
+    }
+
+    @Test func aPinnedResourceTakesAtMost150Bytes() throws {
+        var table = ResourceTable()
+        let count = 100_000
+        for number in 0..<count {
+            let digits = String(10_000_000 + number)
+            // A path of 40 bytes and a URL of 60, which have the file name in common.
+            var resource = Resource(
+                target: try Target("Documents/archive/2026/images/x\(digits)f"),
+                url: try SourceURL("https://origin.example/storage/blobs/by-number/x\(digits)f"))
+            resource.size = Int64(number)
+            resource.digests = [Digest(.sha256, bytes: Array(repeating: 1, count: 32))].compactMap(
+                \.self)
+            table.append(resource)
+        }
+        #expect(table.footprint / count <= 150)
+    }
+
+    @Test func theOrderIsThatOfTheBytes() throws {
+        let paths = [
+            "tmp/b", "Caches/b/c", "Caches/b-c", "Caches/b", "Documents/é", "Documents/z",
+            "Caches/a",
+            "Caches/aaaaaaaaaaaaaaaaaaaaab", "Caches/aaaaaaaaaaaaaaaaaaaaaa",
+        ]
+        let url = try SourceURL("https://h/x")
+        let table = ResourceTable(try paths.map { Resource(target: try Target($0), url: url) })
+        #expect(
+            table.sortedOrder.map { table.target(at: $0) }
+                == (try paths.map { try Target($0) }.sorted()))
+        #expect(ResourceTable().sortedOrder.isEmpty)
+    }
+
+    @Test func aCopyIsNotChangedByWhatIsAppendedToTheOther() throws {
+        let url = try SourceURL("https://h/x")
+        let one = ResourceTable([Resource(target: try Target("Caches/a"), url: url)])
+        var two = one
+        two.append(Resource(target: try Target("Caches/b"), url: url))
+        #expect(one.count == 1)
+        #expect(two.map(\.target.name) == ["a", "b"])
+    }
+}

@@ -1,0 +1,54 @@
+import MirrorModel
+import Testing
+
+@Suite struct TargetTests {
+    @Test(arguments: [
+        "Documents/a", "Caches/a/b.c", "tmp/x", "tmp/a/b.part", "Caches/…/é", "Caches/..a",
+    ])
+    func pathsBeneathTheAreasAreTargets(path: String) throws {
+        #expect(try Target(path).path == path)
+    }
+
+    @Test(arguments: [
+        ("/etc/passwd", TargetFlaw.absolute), ("/Caches/a", .absolute),
+        ("", .outsideAreas(suggestion: nil)),
+        ("data/x", .outsideAreas(suggestion: "Caches/data/x")),
+        ("caches/x", .outsideAreas(suggestion: "Caches/x")),
+        ("TMP/x", .outsideAreas(suggestion: "tmp/x")),
+        ("Caches", .areaItself), ("Caches/", .emptyComponent), ("Caches//a", .emptyComponent),
+        ("Caches/../x", .dotComponent("..")), ("Caches/./x", .dotComponent(".")),
+        ("../x", .dotComponent("..")), ("Caches/a/..", .dotComponent("..")),
+        ("Caches/a\u{0}b", .controlCharacter), ("Caches/a\nb", .controlCharacter),
+        ("Caches/a\u{7F}", .controlCharacter), ("Caches/a\u{9B}m", .controlCharacter),
+        ("tmp/x.part", .partName), ("tmp/.part", .partName),
+    ])
+    func everythingElseIsRefused(path: String, flaw: TargetFlaw) {
+        #expect(throws: flaw) { try Target(path) }
+    }
+
+    @Test func lengthsAreCountedInBytes() throws {
+        let longest = String(repeating: "é", count: 127) + "x"
+        #expect(throws: Never.self) { try Target("Caches/" + longest) }
+        #expect(throws: TargetFlaw.longComponent(bytes: 256)) {
+            try Target("Caches/" + longest + "x")
+        }
+        let deep = "Caches/" + String(repeating: "a/", count: 1600) + "x"
+        #expect(throws: TargetFlaw.longPath(bytes: deep.utf8.count)) { try Target(deep) }
+    }
+
+    @Test func composedAndDecomposedNamesAreTwoTargets() throws {
+        let composed = try Target("Caches/\u{E9}")
+        let decomposed = try Target("Caches/e\u{301}")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+        #expect(decomposed < composed)
+    }
+
+    @Test func aTargetKnowsItsAreaFolderAndName() throws {
+        let target = try Target("Documents/a/b.txt")
+        #expect(target.area == .documents)
+        #expect(target.folder == "Documents/a")
+        #expect(target.name == "b.txt")
+        #expect(try target.sibling(named: "c") == Target("Documents/a/c"))
+    }
+}

@@ -1,0 +1,107 @@
+import MirrorModel
+import Testing
+
+/// The small texts inside a manifest: durations, templates, digests, integrity, header names.
+@Suite struct TextFormsTests {
+    @Test(
+        arguments: [
+            ("90s", 90), ("15m", 900), ("6h", 21600), ("1d", 86400), ("2w", 1_209_600), ("0s", nil),
+            ("", nil), ("s", nil), ("5", nil), ("-1s", nil), ("+1s", nil), ("1 s", nil),
+            ("1.5h", nil),
+            ("1S", nil), ("9223372036854775807w", nil), ("99999999999999999999s", nil),
+        ] as [(String, Int64?)])
+    func refreshTakesDigitsAndOneUnit(text: String, seconds: Int64?) {
+        #expect(Refresh(text) == seconds.map { .after(seconds: $0) })
+    }
+
+    @Test func templatesKeepNamesAndDollars() throws {
+        let template = try Template("Bearer ${CI_TOKEN} costs $$5${X}")
+        #expect(
+            template.pieces == [
+                .literal("Bearer "), .variable("CI_TOKEN"), .literal(" costs $5"), .variable("X"),
+            ])
+        #expect(template.description == "Bearer ${CI_TOKEN} costs $$5${X}")
+        #expect(template.filled { $0 == "X" ? "!" : "t" } == "Bearer t costs $5!")
+        #expect(template.filled { $0 == "X" ? "!" : nil } == nil)
+        #expect(try Template("").pieces.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("$", TemplateFlaw.loneDollar), ("a$b", .loneDollar), ("$$$", .loneDollar),
+        ("${A", .unclosed), ("${}", .name("")), ("${1A}", .name("1A")), ("${a-b}", .name("a-b")),
+    ])
+    func otherDollarsAreRefused(text: String, flaw: TemplateFlaw) {
+        #expect(throws: flaw) { try Template(text) }
+    }
+
+    @Test(arguments: [
+        ("sha256:" + String(repeating: "a", count: 64), DigestFlaw.prefixed("sha256:")),
+        ("abc", .length(digits: 3, of: .sha256)),
+        (String(repeating: "a", count: 63) + "g", .notHexadecimal("g")),
+        ("sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", .integrity(.sha256)),
+        (String(repeating: "a", count: 128), .length(digits: 128, of: .sha256)),
+        ("", .length(digits: 0, of: .sha256)),
+    ])
+    func slipsInDigestsAreNamed(text: String, flaw: DigestFlaw) {
+        #expect(throws: flaw) { try Digest(.sha256, declared: text) }
+    }
+
+    @Test func digestsAreReadInEitherCase() throws {
+        let hex = String(repeating: "aB", count: 32)
+        #expect(try Digest(.sha256, declared: hex).hex == hex.lowercased())
+    }
+
+    @Test func theStrongestIntegrityCounts() throws {
+        let sha256 = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+        let sha1 = "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="
+        #expect(try Integrity.strongest(in: "\(sha1) \(sha256)?opt x9-abc").algorithm == .sha256)
+        #expect(try Integrity.strongest(in: sha1).hex == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+    }
+
+    @Test(arguments: [
+        ("", IntegrityFlaw.malformed("")), ("sha256", .malformed("sha256")),
+        ("sha256-abc", .malformed("sha256-abc")), ("sha256-YWJj", .length(bytes: 3, of: .sha256)),
+        ("x9-YWJj", .algorithm("x9")), ("sha256-YWJ=j", .malformed("sha256-YWJ=j")),
+        (
+            "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk= sha1-AjmJ7l5rSw0yVb/vlWAYkK/YBwk=",
+            .several(.sha1)
+        ),
+    ])
+    func otherIntegrityIsRefused(text: String, flaw: IntegrityFlaw) {
+        #expect(throws: flaw) { try Integrity.strongest(in: text) }
+    }
+
+    @Test(arguments: [
+        "Range", "if-match", "IF-NONE-MATCH", "Accept-Encoding", "host", "Content-Length", "TE",
+        "Transfer-Encoding", "Trailer", "Connection", "Upgrade", "Expect", "Proxy-Authorization",
+    ])
+    func headersThatMirrorSetsAreReserved(name: String) {
+        #expect(HeaderFlaw.ofName(name) == .reserved(name))
+    }
+
+    @Test func headersOfTheOverlayWin() {
+        let field = { HeaderField(name: $0, value: Template(literal: $1)) }
+        let merged = [field("Accept", "a"), field("X-A", "1")].overlaid(with: [field("accept", "b")]
+        )
+        #expect(merged == [field("X-A", "1"), field("accept", "b")])
+        #expect(HeaderFlaw.ofName("a b") == .name("a b"))
+        #expect(HeaderFlaw.ofName("") == .name(""))
+        #expect(HeaderFlaw.ofValue("a\tb é") == nil)
+        #expect(HeaderFlaw.ofValue("a\r\nX: y") == .lineBreak)
+        #expect(HeaderFlaw.ofValue("a\u{0}") == .controlCharacter)
+    }
+
+    @Test(arguments: [
+        ("sha265", "sha256"), ("URL", "url"), ("mirror", "mirrors"), ("colour", nil), ("x", nil),
+        ("refersh", "refresh"),
+    ])
+    func aSlipOfTheKeyboardFindsItsName(name: String, suggestion: String?) {
+        let names = ["sha256", "sha512", "url", "mirrors", "refresh", "priority"]
+        #expect(NearestName.suggestion(for: name, among: names) == suggestion)
+    }
+
+    @Test func whatIsPrintedCannotMoveTheCursor() {
+        #expect(Quoted("a\u{1B}[2J\n\u{202E}").description == "\"a\\u{1b}[2J\\u{a}\\u{202e}\"")
+        #expect(Quoted(String(repeating: "a", count: 100), limit: 3).description == "\"aaa…\"")
+    }
+}
