@@ -1,0 +1,56 @@
+/// Where one request to a source has been led so far, and what still goes along.
+///
+/// The transport follows nothing by itself: it would let headers cross origins, and cannot forbid
+/// the step from https to http.
+public struct Redirection: Sendable, Hashable {
+    /// The greatest number of hops.
+    public static let limit = 10
+
+    /// Where the next request goes.
+    public private(set) var url: SourceURL
+    /// Whether another origin was entered on the way; then nothing of the manifest goes along, not
+    /// even when a later hop leads back.
+    public private(set) var hasLeftOrigin = false
+    /// Whether the body of a POST still goes along.
+    public private(set) var isPost: Bool
+    /// How often it was led on.
+    public private(set) var hops = 0
+
+    /// Begins at a source.
+    public init(url: SourceURL, isPost: Bool) {
+        self.url = url
+        self.isPost = isPost
+    }
+
+    /// Takes one hop; throws why it is not followed.
+    public mutating func follow(location: String, status: Int) throws(Refusal) {
+        guard hops < Redirection.limit else {
+            throw Refusal(
+                .tooManyRedirects, "the server redirected more than \(Redirection.limit) times",
+                status: status)
+        }
+        let next: SourceURL
+        do { next = try SourceURL(location, relativeTo: url) } catch {
+            throw refused("to an address that cannot be read", status)
+        }
+        guard next.scheme != .file else { throw refused("to a file", status) }
+        guard url.scheme == .http || next.scheme == .https else {
+            throw refused("from https to http", status)
+        }
+        let crosses = next.origin != url.origin
+        if isPost {
+            if status == 307 || status == 308 {
+                guard !crosses else { throw refused("a POST to another origin", status) }
+            } else {
+                isPost = false
+            }
+        }
+        if crosses { hasLeftOrigin = true }
+        hops += 1
+        url = next
+    }
+
+    private func refused(_ what: String, _ status: Int) -> Refusal {
+        Refusal(.redirectRefused, "the server redirects \(what)", status: status)
+    }
+}

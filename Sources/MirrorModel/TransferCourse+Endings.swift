@@ -1,0 +1,168 @@
+/// What becomes of failures, and of bytes that are complete.
+extension TransferCourse {
+    /// A failure that may pass: the next source first, then a wait.
+    mutating func retry(_ refusal: Refusal, after: Int64?) -> Turn {
+        var error = failure(refusal, isRetryable: true)
+        if let after, after > policy.longestWait {
+            error = failure(
+                Refusal(
+                    .retryAfterTooLong,
+                    "\(refusal.cause) and asks for \(after) s of patience, more than "
+                        + "\(policy.longestWait) s", status: refusal.status),
+                isRetryable: true)
+            sources[current].ending = error
+            var turn = nextSource(orFail: error)
+            turn.hostHold = after
+            return turn
+        }
+        sources[current].lastFailure = error
+        failedInRound.insert(current)
+        var turn = nextInRound(after: after, error)
+        turn.hostHold = after
+        return turn
+    }
+
+    private mutating func nextInRound(after: Int64?, _ error: MirrorError) -> Turn {
+        let live = sources.indices.filter { sources[$0].ending == nil }
+        if let next = live.first(where: { !failedInRound.contains($0) }) {
+            current = next
+            let notice = Turn.Notice.retry(cause: error, attempt: requests, waitMilliseconds: 0)
+            return Turn(request(), notice: notice)
+        }
+        guard retriesUsed < policy.retries, let first = live.first else {
+            return Turn(.fail(finalError(error)))
+        }
+        retriesUsed += 1
+        failedInRound = []
+        current = first
+        let policy = RetryPolicy(retries: policy.retries, longestWait: policy.longestWait)
+        let wait =
+            after.map { $0 * 1000 } ?? policy.wait(beforeRetry: retriesUsed, jitter: jitter)
+        return Turn(
+            .wait(milliseconds: wait),
+            notice: .retry(cause: error, attempt: requests, waitMilliseconds: wait))
+    }
+
+    /// The current source has nothing for us in this run.
+    mutating func end(
+        _ refusal: Refusal, isRetryable: Bool? = nil, dropsPart: Bool = false
+    ) -> Turn {
+        let error = failure(refusal, isRetryable: isRetryable)
+        sources[current].ending = error
+        if dropsPart { forgetBytes() }
+        if isPost {
+            return Turn(.fail(finalError(error)), dropsPart: dropsPart)
+        }
+        var turn = nextSource(orFail: error)
+        turn.dropsPart = turn.dropsPart || dropsPart
+        return turn
+    }
+
+    /// The first source that was not left for good and did not fail since the last wait.
+    private mutating func nextSource(orFail error: MirrorError) -> Turn {
+        let live = sources.indices.filter { sources[$0].ending == nil }
+        guard !live.isEmpty else { return Turn(.fail(finalError(error))) }
+        return nextInRound(after: nil, error)
+    }
+
+    /// The bytes were hashed; pieces, where declared, were held against theirs.
+    ///
+    /// - Parameter digests: of the whole file, one for each declared or sent algorithm and sha256.
+    public mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil) -> Turn {
+        if let expected = expectation.size, expected != size {
+            let refusal = Refusal(
+                .sizeMismatch, "the file has \(size) bytes, the manifest says \(expected)",
+                expected: String(expected), actual: String(size))
+            return end(refusal, dropsPart: true)
+        }
+        if let refusal = mismatch(digests, piecesHold) { return wrongBytes(refusal) }
+        guard let answer else {
+            return Turn(.fail(failure(Refusal(.internalError, "bytes without an answer"))))
+        }
+        return Turn(.accept(verification(piecesHold), answer))
+    }
+
+    private func verification(_ piecesHold: Bool?) -> Verification {
+        if expectation.pin != nil || piecesHold == true { return .digest }
+        if expectation.size != nil || !expectation.digests.isEmpty || !sentDigests.isEmpty {
+            return .size
+        }
+        return isFramed ? .size : .none
+    }
+
+    private func mismatch(_ digests: [Digest], _ piecesHold: Bool?) -> Refusal? {
+        // What the server says of its bytes counts only where the manifest does not prove them.
+        let wanted = expectation.digests + (expectation.pin == nil ? sentDigests : [])
+        for expected in wanted {
+            guard let actual = digests.first(where: { $0.algorithm == expected.algorithm }),
+                actual != expected
+            else { continue }
+            let sayer = expectation.digests.contains(expected) ? "the manifest" : "the server"
+            return Refusal(
+                .digestMismatch,
+                "\(expected.algorithm.rawValue) is \(actual.hex), \(sayer) says \(expected.hex)",
+                expected: expected.description, actual: actual.description)
+        }
+        if piecesHold == false {
+            return Refusal(.digestMismatch, "a piece does not have the digest in the manifest")
+        }
+        return nil
+    }
+
+    private mutating func wrongBytes(_ refusal: Refusal) -> Turn {
+        let isBlameless = part?.isOfOneGo == false && !wasCleaned
+        let notice = Turn.Notice.restart(cause: failure(refusal), attempt: requests)
+        forgetBytes()
+        if isBlameless {
+            wasCleaned = true
+            bypassesCaches = true
+            return Turn(request(), dropsPart: true, notice: notice)
+        }
+        sources[current].wrongBodies += 1
+        bypassesCaches = sources.count == 1
+        if sources.count == 1, sources[current].wrongBodies < 2 {
+            return Turn(request(), dropsPart: true, notice: notice)
+        }
+        return end(refusal, dropsPart: true)
+    }
+
+    func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
+        let source = sources[current].source.url.description
+        var error = MirrorError(
+            refusal.code, "\(target): \(refusal.cause) (from \(source)).", target: target)
+        error.source = source
+        error.status = refusal.status
+        error.attempts = requests
+        error.expected = refusal.expected
+        error.actual = refusal.actual
+        error.tried = tried.map { sources[$0].source.url.description }
+        if let isRetryable { error.isRetryable = isRetryable }
+        return error
+    }
+
+    /// The one error that stands for all sources: one that may heal, else a wrong digest, else the
+    /// last.
+    private func finalError(_ last: MirrorError) -> MirrorError {
+        let errors = sources.compactMap { $0.ending ?? $0.lastFailure }
+        var error =
+            errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch } ?? last
+        error.attempts = requests
+        error.tried = tried.reduce(into: [Int]()) { if !$0.contains($1) { $0.append($1) } }
+            .map { sources[$0].source.url.description }
+        error.message += nextStep(error)
+        return error
+    }
+
+    private func nextStep(_ error: MirrorError) -> String {
+        let count = Set(tried).count
+        let scope = count > 1 ? " None of \(count) sources gave the file." : ""
+        if error.isRetryable { return scope + " Run again later." }
+        switch error.code {
+        case .digestMismatch, .sizeMismatch:
+            return scope + " The bytes were dropped; correct the manifest if the file is right."
+        case .httpStatus, .redirectRefused, .tooManyRedirects: return scope + " Check the URL."
+        case .tooLarge: return scope + " Raise the limit, or declare the size."
+        default: return scope
+        }
+    }
+}

@@ -1,0 +1,242 @@
+/// The way of one transfer from its first request to its end, as a state machine without I/O.
+///
+/// A driver makes the request that a turn asks for, tells what came of it, and gets the next turn:
+///
+///     begin ─→ request ─→ answered ─→ receive ─→ bodyEnded ─→ check ─→ checked ─→ accept
+///                 ↑          │ 30x, 416, wrong 206  │                    │ wrong digest
+///                 ├──────────┘                      │                    │
+///                 └── wait ←── interrupted, 503 ────┴────────────────────┘
+///
+/// The rules it keeps: a failing source is left for the next one before anything is waited for;
+/// starting over costs no retry, but happens twice a source only, then that source is asked without
+/// a range; no source sends more than two whole bodies in one run.
+public struct TransferCourse: Sendable {
+    let target: Target
+    let isPost: Bool
+    let expectation: Expectation
+    let policy: TransferPolicy
+    let local: LocalVersion?
+    /// Picks a number from 0 to its argument.
+    let jitter: @Sendable (Int64) -> Int64
+
+    var sources: [SourceStanding]
+    /// The position of the source that is asked.
+    var current = 0
+    /// Sources that failed since the last wait.
+    var failedInRound: Set<Int> = []
+    var retriesUsed = 0
+    var redirection: Redirection
+    var plan: RequestPlan
+    var greatestLength: Int64
+    var bypassesCaches = false
+    /// Whether the one clean download, after a mismatch that nobody could be blamed for, was begun.
+    var wasCleaned = false
+    var tried: [Int] = []
+    /// Whether a length or a final chunk ended the bytes in hand.
+    var isFramed = false
+
+    /// How many requests were asked for.
+    public private(set) var requests = 0
+    /// The part in hand.
+    public internal(set) var part: PartStanding?
+    /// The body that is taken now.
+    public private(set) var reception: Reception?
+    /// What the answer that began the bytes in hand said.
+    public private(set) var answer: Answer?
+    /// Digests that servers sent for the bytes in hand.
+    public private(set) var sentDigests: [Digest] = []
+
+    /// Takes everything that is known before the first request; there is at least one source.
+    public init(
+        target: Target, sources: [CourseSource], isPost: Bool = false,
+        expectation: Expectation = Expectation(), local: LocalVersion? = nil,
+        part: (record: PartRecord, length: Int64)? = nil,
+        policy: TransferPolicy = TransferPolicy(),
+        jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    ) {
+        precondition(!sources.isEmpty, "a transfer has at least one source")
+        self.target = target
+        self.sources = sources.map { SourceStanding(source: $0) }
+        self.isPost = isPost
+        self.expectation = expectation
+        self.local = isPost ? nil : local
+        self.policy = policy
+        self.jitter = jitter
+        redirection = Redirection(url: sources[0].url, isPost: isPost)
+        plan = RequestPlan(source: 0, url: sources[0].url)
+        greatestLength = part?.length ?? 0
+        if let part, part.length > 0, !isPost {
+            self.part = PartStanding(part.record, length: part.length)
+            answer = part.record.provenances.first.map { Answer(part.record, provenance: $0) }
+        }
+    }
+
+    /// The first turn.
+    public mutating func begin() -> Turn {
+        if let part, let total = knownTotal, part.length > total {
+            self.part = nil
+            return Turn(request(), dropsPart: true)
+        }
+        if case .version(let provenance, _) = part?.identity,
+            let owner = sources.firstIndex(where: { $0.source.key == provenance.source })
+        {
+            current = owner
+        }
+        return Turn(request())
+    }
+
+    /// An answer's head arrived.
+    public mutating func answered(_ head: ResponseHead, at now: Instant) -> Turn {
+        let inquiry = Inquiry(
+            plan: plan, source: sources[current].source.key, part: part, local: local,
+            expectation: expectation, policy: policy)
+        switch inquiry.judge(head, at: now) {
+        case .receive(let reception): return receive(reception)
+        case .notModified(let answer): return Turn(.confirm(answer), dropsPart: part != nil)
+        case .partIsComplete:
+            isFramed = true
+            return Turn(.check)
+        case .startOver(let refusal): return startOver(refusal)
+        case .askPlainly:
+            sources[current].asksPlainly = true
+            return Turn(request())
+        case .redirect(let location):
+            do { try redirection.follow(location: location, status: head.status) } catch {
+                return end(error)
+            }
+            return Turn(hop())
+        case .retry(let refusal, let after):
+            guard !isPost else { return end(refusal, isRetryable: true) }
+            return retry(refusal, after: after)
+        case .refuse(let refusal): return end(refusal)
+        }
+    }
+
+    private mutating func receive(_ reception: Reception) -> Turn {
+        var turn = Turn(.receive(reception))
+        if reception.offset == 0 {
+            turn.dropsPart = part != nil
+            if let part, plan.offset > 0, part.length > 0 {
+                sources[current].restarts += 1
+                turn.notice = .restart(
+                    cause: failure(
+                        Refusal(.sourceChanged, "the server sent the whole file anew")),
+                    attempt: requests)
+            }
+            part = PartStanding(beginning: reception, identity: identity(of: reception))
+            answer = reception.answer
+            sentDigests = []
+        } else {
+            part?.total = reception.total
+            if part?.provenances.last != reception.answer.provenance {
+                part?.provenances.append(reception.answer.provenance)
+                part?.isOfOneGo = false
+            }
+            if plan.ifRange == nil { part?.isOfOneGo = false }
+            if var known = answer {
+                known.freshUntil = reception.answer.freshUntil
+                known.source = reception.answer.source
+                answer = known
+            }
+        }
+        sentDigests += reception.digests.filter { !sentDigests.contains($0) }
+        self.reception = reception
+        return turn
+    }
+
+    private func identity(of reception: Reception) -> PartIdentity {
+        if isPost { return .anonymous }
+        if let pin = expectation.pin { return .digest(pin) }
+        guard let strong = reception.answer.validators.strong else { return .anonymous }
+        return .version(reception.answer.provenance, strong)
+    }
+
+    /// The transport failed, before an answer or amid a body.
+    ///
+    /// - Parameter length: how long the part in hand is now, where there is one.
+    public mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> Turn {
+        progressed(to: length)
+        reception = nil
+        let refusal = Refusal(failure.code, failure.cause)
+        guard failure.isPassing else { return end(refusal, isRetryable: false) }
+        guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
+        return retry(refusal, after: nil)
+    }
+
+    /// The transport says that the body ended well; the part in hand has so many bytes now.
+    public mutating func bodyEnded(length: Int64) -> Turn {
+        guard let reception else { return Turn(.check) }
+        isFramed = reception.end != nil || reception.framing == .chunked
+        progressed(to: length)
+        self.reception = nil
+        let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
+        if let end, length < end {
+            let cut = TransportFailure(
+                .connectionLost, "the connection ended after \(length) of \(end) bytes",
+                isPassing: true, wasSent: true)
+            return interrupted(cut, length: length)
+        }
+        if let total = reception.total, length < total {
+            // A range that ends early is progress; a whole body that does is another file.
+            if reception.offset > 0 { return Turn(request()) }
+            return wrongSize(length, total)
+        }
+        if let total = reception.total, length > total { return wrongSize(length, total) }
+        return Turn(.check)
+    }
+
+    /// More bytes arrived than the reception's limit allows.
+    public mutating func exceeded(limit: Int64) -> Turn {
+        reception = nil
+        let isDeclared = expectation.size != nil
+        let cause =
+            isDeclared
+            ? "the server sends more than the \(limit) bytes that were announced"
+            : "the file has more than \(limit) bytes, which is the limit"
+        return end(
+            Refusal(isDeclared ? .sizeMismatch : .tooLarge, cause, expected: String(limit)),
+            dropsPart: true)
+    }
+
+    private mutating func wrongSize(_ length: Int64, _ total: Int64) -> Turn {
+        let refusal = Refusal(
+            .sizeMismatch, "the file has \(length) bytes, \(total) were expected",
+            expected: String(total), actual: String(length))
+        return end(refusal, dropsPart: true)
+    }
+
+    private mutating func progressed(to length: Int64?) {
+        guard let length, part != nil else { return }
+        part?.length = length
+        if length >= greatestLength + TransferCourse.progressThatResetsRetries { retriesUsed = 0 }
+        greatestLength = max(greatestLength, length)
+    }
+
+    /// Bytes beyond the part's greatest length after which retries are counted from 0 again.
+    static let progressThatResetsRetries: Int64 = 1 << 20
+
+    /// The host asked to be left alone for longer than we wait, so the request was not made.
+    public mutating func heldOff(seconds: Int64) -> Turn {
+        requests -= 1
+        let refusal = Refusal(
+            .retryAfterTooLong,
+            "the host asked to be left alone for another \(seconds) s, more than "
+                + "\(policy.longestWait) s")
+        return end(refusal, isRetryable: true)
+    }
+
+    /// The source cannot be used, for a reason found here, before or amid its bytes.
+    public mutating func refused(_ refusal: Refusal) -> Turn {
+        reception = nil
+        return end(refusal)
+    }
+
+    mutating func countRequest() { requests += 1 }
+
+    mutating func forgetBytes() {
+        part = nil
+        answer = nil
+        sentDigests = []
+        reception = nil
+    }
+}

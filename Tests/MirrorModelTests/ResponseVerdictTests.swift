@@ -1,0 +1,220 @@
+import MirrorModel
+import Testing
+
+/// Every answer of the resume rules, held against a part of 4 of 10 bytes with the tag "a".
+@Suite struct ResponseVerdictTests {
+    enum Kind: Equatable {
+        case receive(from: Int64)
+        case notModified, partIsComplete, startOver, askPlainly, redirect, refuse(FailureCode)
+        case retry(after: Int64?)
+    }
+
+    private static let key = SourceKey(text: "https://a.example/f")
+    private static let provenance = Provenance(source: key, answeredBy: "https://a.example/f")
+    static let pin = Digest(.sha256, bytes: Array(repeating: 7, count: 32))
+
+    private func url(_ text: String = "https://a.example/f") throws -> SourceURL {
+        try SourceURL(text)
+    }
+
+    private func inquiry(
+        tag: String? = "\"a\"", total: Int64? = 10, pinned: Bool = false, size: Int64? = nil,
+        source: SourceKey = key, answeredBy: String = "https://a.example/f"
+    ) throws -> Inquiry {
+        let validators = Validators(of: ResponseHead(status: 200, tag.map { [("ETag", $0)] } ?? []))
+        var expectation = Expectation(size: size)
+        var identity = validators.strong.map { PartIdentity.version(Self.provenance, $0) }
+        if pinned, let pin = Self.pin {
+            expectation.digests = [pin]
+            identity = .digest(pin)
+        }
+        let record = try PartRecord(
+            name: "x", target: Target("Caches/f"), identity: identity ?? .anonymous, total: total,
+            provenance: Self.provenance, validators: validators)
+        var plan = RequestPlan(source: 0, url: try url(answeredBy))
+        plan.offset = 4
+        plan.ifRange = validators.strong
+        return Inquiry(
+            plan: plan, source: source, part: PartStanding(record, length: 4),
+            expectation: expectation)
+    }
+
+    private func kind(_ verdict: ResponseVerdict) -> Kind {
+        switch verdict {
+        case .receive(let reception): .receive(from: reception.offset)
+        case .notModified: .notModified
+        case .partIsComplete: .partIsComplete
+        case .startOver: .startOver
+        case .askPlainly: .askPlainly
+        case .redirect: .redirect
+        case .retry(_, let after): .retry(after: after)
+        case .refuse(let refusal): .refuse(refusal.code)
+        }
+    }
+
+    private func judge(_ inquiry: Inquiry, _ status: Int, _ fields: [(String, String)]) -> Kind {
+        kind(inquiry.judge(ResponseHead(status: status, fields), at: Instant(seconds: 0)))
+    }
+
+    @Test(
+        arguments: [
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\"")], .receive(from: 4)),
+            ([("Content-Range", "bytes 4-6/10"), ("ETag", "\"a\"")], .receive(from: 4)),
+            (
+                [("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""), ("Content-Length", "6")],
+                .receive(from: 4)
+            ),
+            (
+                [("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""), ("Content-Length", "5")],
+                .startOver
+            ),
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "\"b\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "W/\"a\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/10")], .startOver),
+            ([("Content-Range", "bytes 4-10/11"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 3-9/10"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes */10"), ("ETag", "\"a\"")], .startOver),
+            ([("ETag", "\"a\"")], .startOver),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("Content-Range", "bytes 4-9/10"),
+                    ("ETag", "\"a\""),
+                ], .startOver
+            ),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""),
+                    ("Content-Type", "multipart/byteranges; boundary=x"),
+                ], .startOver
+            ),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""),
+                    ("Content-Encoding", "gzip"),
+                ], .refuse(.encodingRefused)
+            ),
+        ] as [([(String, String)], Kind)])
+    func aRangeIsTakenOnlyOfTheSameVersion(fields: [(String, String)], kind: Kind) throws {
+        #expect(judge(try inquiry(), 206, fields) == kind)
+    }
+
+    @Test func aRangeThatNobodyAskedForIsRefused() throws {
+        var inquiry = try inquiry()
+        inquiry.plan.offset = 0
+        let fields = [("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")]
+        #expect(judge(inquiry, 206, fields) == .refuse(.httpStatus))
+    }
+
+    @Test func aRangeFromAnotherPlaceContinuesUnderAPinOnly() throws {
+        let fields = [("Content-Range", "bytes 4-9/10"), ("ETag", "\"other\"")]
+        let elsewhere = "https://b.example/f"
+        #expect(judge(try inquiry(answeredBy: elsewhere), 206, fields) == .startOver)
+        #expect(
+            judge(try inquiry(pinned: true, answeredBy: elsewhere), 206, fields)
+                == .receive(from: 4))
+        #expect(judge(try inquiry(pinned: true), 206, fields) == .startOver)
+    }
+
+    @Test func anUnknownTotalIsTakenUnderAPinWithASizeOnly() throws {
+        let fields = [("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")]
+        #expect(judge(try inquiry(pinned: true), 206, fields) == .startOver)
+        #expect(judge(try inquiry(pinned: true, size: 10), 206, fields) == .receive(from: 4))
+    }
+
+    @Test(
+        arguments: [
+            ("bytes */4", 4, .partIsComplete), ("bytes */5", 4, .startOver),
+            ("bytes */4", 10, .startOver), ("bytes */3", 4, .startOver), (nil, 4, .startOver),
+        ] as [(String?, Int64, Kind)])
+    func a416CompletesThePartOnlyAtTheKnownTotal(
+        range: String?, total: Int64, kind: Kind
+    ) throws {
+        let fields = range.map { [("Content-Range", $0)] } ?? []
+        #expect(judge(try inquiry(total: total), 416, fields) == kind)
+    }
+
+    @Test func a416OfUnknownTotalNeedsTheTag() throws {
+        let inquiry = try inquiry(total: nil)
+        #expect(judge(inquiry, 416, [("Content-Range", "bytes */4")]) == .startOver)
+        let fields = [("Content-Range", "bytes */4"), ("ETag", "\"a\"")]
+        #expect(judge(inquiry, 416, fields) == .partIsComplete)
+    }
+
+    @Test(
+        arguments: [
+            ([], .notModified), ([("ETag", "\"a\"")], .notModified),
+            ([("ETag", "\"b\"")], .askPlainly),
+            ([("ETag", "W/\"a\"")], .askPlainly), ([("ETag", "a")], .askPlainly),
+            ([("ETag", "\"a\""), ("ETag", "\"a\"")], .askPlainly),
+        ] as [([(String, String)], Kind)])
+    func a304IsBelievedAboutOurVersionOnly(fields: [(String, String)], kind: Kind) throws {
+        #expect(judge(try conditional(), 304, fields) == kind)
+    }
+
+    @Test func a304OfAnotherPlaceOrWithoutAConditionIsNotBelieved() throws {
+        var inquiry = try conditional()
+        inquiry.plan.url = try url("https://b.example/f")
+        #expect(judge(inquiry, 304, []) == .askPlainly)
+        inquiry.plan.condition = nil
+        #expect(judge(inquiry, 304, []) == .refuse(.httpStatus))
+    }
+
+    private func conditional() throws -> Inquiry {
+        let tag = try #require(EntityTag("\"a\""))
+        let validators = Validators(entityTag: tag, strong: .entityTag(tag))
+        let sha256 = try #require(Self.pin)
+        var plan = RequestPlan(source: 0, url: try url())
+        plan.condition = .local(validators)
+        return Inquiry(
+            plan: plan, source: Self.key,
+            local: LocalVersion(
+                provenance: Self.provenance, validators: validators, size: 1, sha256: sha256))
+    }
+
+    @Test(
+        arguments: [
+            (200, [("Content-Length", "10")], .receive(from: 0)),
+            (200, [("Content-Length", "5, 10")], .refuse(.malformedResponse)),
+            (200, [("Content-Encoding", "gzip")], .refuse(.encodingRefused)),
+            (200, [], .receive(from: 0)), (201, [], .refuse(.httpStatus)),
+            (204, [], .refuse(.httpStatus)), (300, [("Location", "/x")], .refuse(.httpStatus)),
+            (302, [], .refuse(.httpStatus)), (302, [("Location", "/x")], .redirect),
+            (404, [], .refuse(.httpStatus)), (501, [], .refuse(.httpStatus)),
+            (408, [], .retry(after: nil)), (425, [], .retry(after: nil)),
+            (429, [("Retry-After", "7")], .retry(after: 7)), (500, [], .retry(after: nil)),
+            (502, [], .retry(after: nil)), (503, [("Retry-After", "0")], .retry(after: 0)),
+            (504, [], .retry(after: nil)), (416, [], .refuse(.httpStatus)),
+        ] as [(Int, [(String, String)], Kind)])
+    func plainAnswers(status: Int, fields: [(String, String)], kind: Kind) throws {
+        let plain = Inquiry(plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        #expect(judge(plain, status, fields) == kind)
+    }
+
+    @Test func whatIsDeclaredIsHeldAgainstTheHead() throws {
+        var inquiry = Inquiry(plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        inquiry.expectation.size = 11
+        #expect(judge(inquiry, 200, [("Content-Length", "10")]) == .refuse(.sizeMismatch))
+        inquiry.expectation.size = nil
+        inquiry.policy.sizeLimit = 9
+        #expect(judge(inquiry, 200, [("Content-Length", "10")]) == .refuse(.tooLarge))
+        inquiry.policy.isStrict = true
+        #expect(judge(inquiry, 200, []) == .refuse(.unverifiable))
+        inquiry.expectation.digests = [try #require(Self.pin)]
+        #expect(judge(inquiry, 200, [("Content-Encoding", "gzip")]) == .receive(from: 0))
+    }
+
+    @Test func loginPagesAreNoArtifacts() throws {
+        var inquiry = Inquiry(plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        let html = [("Content-Type", "text/html; charset=utf-8")]
+        #expect(judge(inquiry, 200, html) == .receive(from: 0))
+        inquiry.expectation.refusesHTML = true
+        #expect(judge(inquiry, 200, html) == .refuse(.typeMismatch))
+        inquiry.expectation.mediaType = MediaRange("*/*")
+        #expect(judge(inquiry, 200, html) == .receive(from: 0))
+        inquiry.expectation.mediaType = MediaRange("application/json")
+        #expect(judge(inquiry, 200, html) == .refuse(.typeMismatch))
+        #expect(judge(inquiry, 200, []) == .receive(from: 0))
+    }
+}

@@ -1,0 +1,364 @@
+import MirrorModel
+import Testing
+
+@Suite struct TransferCourseTests {
+    static let right = Digest(.sha256, bytes: Array(repeating: 1, count: 32))
+    static let wrong = Digest(.sha256, bytes: Array(repeating: 2, count: 32))
+
+    static func source(_ name: String) throws -> CourseSource {
+        let url = try SourceURL("https://\(name).example/f")
+        return CourseSource(url: url, key: SourceKey(text: url.withoutSecrets))
+    }
+
+    static func course(
+        _ names: [String] = ["a"], isPost: Bool = false, pinned: Bool = false, retries: Int = 4,
+        local: LocalVersion? = nil, part: (record: PartRecord, length: Int64)? = nil
+    ) throws -> TransferCourse {
+        var policy = TransferPolicy()
+        policy.retries = retries
+        let pin = try #require(right)
+        return TransferCourse(
+            target: try Target("Caches/f"), sources: try names.map(source), isPost: isPost,
+            expectation: Expectation(digests: pinned ? [pin] : []), local: local, part: part,
+            policy: policy, jitter: { $0 })
+    }
+
+    /// What a turn asks for, in few words: `a 4 "x"` is a request to a from byte 4 under If-Range.
+    static func words(_ turn: Turn) -> String {
+        switch turn.next {
+        case .request(let plan):
+            ([plan.url.host.prefix { $0 != "." }.description]
+                + plan.fields.map { "\($0.name): \($0.value)" }).joined(separator: "; ")
+        case .receive(let reception): "receive \(reception.offset)"
+        case .wait(let milliseconds): "wait \(milliseconds)"
+        case .check: "check"
+        case .accept(let verification, _): "accept \(verification)"
+        case .confirm: "confirm"
+        case .fail(let error): "fail \(error.code.rawValue)\(error.isRetryable ? " retryable" : "")"
+        }
+    }
+
+    static func head(_ status: Int, _ fields: (String, String)...) -> ResponseHead {
+        ResponseHead(status: status, fields)
+    }
+
+    static let now = Instant(seconds: 0)
+    static let lost = TransportFailure(.connectionLost, "lost", isPassing: true, wasSent: true)
+    static let whole = head(200, ("Content-Length", "10"), ("ETag", "\"x\""))
+    static let rest = head(
+        206, ("Content-Range", "bytes 4-9/10"), ("ETag", "\"x\""), ("Content-Length", "6"))
+
+    static func part(pinned: Bool = false, of name: String = "a") throws -> PartRecord {
+        let source = try source(name)
+        let provenance = Provenance(source: source.key, answeredBy: source.url.withoutSecrets)
+        let validators = Validators(of: whole)
+        let strong = try #require(validators.strong)
+        return PartRecord(
+            name: "x", target: try Target("Caches/f"),
+            identity: pinned ? .digest(try #require(right)) : .version(provenance, strong),
+            total: 10, provenance: provenance, validators: validators)
+    }
+
+    @Test func aPlainTransferIsOneRequest() throws {
+        var course = try Self.course()
+        #expect(Self.words(course.begin()) == "a")
+        #expect(Self.words(course.answered(Self.whole, at: Self.now)) == "receive 0")
+        #expect(Self.words(course.bodyEnded(length: 10)) == "check")
+        let turn = course.checked(size: 10, digests: [try #require(Self.right)])
+        #expect(Self.words(turn) == "accept size")
+        #expect(course.requests == 1)
+    }
+
+    @Test func anInterruptedBodyGoesOnUnderItsTag() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        _ = course.answered(Self.whole, at: Self.now)
+        #expect(Self.words(course.interrupted(Self.lost, length: 4)) == "wait 1000")
+        #expect(Self.words(course.waited()) == "a; Range: bytes=4-; If-Range: \"x\"")
+        #expect(Self.words(course.answered(Self.rest, at: Self.now)) == "receive 4")
+        #expect(Self.words(course.bodyEnded(length: 10)) == "check")
+    }
+
+    @Test func withoutAStrongValidatorItBeginsAgain() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        _ = course.answered(
+            Self.head(200, ("Content-Length", "10"), ("ETag", "W/\"x\"")), at: Self.now)
+        _ = course.interrupted(Self.lost, length: 4)
+        #expect(Self.words(course.waited()) == "a")
+    }
+
+    @Test func underAPinAMirrorGoesOnWithoutIfRange() throws {
+        var course = try Self.course(["a", "b"], pinned: true)
+        _ = course.begin()
+        _ = course.answered(Self.whole, at: Self.now)
+        #expect(Self.words(course.interrupted(Self.lost, length: 4)) == "b; Range: bytes=4-")
+        let rest = Self.head(206, ("Content-Range", "bytes 4-9/10"), ("ETag", "\"y\""))
+        #expect(Self.words(course.answered(rest, at: Self.now)) == "receive 4")
+    }
+
+    @Test func unpinnedBytesAreNotContinuedFromAMirror() throws {
+        var course = try Self.course(["a", "b"])
+        _ = course.begin()
+        _ = course.answered(Self.whole, at: Self.now)
+        #expect(Self.words(course.interrupted(Self.lost, length: 4)) == "b")
+    }
+
+    @Test func aServerThatChangesEachTimeIsAskedForTheWholeInTheEnd() throws {
+        let part = try Self.part()
+        var course = try Self.course(part: (part, 4))
+        #expect(Self.words(course.begin()) == "a; Range: bytes=4-; If-Range: \"x\"")
+        for tag in ["\"1\"", "\"2\""] {
+            let turn = course.answered(
+                Self.head(200, ("Content-Length", "10"), ("ETag", tag)), at: Self.now)
+            #expect(Self.words(turn) == "receive 0")
+            #expect(turn.dropsPart)
+            _ = course.interrupted(Self.lost, length: 4)
+            #expect(
+                Self.words(course.waited())
+                    == (tag == "\"1\"" ? "a; Range: bytes=4-; If-Range: \"1\"" : "a"))
+        }
+    }
+
+    @Test func startingOverCostsNoRetry() throws {
+        var course = try Self.course(retries: 0, part: (try Self.part(), 4))
+        _ = course.begin()
+        let turn = course.answered(
+            Self.head(206, ("Content-Range", "bytes 4-9/10"), ("ETag", "\"y\"")), at: Self.now)
+        #expect(Self.words(turn) == "a")
+        #expect(turn.dropsPart)
+    }
+
+    @Test func aRangeThatEndsEarlyIsProgress() throws {
+        var course = try Self.course(retries: 0, part: (try Self.part(), 4))
+        _ = course.begin()
+        _ = course.answered(
+            Self.head(206, ("Content-Range", "bytes 4-6/10"), ("ETag", "\"x\"")), at: Self.now)
+        let turn = course.bodyEnded(length: 7)
+        #expect(Self.words(turn) == "a; Range: bytes=7-; If-Range: \"x\"")
+    }
+
+    @Test func aCompletePinnedPartNeedsNoRequest() throws {
+        var course = try Self.course(pinned: true, part: (try Self.part(pinned: true), 10))
+        #expect(Self.words(course.begin()) == "check")
+        let turn = course.checked(size: 10, digests: [try #require(Self.right)])
+        #expect(Self.words(turn) == "accept digest")
+        #expect(course.requests == 0)
+    }
+
+    @Test func aCompleteUnpinnedPartIsConfirmedFirst() throws {
+        var course = try Self.course(part: (try Self.part(), 10))
+        #expect(Self.words(course.begin()) == "a; If-None-Match: \"x\"")
+        #expect(Self.words(course.answered(Self.head(304), at: Self.now)) == "check")
+        let turn = course.checked(size: 10, digests: [try #require(Self.right)])
+        #expect(Self.words(turn) == "accept size")
+    }
+
+    @Test func anInterruptedUpdateSendsBothVersions() throws {
+        let tag = try #require(EntityTag("\"old\""))
+        let part = try Self.part()
+        let local = LocalVersion(
+            provenance: part.provenances[0],
+            validators: Validators(entityTag: tag, strong: .entityTag(tag)), size: 3,
+            sha256: try #require(Self.right))
+        var course = try Self.course(local: local, part: (part, 4))
+        #expect(
+            Self.words(course.begin())
+                == "a; Range: bytes=4-; If-Range: \"x\"; If-None-Match: \"old\"")
+        let turn = course.answered(Self.head(304, ("ETag", "\"old\"")), at: Self.now)
+        #expect(Self.words(turn) == "confirm")
+        #expect(turn.dropsPart)
+    }
+
+    @Test func anUnbelievable304AsksOnceWithoutACondition() throws {
+        let tag = try #require(EntityTag("\"old\""))
+        let local = LocalVersion(
+            provenance: try Self.part().provenances[0],
+            validators: Validators(entityTag: tag, strong: .entityTag(tag)), size: 3,
+            sha256: try #require(Self.right))
+        var course = try Self.course(local: local)
+        #expect(Self.words(course.begin()) == "a; If-None-Match: \"old\"")
+        let other = Self.head(304, ("ETag", "\"new\""))
+        #expect(Self.words(course.answered(other, at: Self.now)) == "a")
+        #expect(Self.words(course.answered(other, at: Self.now)) == "fail http-status")
+    }
+
+    @Test func anEmptyServerIsTriedAgainWithGrowingPatience() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        var waits: [String] = []
+        for _ in 0..<5 {
+            waits.append(Self.words(course.interrupted(Self.lost, length: nil)))
+            _ = course.waited()
+        }
+        #expect(
+            waits == [
+                "wait 1000", "wait 2000", "wait 4000", "wait 8000",
+                "fail connection-lost retryable",
+            ])
+    }
+
+    @Test func aMebibyteOfProgressResetsTheCount() throws {
+        var course = try Self.course(retries: 1)
+        _ = course.begin()
+        let head = Self.head(200, ("Content-Length", "9000000"), ("ETag", "\"x\""))
+        for length: Int64 in [1 << 20, 2 << 20, 3 << 20] {
+            if length == 1 << 20 {
+                _ = course.answered(head, at: Self.now)
+            } else {
+                let range = "bytes \(length - 1 << 20)-8999999/9000000"
+                _ = course.answered(
+                    Self.head(206, ("Content-Range", range), ("ETag", "\"x\"")), at: Self.now)
+            }
+            #expect(Self.words(course.interrupted(Self.lost, length: length)) == "wait 1000")
+            _ = course.waited()
+        }
+        #expect(
+            Self.words(course.interrupted(Self.lost, length: 3 << 20))
+                == "fail connection-lost retryable")
+    }
+
+    @Test func theNextSourceComesBeforeAnyWait() throws {
+        var course = try Self.course(["a", "b"], retries: 1)
+        _ = course.begin()
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "b")
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "wait 1000")
+        #expect(Self.words(course.waited()) == "a")
+        #expect(Self.words(course.answered(Self.head(404), at: Self.now)) == "b")
+        #expect(
+            Self.words(course.answered(Self.head(503), at: Self.now))
+                == "fail http-status retryable")
+    }
+
+    @Test func retryAfterIsObeyedUpToTheLongestWait() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        let soon = course.answered(Self.head(429, ("Retry-After", "7")), at: Self.now)
+        #expect(Self.words(soon) == "wait 7000")
+        #expect(soon.hostHold == 7)
+        _ = course.waited()
+        let year = course.answered(Self.head(503, ("Retry-After", "31536000")), at: Self.now)
+        #expect(Self.words(year) == "fail retry-after-too-long retryable")
+    }
+
+    @Test func aPostIsRetriedOnlyWhenNothingWasSent() throws {
+        var course = try Self.course(isPost: true)
+        _ = course.begin()
+        let unsent = TransportFailure(.connectFailed, "refused", isPassing: true, wasSent: false)
+        #expect(Self.words(course.interrupted(unsent, length: nil)) == "wait 1000")
+        _ = course.waited()
+        let turn = course.interrupted(Self.lost, length: nil)
+        #expect(Self.words(turn) == "fail connection-lost retryable")
+    }
+
+    @Test func wrongBytesOfTheOnlySourceAreFetchedOnceMore() throws {
+        var course = try Self.course(pinned: true, retries: 0)
+        let wrong = try #require(Self.wrong)
+        _ = course.begin()
+        _ = course.answered(Self.whole, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        let again = course.checked(size: 10, digests: [wrong])
+        #expect(Self.words(again) == "a; Cache-Control: no-cache")
+        #expect(again.dropsPart)
+        _ = course.answered(Self.whole, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        let end = course.checked(size: 10, digests: [wrong])
+        #expect(Self.words(end) == "fail digest-mismatch")
+        guard case .fail(let error) = end.next else { return }
+        #expect(error.expected == Self.right?.description)
+        #expect(error.actual == wrong.description)
+    }
+
+    @Test func wrongBytesOfOneOfTwoSourcesLeadToTheOther() throws {
+        var course = try Self.course(["a", "b"], pinned: true)
+        let wrong = try #require(Self.wrong)
+        _ = course.begin()
+        _ = course.answered(Self.whole, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        #expect(Self.words(course.checked(size: 10, digests: [wrong])) == "b")
+        _ = course.answered(Self.whole, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        #expect(Self.words(course.checked(size: 10, digests: [wrong])) == "fail digest-mismatch")
+    }
+
+    @Test func aPartOfAnotherRunBlamesNobody() throws {
+        var course = try Self.course(pinned: true, part: (try Self.part(pinned: true), 4))
+        let wrong = try #require(Self.wrong)
+        #expect(Self.words(course.begin()) == "a; Range: bytes=4-; If-Range: \"x\"")
+        var bodies = 0
+        _ = course.answered(Self.rest, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        var turn = course.checked(size: 10, digests: [wrong])
+        while case .request = turn.next, bodies < 9 {
+            #expect(Self.words(turn) == "a; Cache-Control: no-cache")
+            bodies += 1
+            _ = course.answered(Self.whole, at: Self.now)
+            _ = course.bodyEnded(length: 10)
+            turn = course.checked(size: 10, digests: [wrong])
+        }
+        #expect(bodies == 2)
+        #expect(Self.words(turn) == "fail digest-mismatch")
+    }
+
+    @Test func headersStayBehindWhenTheOriginChangesAndComesBack() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        var carried: [Bool] = []
+        for location in ["/g", "https://b.example/g", "https://a.example/h"] {
+            let turn = course.answered(Self.head(302, ("Location", location)), at: Self.now)
+            guard case .request(let plan) = turn.next else { break }
+            carried.append(plan.carriesCredentials)
+        }
+        #expect(carried == [true, false, false])
+    }
+
+    @Test(arguments: [
+        ("http://a.example/f", "fail redirect-refused"),
+        ("file:///etc/passwd", "fail redirect-refused"),
+        ("ftp://a.example/f", "fail redirect-refused"), ("/g", "a"),
+    ])
+    func redirectsThatAreNotFollowed(location: String, words: String) throws {
+        var course = try Self.course()
+        _ = course.begin()
+        let turn = course.answered(Self.head(301, ("Location", location)), at: Self.now)
+        #expect(Self.words(turn) == words)
+    }
+
+    @Test func theEleventhRedirectIsTheEnd() throws {
+        var course = try Self.course()
+        var turn = course.begin()
+        for _ in 0...10 {
+            turn = course.answered(Self.head(302, ("Location", "/f")), at: Self.now)
+        }
+        #expect(Self.words(turn) == "fail too-many-redirects")
+        #expect(course.requests == 11)
+    }
+
+    @Test func aPostCrossesNoOrigin() throws {
+        var course = try Self.course(isPost: true)
+        _ = course.begin()
+        let other = Self.head(307, ("Location", "https://b.example/f"))
+        #expect(Self.words(course.answered(other, at: Self.now)) == "fail redirect-refused")
+    }
+
+    @Test func aBodyThatIsCutWithoutALengthIsMarked() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        _ = course.answered(Self.head(200), at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        let turn = course.checked(size: 10, digests: [try #require(Self.right)])
+        #expect(Self.words(turn) == "accept none")
+    }
+
+    @Test func whatTheServerSaysOfItsBytesIsChecked() throws {
+        var course = try Self.course(retries: 0)
+        _ = course.begin()
+        let sent = Self.head(
+            200, ("Content-Length", "10"),
+            ("Repr-Digest", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"))
+        _ = course.answered(sent, at: Self.now)
+        _ = course.bodyEnded(length: 10)
+        let turn = course.checked(size: 10, digests: [try #require(Self.right)])
+        #expect(Self.words(turn) == "a; Cache-Control: no-cache")
+    }
+}
