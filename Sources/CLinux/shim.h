@@ -1,7 +1,128 @@
 #pragma once
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* What Swift cannot import: variadic functions, macros with casts, calls that glibc declares only
+   under _GNU_SOURCE or not at all. _GNU_SOURCE is not defined here: it changes structures that
+   other modules have imported without it. Calls return their result, or the error number negated. */
+
+#define LINUX_RESULT(result) \
+    ({ \
+        long linux_result = (result); \
+        linux_result < 0 ? -(long)errno : linux_result; \
+    })
+
+enum {
+    LINUX_AT_NO_AUTOMOUNT = 0x800,
+    LINUX_AT_EMPTY_PATH = 0x1000,
+    LINUX_RENAME_NOREPLACE = 1,
+    LINUX_RENAME_EXCHANGE = 2,
+    LINUX_RESOLVE_NO_MAGICLINKS = 0x02,
+    LINUX_RESOLVE_NO_SYMLINKS = 0x04,
+    LINUX_RESOLVE_BENEATH = 0x08,
+};
+
+/* struct open_how of openat2(2). */
+struct linux_open_how {
+    uint64_t flags;
+    uint64_t mode;
+    uint64_t resolve;
+};
+
+static inline int linux_openat2(int folder, const char *path, uint64_t flags, uint64_t mode,
+                                uint64_t resolve) {
+    struct linux_open_how how = {.flags = flags, .mode = mode, .resolve = resolve};
+    return (int)LINUX_RESULT(syscall(SYS_openat2, folder, path, &how, sizeof how));
+}
+
+static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
+    return (int)LINUX_RESULT(openat(folder, path, flags, mode));
+}
+
+static inline int linux_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                                  unsigned int flags) {
+    return (int)LINUX_RESULT(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+}
+
+/* Makes the destination share the source's extents: FICLONE of ioctl_ficlone(2). */
+static inline int linux_ficlone(int destination, int source) {
+    return (int)LINUX_RESULT(ioctl(destination, _IOW(0x94, 9, int), source));
+}
+
+static inline int64_t linux_copy_file_range(int source, int destination, size_t length) {
+    return LINUX_RESULT(
+        syscall(SYS_copy_file_range, source, NULL, destination, NULL, length, 0));
+}
+
+static inline int linux_syncfs(int descriptor) {
+    return (int)LINUX_RESULT(syscall(SYS_syncfs, descriptor));
+}
+
+static inline int linux_flock(int descriptor, int operation) {
+    return (int)LINUX_RESULT(flock(descriptor, operation));
+}
+
+/* The type of the file system as statfs(2) names it. */
+static inline int64_t linux_file_system_type(int descriptor) {
+    struct statfs result;
+    if (fstatfs(descriptor, &result) < 0) return -errno;
+    return (int64_t)(uint32_t)result.f_type;
+}
+
+/* Reserves blocks without making the file longer (FALLOC_FL_KEEP_SIZE), so that it never looks
+   complete. */
+static inline int linux_reserve(int descriptor, int64_t length) {
+    return (int)LINUX_RESULT(syscall(SYS_fallocate, descriptor, 1, (int64_t)0, length));
+}
+
+/* struct statx of statx(2). */
+struct linux_time {
+    int64_t seconds;
+    uint32_t nanoseconds;
+    int32_t reserved;
+};
+
+struct linux_status {
+    uint32_t mask;
+    uint32_t block_size;
+    uint64_t attributes;
+    uint32_t links;
+    uint32_t user;
+    uint32_t group;
+    uint16_t mode;
+    uint16_t reserved;
+    uint64_t inode;
+    uint64_t size;
+    uint64_t blocks;
+    uint64_t attributes_mask;
+    struct linux_time accessed;
+    struct linux_time created;
+    struct linux_time changed;
+    struct linux_time modified;
+    uint32_t special_major;
+    uint32_t special_minor;
+    uint32_t device_major;
+    uint32_t device_minor;
+    uint64_t spare[14];
+};
+
+/* statx(2) with STATX_BASIC_STATS. */
+static inline int linux_statx(int folder, const char *path, int flags,
+                              struct linux_status *result) {
+    return (int)LINUX_RESULT(syscall(SYS_statx, folder, path, flags, 0x7ffU, result));
+}
+
+static inline int linux_errno(void) { return errno; }

@@ -35,4 +35,6 @@ public enum FileKind: String, Sendable, Hashable {
     case fifo = "named pipe"
     case socket
     case device
+    /// A regular file in the place of one of the folders above the target.
+    case fileAsFolder = "file in the place of a folder"
 }

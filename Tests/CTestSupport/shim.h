@@ -1,10 +1,13 @@
 #pragma once
-#define _GNU_SOURCE 1
 #include <linux/sockios.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// _GNU_SOURCE is not defined here: it changes structures that other modules import without it.
 
 /// The bytes that were sent and are not acknowledged yet (tcp(7), SIOCOUTQ); -1 on an error.
 static inline int test_unacknowledged(int socket) {
@@ -14,7 +17,7 @@ static inline int test_unacknowledged(int socket) {
 
 /// Accepts a connection that a child process does not inherit (accept4(2)).
 static inline int test_accept(int listener) {
-    return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    return (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
 /// Starts a thread that nobody joins (pthread_create(3)); an error number, or 0.

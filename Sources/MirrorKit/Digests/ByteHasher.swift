@@ -29,6 +29,9 @@ struct ByteHasher: ~Copyable, @unchecked Sendable {
 
     deinit { EVP_MD_CTX_free(context) }
 
+    /// A second digest of the bytes so far, which goes its own way from here.
+    func copy() -> ByteHasher { ByteHasher(copying: self) }
+
     /// Adds bytes at the end.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)

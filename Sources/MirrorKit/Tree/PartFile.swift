@@ -1,15 +1,60 @@
+internal import CLinux
+internal import Glibc
 internal import MirrorModel
 
 /// The file of an unfinished download, held open; closed when the last reference goes.
+///
+/// Thread-safe as pwrite(2) and pread(2) are: no position is shared. Who writes and who cuts agree
+/// on the order between themselves.
 final class PartFile: Sendable {
     /// The file name in `tmp/`.
     let name: String
-    /// The open file, owned by this value.
-    let descriptor: Int32
+    private let file: Descriptor
+
+    /// The open file, for calls that this type has no word for.
+    var descriptor: Int32 { file.number }
 
     /// Takes over an open descriptor.
     init(name: String, descriptor: Int32) {
         self.name = name
-        self.descriptor = descriptor
+        file = Descriptor(owning: descriptor)
+    }
+
+    private var path: String { "tmp/" + name }
+
+    /// Size, times and inode as they are now.
+    func stamp() throws(Errno) -> FileStamp { try file.status(path: path).stamp }
+
+    /// The size in bytes.
+    func size() throws(Errno) -> Int64 { try stamp().size }
+
+    /// Writes all bytes at an offset.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+        try file.write(bytes, at: offset, path: path)
+    }
+
+    /// Writes all bytes at an offset.
+    func write(_ bytes: [UInt8], at offset: Int64) throws(Errno) {
+        try file.write(bytes, at: offset, path: path)
+    }
+
+    /// Reads bytes at an offset; fewer than the buffer holds only at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+        try file.read(into: buffer, at: offset, path: path)
+    }
+
+    /// Cuts the file to a length, or lengthens it with zeros (ftruncate(2)).
+    func truncate(to length: Int64) throws(Errno) {
+        try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
+    }
+
+    /// Asks for room without making the file longer; a file system that cannot is no error, a full
+    /// disk is.
+    func reserve(_ length: Int64) throws(Errno) {
+        do throws(Errno) {
+            try retrying("fallocate", path) { linux_reserve(file.number, length) }
+        } catch {
+            if error.isNoSpace || error.number == EIO { throw error }
+        }
     }
 }

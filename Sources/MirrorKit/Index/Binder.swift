@@ -1,0 +1,114 @@
+internal import CSQLite
+internal import MirrorModel
+
+/// Puts values into a statement's parameters, one after the other.
+struct Binder {
+    fileprivate(set) var result = SQLITE_OK
+    private let statement: OpaquePointer
+    private var index: Int32 = 0
+
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// The next parameter is an integer, or NULL.
+    mutating func add(_ value: Int64?) {
+        index += 1
+        guard let value else { return note(sqlite3_bind_null(statement, index)) }
+        note(sqlite3_bind_int64(statement, index, value))
+    }
+
+    /// The next parameter is text, or NULL.
+    mutating func add(_ value: String?) {
+        index += 1
+        guard var value else { return note(sqlite3_bind_null(statement, index)) }
+        value.withUTF8 { text in
+            text.withMemoryRebound(to: CChar.self) {
+                note(csqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count)))
+            }
+        }
+    }
+
+    /// The next parameter is bytes, or NULL.
+    mutating func add(_ value: [UInt8]?) {
+        index += 1
+        guard let value else { return note(sqlite3_bind_null(statement, index)) }
+        value.withUnsafeBytes {
+            note(csqlite_bind_blob(statement, index, $0.baseAddress, Int32($0.count)))
+        }
+    }
+
+    private mutating func note(_ code: Int32) {
+        if result == SQLITE_OK { result = code }
+    }
+}
+
+/// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
+struct Row {
+    private let statement: OpaquePointer
+    private var index: Int32 = -1
+
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// The next column, an integer or NULL.
+    mutating func optionalInt() throws(IndexError) -> Int64? {
+        switch advance() {
+        case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
+        case SQLITE_NULL: return nil
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, an integer.
+    mutating func int() throws(IndexError) -> Int64 {
+        guard let value = try optionalInt() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, text in sound UTF-8 or NULL.
+    mutating func optionalText() throws(IndexError) -> String? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(statement, index)
+            let count = Int(sqlite3_column_bytes(statement, index))
+            let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw nonsense() }
+            return text
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, text.
+    mutating func text() throws(IndexError) -> String {
+        guard let value = try optionalText() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, bytes or NULL.
+    mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_BLOB:
+            let count = Int(sqlite3_column_bytes(statement, index))
+            return [UInt8](
+                UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, index), count: count))
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, bytes.
+    mutating func blob() throws(IndexError) -> [UInt8] {
+        guard let value = try optionalBlob() else { throw nonsense() }
+        return value
+    }
+
+    /// The damage that a value which cannot be is.
+    func nonsense() -> IndexError {
+        let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
+        return .damaged("a row has no sound \(name)")
+    }
+
+    private mutating func advance() -> Int32 {
+        index += 1
+        return sqlite3_column_type(statement, index)
+    }
+}

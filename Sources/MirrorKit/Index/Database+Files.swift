@@ -1,0 +1,68 @@
+internal import MirrorModel
+
+/// Rows of `files` and `uses`: what mirror put where.
+extension Database {
+    private static let selection = "SELECT \(Schema.recordColumns) FROM files"
+    /// All records in the order of their paths' bytes; for `next`.
+    static let everyRecord = selection + " ORDER BY path"
+
+    /// The record of a target.
+    mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
+        try first(Database.selection + " WHERE path = ?") {
+            $0.add(target.path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.record()
+        }
+    }
+
+    /// The records that have a sha256, in no order.
+    mutating func records(withSHA256 digest: Digest) throws(IndexError) -> [IndexRecord] {
+        try all(Database.selection + " WHERE sha256 = ?") {
+            $0.add(digest.bytes)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.record()
+        }
+    }
+
+    /// The records of an owner, in the order of their paths' bytes.
+    mutating func records(ownedBy owner: String) throws(IndexError) -> [IndexRecord] {
+        try all(Database.selection + " WHERE owner = ? ORDER BY path") {
+            $0.add(owner)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.record()
+        }
+    }
+
+    /// Writes a record in the place of the one that the target had.
+    mutating func put(_ record: IndexRecord) throws(IndexError) {
+        try execute(
+            """
+            INSERT OR REPLACE INTO files (\(Schema.recordColumns)) \
+            VALUES (\(Schema.recordParameters))
+            """
+        ) { $0.add(record) }
+    }
+
+    /// Forgets a target.
+    mutating func removeRecord(for target: Target) throws(IndexError) {
+        try execute("DELETE FROM files WHERE path = ?") { $0.add(target.path) }
+        try execute("DELETE FROM uses WHERE path = ?") { $0.add(target.path) }
+    }
+
+    /// Notes that a target was used, for eviction.
+    mutating func noteUse(of target: Target, at instant: Instant) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
+            $0.add(target.path)
+            $0.add(instant.milliseconds)
+        }
+    }
+
+    /// When a target was last used; nil when nobody said so.
+    mutating func lastUse(of target: Target) throws(IndexError) -> Instant? {
+        try first("SELECT used_at FROM uses WHERE path = ?") {
+            $0.add(target.path)
+        } read: { (row: inout Row) throws(IndexError) in
+            Instant(milliseconds: try row.int())
+        }
+    }
+}

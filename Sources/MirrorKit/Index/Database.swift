@@ -1,0 +1,139 @@
+internal import CSQLite
+internal import MirrorModel
+
+/// One connection to an SQLite database, with the statements that were prepared on it.
+///
+/// Statements are kept by their text and used through closures only, so none outlives the
+/// connection. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
+struct Database: ~Copyable, @unchecked Sendable {
+    // A connection may move between threads as long as one uses it at a time; a ~Copyable value
+    // has one owner, and a shared one sits in a Mutex.
+    private let handle: OpaquePointer
+    private var statements: [String: OpaquePointer] = [:]
+
+    /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
+    init(_ name: String, flags: Int32) throws(IndexError) {
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        guard let handle else { throw IndexError(code: code, words: "out of memory") }
+        guard code == SQLITE_OK else {
+            let words = String(cString: sqlite3_errmsg(handle))
+            sqlite3_close_v2(handle)
+            throw IndexError(code: code, words: words)
+        }
+        self.handle = handle
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, 10_000)
+    }
+
+    deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs statements that take no values and whose rows are not wanted.
+    func run(_ sql: String) throws(IndexError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// Runs one statement with values; gives the number of rows it changed.
+    @discardableResult
+    mutating func execute(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in }
+    ) throws(IndexError) -> Int {
+        try rows(sql, bind) { (_: inout Row) throws(IndexError) in }
+        return Int(sqlite3_changes(handle))
+    }
+
+    /// Runs one statement and hands over each of its rows.
+    mutating func rows(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        each: (inout Row) throws(IndexError) -> Void
+    ) throws(IndexError) {
+        let statement = try prepared(sql)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        var binder = Binder(statement: statement)
+        bind(&binder)
+        try check(binder.result)
+        while true {
+            let code = sqlite3_step(statement)
+            if code == SQLITE_DONE { return }
+            guard code == SQLITE_ROW else { throw failure(code) }
+            var row = Row(statement: statement)
+            try each(&row)
+        }
+    }
+
+    /// The first row of a statement, read by a closure; nil when there is none.
+    mutating func first<Value>(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> Value? {
+        var value: Value?
+        try rows(sql, bind) { (row: inout Row) throws(IndexError) in
+            if value == nil { value = try read(&row) }
+        }
+        return value
+    }
+
+    /// All rows of a statement, each read by a closure.
+    mutating func all<Value>(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> [Value] {
+        var values: [Value] = []
+        try rows(sql, bind) { (row: inout Row) throws(IndexError) in
+            values.append(try read(&row))
+        }
+        return values
+    }
+
+    /// Steps a statement whose rows are pulled one at a time; nil after the last. Only one such
+    /// walk of the same text can be under way.
+    mutating func next<Value>(
+        _ sql: String, read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> Value? {
+        let statement = try prepared(sql)
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW {
+            var row = Row(statement: statement)
+            return try read(&row)
+        }
+        sqlite3_reset(statement)
+        if code == SQLITE_DONE { return nil }
+        throw failure(code)
+    }
+
+    /// Copies what the write-ahead log holds into the database file (sqlite3_wal_checkpoint_v2);
+    /// gives the log's length in frames.
+    @discardableResult
+    func checkpoint(mode: Int32) throws(IndexError) -> Int32 {
+        var frames: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, nil)
+        if code & 0xFF != SQLITE_BUSY { try check(code) }
+        return frames
+    }
+
+    private mutating func prepared(_ sql: String) throws(IndexError) -> OpaquePointer {
+        if let statement = statements[sql] { return statement }
+        var statement: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        try check(sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil))
+        guard let statement else {
+            throw IndexError.database(code: SQLITE_MISUSE, words: "an empty statement")
+        }
+        statements[sql] = statement
+        return statement
+    }
+
+    private func check(_ code: Int32) throws(IndexError) {
+        if code != SQLITE_OK { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> IndexError {
+        IndexError(code: code, words: String(cString: sqlite3_errmsg(handle)))
+    }
+}

@@ -1,0 +1,163 @@
+internal import CLinux
+internal import CSQLite
+internal import Glibc
+internal import MirrorModel
+
+/// An open index, and what is to be said about how it was found.
+struct OpenedIndex: Sendable {
+    let index: Index
+    /// A sentence for people when it was damaged; nil otherwise.
+    let notice: String?
+}
+
+extension Index {
+    /// Opens the index of a root for writing; the caller holds the root's lock.
+    ///
+    /// A missing one is made. A damaged one is moved aside with its log and a new one is made. One
+    /// of a later schema is left untouched: `MirrorError` with `indexNewer`.
+    static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> OpenedIndex {
+        let file: IndexFile
+        do throws(Errno) {
+            file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
+        } catch { throw MirrorError(error) }
+        return try indexed { () throws(IndexError) in
+            var notice: String?
+            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+            case .newer(let version): throw IndexError.newer(version: version)
+            case .damaged(let words): notice = try setAside(file, words: words, now: now)
+            case .missing:
+                // A log without a database would be replayed into the new one.
+                if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
+                    _ = try setAside(file, words: "", now: now)
+                }
+                return OpenedIndex(index: try open(file, isNew: true, now: now), notice: nil)
+            case .sound:
+                do throws(IndexError) {
+                    return OpenedIndex(index: try open(file, isNew: false, now: now), notice: nil)
+                } catch {
+                    guard case .damaged(let words) = error else { throw error }
+                    notice = try setAside(file, words: words, now: now)
+                }
+            }
+            return OpenedIndex(index: try open(file, isNew: true, now: now), notice: notice)
+        }
+    }
+
+    /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
+    ///
+    /// Where there is none, or a damaged one, an empty one that lives in memory is given.
+    static func openForReading(_ root: RootDirectory) throws(MirrorError) -> OpenedIndex {
+        let file: IndexFile
+        do throws(Errno) {
+            file = IndexFile(folder: try root.openFolder(".mirror"), root: root)
+        } catch {
+            if error.number == ENOENT { return try indexed(empty) }
+            throw MirrorError(error)
+        }
+        return try indexed { () throws(IndexError) in
+            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+            case .newer(let version): throw IndexError.newer(version: version)
+            case .missing: return try empty()
+            case .damaged(let words):
+                return OpenedIndex(
+                    index: try empty().index,
+                    notice: "The index is damaged (\(words)); the next sync rebuilds it.")
+            case .sound: return try openReader(file)
+            }
+        }
+    }
+
+    private static func open(
+        _ file: IndexFile, isNew: Bool, now: Instant
+    ) throws(IndexError) -> Index {
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
+        var database = try Database(file.path, flags: flags)
+        try database.run(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
+            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;
+            """)
+        if try database.number("PRAGMA user_version") == 0 {
+            try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
+        }
+        // The first write makes the log, whose name must be on the disk before its bytes count.
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
+            $0.add(now.rfc3339)
+        }
+        let log = try filed { () throws(Errno) in
+            try file.folder.flush(path: ".mirror")
+            let name = IndexFile.name + "-wal"
+            return Descriptor(
+                owning: try retrying("openat", ".mirror/" + name) {
+                    linux_openat(file.folder.number, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
+                })
+        }
+        return Index(
+            origin: Origin(
+                file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
+            connection: database, log: log, wasCreated: isNew)
+    }
+
+    private static func openReader(_ file: IndexFile) throws(IndexError) -> OpenedIndex {
+        let isWritable =
+            faccessat(file.folder.number, ".", W_OK, 0) == 0
+            && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
+        let origin: Origin
+        if isWritable {
+            // The last reader to leave removes the shared memory that it needed, so it may write.
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW
+            origin = Origin(file: file, name: file.path, flags: flags, copy: nil)
+        } else if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
+            let copy = try filed { () throws(Errno) in
+                try PrivateCopy(from: file.folder, path: file.folderPath)
+            }
+            origin = Origin(file: file, name: copy.path, flags: SQLITE_OPEN_READWRITE, copy: copy)
+        } else {
+            let name = "file:\(escaped(file.path))?immutable=1"
+            origin = Origin(
+                file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
+        }
+        let database = try Database(origin.name, flags: origin.flags)
+        try database.run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")
+        let index = Index(
+            origin: origin, connection: database, log: nil, wasCreated: false)
+        return OpenedIndex(index: index, notice: nil)
+    }
+
+    /// An index without rows that leaves no file.
+    static func empty() throws(IndexError) -> OpenedIndex {
+        let database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        try database.run(Schema.creation)
+        let index = Index(
+            origin: nil, connection: database, log: nil, wasCreated: true)
+        return OpenedIndex(index: index, notice: nil)
+    }
+
+    private static func setAside(
+        _ file: IndexFile, words: String, now: Instant
+    ) throws(IndexError) -> String {
+        let name = try filed { () throws(Errno) in try file.setAside(at: now) }
+        return """
+            The index was damaged (\(words)). It is kept as .mirror/\(name), and a new one is made \
+            from the tree and the manifests.
+            """
+    }
+
+    /// What `file:` URIs of SQLite read as something else, percent-encoded.
+    private static func escaped(_ path: String) -> String {
+        var text = ""
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), ...0x20, 0x7F...:
+                text += "%" + Hex.encode([byte])
+            default: text.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return text
+    }
+}
+
+/// Runs a call of the file system for the index.
+private func filed<Value>(_ body: () throws(Errno) -> Value) throws(IndexError) -> Value {
+    do throws(Errno) { return try body() } catch { throw .file(error) }
+}

@@ -1,0 +1,60 @@
+internal import CSQLite
+internal import MirrorModel
+
+/// Why the index could not be read or written.
+enum IndexError: Error, Hashable {
+    /// Its bytes, or a row's values, make no sense; the words say what was found.
+    case damaged(String)
+    /// It has this schema version, and a newer mirror wrote it.
+    case newer(version: Int64)
+    /// SQLite gave this result code and these words.
+    case database(code: Int32, words: String)
+    /// A call of the system on one of its files failed.
+    case file(Errno)
+
+    /// Sorts a result code of SQLite: damage is what a rebuild cures.
+    init(code: Int32, words: String) {
+        switch code & 0xFF {
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(words)
+        default: self = .database(code: code, words: words)
+        }
+    }
+
+    /// Whether moving the index aside and rebuilding it helps.
+    var isDamage: Bool { if case .damaged = self { true } else { false } }
+
+    /// The error as callers of the library see it.
+    var mirrorError: MirrorError {
+        switch self {
+        case .damaged(let words):
+            MirrorError(
+                .inputOutput,
+                """
+                .mirror/index.sqlite: the index is damaged (\(words)). Run sync again: it is moved \
+                aside and rebuilt, and no file of the tree is lost.
+                """)
+        case .newer(let version):
+            MirrorError(
+                .indexNewer,
+                """
+                .mirror/index.sqlite: the index has version \(version), this mirror knows up to \
+                \(Schema.version). Use the newer mirror that wrote it.
+                """)
+        case .database(let code, let words) where code & 0xFF == SQLITE_FULL:
+            MirrorError(
+                .noSpace,
+                """
+                .mirror/index.sqlite: the disk is full (\(words)). Parts were kept; free some space \
+                and run again.
+                """)
+        case .database(let code, let words):
+            MirrorError(.inputOutput, ".mirror/index.sqlite: \(words) (SQLite code \(code)).")
+        case .file(let error): MirrorError(error)
+        }
+    }
+}
+
+/// Runs a call of the index and throws its error as callers of the library see it.
+func indexed<Value>(_ body: () throws(IndexError) -> Value) throws(MirrorError) -> Value {
+    do throws(IndexError) { return try body() } catch { throw error.mirrorError }
+}

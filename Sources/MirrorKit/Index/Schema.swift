@@ -1,0 +1,67 @@
+internal import MirrorModel
+
+/// The tables of the index, version 1.
+///
+/// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
+/// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
+/// a source is stored by its key.
+enum Schema {
+    /// What `PRAGMA user_version` says; a greater one is refused.
+    static let version: Int64 = 1
+    /// What `PRAGMA application_id` says: `mirr`.
+    static let application: Int64 = 0x6D69_7272
+
+    /// The columns that say what is known of a version, in `files` and in `intents`.
+    static let recordColumns = """
+        path, owner, size, modified, changed, inode, sha256, other_algorithm, other_digest, source, \
+        answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at, \
+        confirmed_at, fresh_until
+        """
+    /// One parameter for each of them.
+    static let recordParameters = Array(repeating: "?", count: 19).joined(separator: ", ")
+
+    private static let recordDefinition = """
+        owner TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+        changed INTEGER NOT NULL, inode INTEGER NOT NULL, sha256 BLOB NOT NULL,
+        other_algorithm TEXT, other_digest BLOB, source TEXT, answered_by TEXT, entity_tag TEXT,
+        last_modified INTEGER, strong INTEGER, media_type TEXT, verified TEXT NOT NULL,
+        promoted_at INTEGER NOT NULL, confirmed_at INTEGER NOT NULL, fresh_until INTEGER
+        """
+
+    /// Makes all tables in an empty database.
+    static let creation = """
+        CREATE TABLE files (path TEXT PRIMARY KEY, \(recordDefinition)) WITHOUT ROWID;
+        CREATE INDEX files_by_sha256 ON files (sha256);
+        CREATE TABLE uses (path TEXT PRIMARY KEY, used_at INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE parts (
+            name TEXT PRIMARY KEY, target TEXT NOT NULL, kind TEXT NOT NULL, algorithm TEXT,
+            digest BLOB, source TEXT, answered_by TEXT, identity_tag TEXT, identity_date INTEGER,
+            total INTEGER, entity_tag TEXT, last_modified INTEGER, strong INTEGER, media_type TEXT,
+            runs INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE INDEX parts_by_target ON parts (target);
+        CREATE TABLE part_provenances (
+            part TEXT NOT NULL, position INTEGER NOT NULL, source TEXT NOT NULL,
+            answered_by TEXT NOT NULL, PRIMARY KEY (part, position)) WITHOUT ROWID;
+        CREATE TABLE milestones (
+            part TEXT NOT NULL, length INTEGER NOT NULL, sha256 BLOB NOT NULL,
+            PRIMARY KEY (part, length)) WITHOUT ROWID;
+        CREATE TABLE intents (
+            id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
+            staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
+            \(recordDefinition));
+        CREATE TABLE server_names (
+            owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
+            PRIMARY KEY (owner, folder, source)) WITHOUT ROWID;
+        CREATE TABLE manifests (
+            location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
+            synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT, answered_by TEXT,
+            entity_tag TEXT, last_modified INTEGER, strong INTEGER, fresh_until INTEGER
+            ) WITHOUT ROWID;
+        CREATE TABLE runs (
+            id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, ended_at INTEGER, exit INTEGER,
+            summary TEXT) WITHOUT ROWID;
+        CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        PRAGMA application_id = \(application);
+        PRAGMA user_version = \(version);
+        """
+}

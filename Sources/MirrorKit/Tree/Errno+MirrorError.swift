@@ -1,0 +1,31 @@
+internal import Glibc
+internal import MirrorModel
+
+extension MirrorError {
+    /// What a failed call means to a caller: a full disk, something in the way, or input/output.
+    init(_ error: Errno, target: Target? = nil) {
+        let place = target?.path ?? error.path
+        switch error.number {
+        case ENOSPC, EDQUOT:
+            let what = error.number == EDQUOT ? "the disk quota is used up" : "the disk is full"
+            self.init(
+                .noSpace, "\(place): \(what). Parts were kept; free some space and run again.",
+                target: target)
+        case ELOOP:
+            self.init(
+                .obstructed,
+                "\(place): a symbolic link is in the way, and mirror follows none. Remove it.",
+                target: target)
+        case ENOTDIR:
+            self.init(
+                .obstructed, "\(place): a file is where a folder should be. Move it away.",
+                target: target)
+        case EISDIR:
+            self.init(
+                .obstructed, "\(place): a folder is where the file should be. Move it away.",
+                target: target)
+        default:
+            self.init(.inputOutput, "\(place): \(error).", target: target)
+        }
+    }
+}

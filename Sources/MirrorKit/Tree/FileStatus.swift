@@ -1,0 +1,56 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// What statx(2) says of a directory entry, as far as mirror looks at it.
+struct FileStatus: Sendable, Hashable {
+    /// Nil for a regular file.
+    let kind: FileKind?
+    /// Size, times and inode.
+    let stamp: FileStamp
+    /// How many names the file has.
+    let links: UInt32
+    /// The permission bits.
+    let mode: UInt16
+    /// The file system that holds it.
+    let device: UInt64
+
+    /// Whether it is a regular file.
+    var isFile: Bool { kind == nil }
+
+    /// Looks at a name in a folder; follows no symbolic link.
+    init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
+        var result = linux_status()
+        try retrying("statx", path) {
+            linux_statx(
+                folder, name, flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT), &result)
+        }
+        self.init(result)
+    }
+
+    private init(_ status: linux_status) {
+        kind =
+            switch Int32(status.mode) & 0o170000 {
+            case 0o100000: nil
+            case 0o040000: .folder
+            case 0o120000: .symbolicLink
+            case 0o010000: .fifo
+            case 0o140000: .socket
+            default: .device
+            }
+        stamp = FileStamp(
+            size: Int64(clamping: status.size),
+            modified: FileStatus.nanoseconds(status.modified),
+            changed: FileStatus.nanoseconds(status.changed), inode: status.inode)
+        links = status.links
+        mode = status.mode & 0o7777
+        device = UInt64(status.device_major) << 32 | UInt64(status.device_minor)
+    }
+
+    /// Nanoseconds since the epoch, clamped: file systems can hold dates that 64 bits cannot.
+    private static func nanoseconds(_ time: linux_time) -> Int64 {
+        let (product, tooFar) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflow) = product.addingReportingOverflow(Int64(time.nanoseconds))
+        return tooFar || overflow ? (time.seconds < 0 ? .min : .max) : sum
+    }
+}

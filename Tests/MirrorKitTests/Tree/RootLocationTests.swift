@@ -1,0 +1,51 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct RootLocationTests {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func locate(
+        _ root: String? = nil, from current: String, variable: String? = nil, home: String? = nil
+    ) throws -> RootLocation {
+        try RootLocation(
+            root: root,
+            surroundings: .init(currentFolder: current, mirrorRoot: variable, home: home))
+    }
+
+    @Test func theOptionComesBeforeTheVariable() throws {
+        #expect(try locate("/a", from: "/c", variable: "/b").path == "/a")
+        #expect(try locate(from: "/c", variable: "/b").path == "/b")
+        #expect(try locate("a", from: "/c").path == "/c/a")
+    }
+
+    @Test func theNearestAncestorWithAnIndexIsTheRoot() throws {
+        try folder.write("", to: "top/.mirror/lock")
+        try folder.write("", to: "top/a/b/file")
+        let top = folder.path + "/top"
+        #expect(try locate(from: top + "/a/b").path == top)
+        #expect(try locate(from: top).path == top)
+    }
+
+    @Test func anEmptyFolderIsTakenAsItIs() throws {
+        #expect(try locate(from: folder.path, variable: "").path == folder.path)
+    }
+
+    @Test(arguments: ["Documents", "Caches", "tmp"])
+    func aFolderWithAnAreaOfItsOwnIsRefused(area: String) throws {
+        try folder.write("", to: area + "/file")
+        let error = #expect(throws: MirrorError.self) { try locate(from: folder.path) }
+        #expect(error?.code == .rootUnusable)
+        #expect(error?.message.contains("Pass --root") == true)
+    }
+
+    @Test func theHomeFolderAndTheTopAreRefusedUnlessNamed() throws {
+        #expect(throws: MirrorError.self) { try locate(from: "/") }
+        #expect(throws: MirrorError.self) { try locate(from: folder.path, home: folder.path) }
+        #expect(try locate(folder.path, from: "/", home: folder.path).path == folder.path)
+    }
+}
