@@ -1,0 +1,82 @@
+import MirrorTestSupport
+import Testing
+
+/// The floors of the house: an import runs downward, and a file stays small enough to be read.
+@Suite struct FloorTests {
+    /// What each module may import; C modules are spoken in MirrorKit alone.
+    static let allowed: [String: Set<String>] = [
+        "MirrorModel": [],
+        "MirrorKit": [
+            "MirrorModel", "CCurl", "CXML2", "CSQLite", "CCrypto", "CLinux", "Glibc",
+            "Synchronization", "FoundationEssentials",
+        ],
+        "mirror": ["MirrorKit", "MirrorModel", "ArgumentParser", "Glibc", "Synchronization"],
+    ]
+
+    private static let sources = Folder(
+        #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Sources")
+
+    /// Swift files by their path beneath `Sources/`.
+    static var files: [String] {
+        sources.entries().map(\.name).filter { $0.hasSuffix(".swift") }
+    }
+
+    @Test(arguments: FloorTests.files) func importsRunDownward(_ file: String) throws {
+        let module = String(try #require(file.split(separator: "/").first))
+        let allowed = try #require(
+            FloorTests.allowed[module], "Sources/\(module) is on no floor: add it to the table")
+        for name in FloorTests.imports(in: try text(file)) {
+            #expect(allowed.contains(name), "\(file): \(module) may not import \(name)")
+        }
+    }
+
+    @Test(arguments: FloorTests.files) func fileFitsARoom(_ file: String) throws {
+        let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false).count
+        #expect(lines <= 351, "\(file) has \(lines - 1) lines")
+    }
+
+    /// A C module is a public dependency of nobody: what imports it does so internally.
+    @Test(arguments: FloorTests.files) func systemModulesStayInside(_ file: String) throws {
+        for line in FloorTests.importLines(in: try text(file)) where line.first == "public" {
+            let module = line.dropFirst().drop { $0 == "import" }.first ?? ""
+            #expect(
+                !module.hasPrefix("C") && module != "Glibc",
+                "\(file): public import \(module)")
+        }
+    }
+
+    @Test func everyWayToImportIsSeen() {
+        let text = """
+            internal import A
+            @testable import B
+              import struct C.D
+            @preconcurrency public import E  // why
+            let important = "import F"
+            // import G
+            """
+        #expect(FloorTests.imports(in: text) == ["A", "B", "C", "E"])
+    }
+
+    private func text(_ file: String) throws -> String {
+        String(decoding: try #require(FloorTests.sources.read(file)), as: UTF8.self)
+    }
+
+    /// The top modules that a file's import lines name.
+    static func imports(in text: String) -> [String] {
+        importLines(in: text).compactMap { words in
+            let kinds = ["struct", "class", "enum", "protocol", "func", "typealias", "var", "let"]
+            let names = words.drop { $0 != "import" }.dropFirst().drop(while: kinds.contains)
+            return names.first?.split(separator: ".").first.map(String.init)
+        }
+    }
+
+    /// The words of each line that imports something.
+    private static func importLines(in text: String) -> [[String]] {
+        text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }.filter {
+            words in
+            guard let index = words.firstIndex(of: "import") else { return false }
+            let levels = ["public", "package", "internal", "fileprivate", "private"]
+            return words[..<index].allSatisfy { $0.hasPrefix("@") || levels.contains($0) }
+        }
+    }
+}
