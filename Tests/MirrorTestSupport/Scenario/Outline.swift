@@ -74,7 +74,7 @@ public struct ScenarioFlaw: Error, CustomStringConvertible {
     public var description: String { "line \(line): \(message)" }
 }
 
-/// Words of a line, parted by spaces; a word in double quotes may hold spaces and `\r \n \0 \" \\`.
+/// Words of a line, parted by spaces; a word in double quotes may hold spaces and `\r \n \0 \e \" \\`.
 enum Words {
     static func split(_ text: String) -> [String] {
         var words: [String] = []
@@ -105,6 +105,7 @@ enum Words {
         case "r": "\r"
         case "n": "\n"
         case "0": "\0"
+        case "e": "\u{1B}"
         default: character
         }
     }

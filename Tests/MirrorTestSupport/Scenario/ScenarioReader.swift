@@ -132,11 +132,16 @@ struct ScenarioReader {
         case "summary": return .event(try EventPattern("summary " + rest, node), count: 1)
         case "document": return .document(try EventPattern("document " + rest, node))
         case "step": return .step(try EventPattern("step " + rest, node))
-        case "stdout": return .output(rest, isExpected: true)
-        case "no-stdout": return .output(rest, isExpected: false)
-        case "stderr": return .errors(rest, isExpected: true)
-        case "no-stderr": return .errors(rest, isExpected: false)
+        case "stdout": return .output(text(rest), isExpected: true)
+        case "no-stdout": return .output(text(rest), isExpected: false)
+        case "stderr": return .errors(text(rest), isExpected: true)
+        case "no-stderr": return .errors(text(rest), isExpected: false)
         default: throw node.flaw("\(word) is no line of a phase")
         }
+    }
+
+    /// A text as it stands, or in double quotes with escapes.
+    private func text(_ rest: String) -> String {
+        rest.hasPrefix("\"") ? Words.split(rest).joined(separator: " ") : rest
     }
 }
