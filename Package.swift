@@ -50,8 +50,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MirrorKitTests",
-            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport"],
-            swiftSettings: strict),
+            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport", "CXML2"],
+            exclude: ["Manifests/good", "Manifests/bad"], swiftSettings: strict),
         .testTarget(
             name: "MirrorCommandTests",
             dependencies: ["MirrorModel", "MirrorTestSupport", "mirror"],

@@ -84,7 +84,8 @@ public enum Hex {
         return high == nil ? bytes : nil
     }
 
-    static func value(of digit: UInt8) -> UInt8? {
+    /// What one digit in either case stands for; nil when it is none.
+    public static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

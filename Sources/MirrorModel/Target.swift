@@ -67,6 +67,25 @@ public enum TargetFlaw: Error, Sendable, Hashable {
     case partName
 }
 
+extension TargetFlaw: CustomStringConvertible {
+    /// What is wrong and what would be right, as the end of a sentence.
+    public var description: String {
+        switch self {
+        case .outsideAreas(let suggestion):
+            "it is in none of Documents/, Caches/ and tmp/"
+                + (suggestion.map { "; \(Quoted($0))?" } ?? "")
+        case .absolute: "it is absolute; begin it with Documents/, Caches/ or tmp/"
+        case .areaItself: "it names an area and no file in it"
+        case .emptyComponent: "it has an empty component; write one slash between names"
+        case .dotComponent(let component): "it has a component \(Quoted(component)); write it out"
+        case .controlCharacter: "it has a control character"
+        case .longComponent(let bytes): "it has a component of \(bytes) bytes; 255 is the most"
+        case .longPath(let bytes): "it has \(bytes) bytes; \(Target.longestPath) is the most"
+        case .partName: "tmp/*.part are the names of unfinished downloads; choose another"
+        }
+    }
+}
+
 private let slash = UInt8(ascii: "/")
 
 extension Target {

@@ -1,0 +1,213 @@
+internal import MirrorModel
+
+/// Reads a manifest in JSON, a resource at a time.
+struct JSONManifestDecoder {
+    private var tokens: JSONTokenizer
+    let builder: ManifestBuilder
+    /// Whether `base` or `defaults` came after resources that they hold for.
+    private(set) var cameTooLate = false
+
+    init(_ bytes: ManifestBytes, builder: ManifestBuilder) throws(DecodingStop) {
+        tokens = try JSONTokenizer(bytes, log: builder.log)
+        self.builder = builder
+    }
+
+    /// Reads the whole text; throws where the rest of it makes no sense.
+    mutating func decode() throws(DecodingStop) {
+        let first = try tokens.next()
+        guard case .beginObject = first else {
+            builder.log.error(
+                at: tokens.start, "a manifest is an object: { \"resources\": [ … ] }")
+            throw .refused
+        }
+        let place = tokens.start
+        var hasResources = false
+        try members(of: TopKey.self) { decoder, key, token throws(DecodingStop) in
+            let place = decoder.tokens.start
+            switch (key, token) {
+            case (.defaults, .beginObject):
+                decoder.cameTooLate = decoder.cameTooLate || !decoder.builder.resources.isEmpty
+                try decoder.decodeDefaults()
+            case (.resources, .beginArray):
+                hasResources = true
+                try decoder.decodeResources()
+            default:
+                if key == .resources { hasResources = true }
+                let isLate = key == .base && !decoder.builder.resources.isEmpty
+                decoder.cameTooLate = decoder.cameTooLate || isLate
+                decoder.builder.set(key, try decoder.value(token), at: place)
+            }
+        }
+        if !hasResources {
+            builder.log.error(at: place, "the manifest has no resources; add \"resources\": []")
+        }
+        _ = try tokens.next()
+    }
+
+    private mutating func decodeDefaults() throws(DecodingStop) {
+        try members(of: DefaultsKey.self) { decoder, key, token throws(DecodingStop) in
+            switch (key, token) {
+            case (.headers, .beginObject):
+                decoder.builder.defaults.headers = try decoder.headers()
+            case (.tags, .beginArray): decoder.builder.defaults.tags = try decoder.tags()
+            default:
+                let place = decoder.tokens.start
+                decoder.builder.setDefault(key, try decoder.value(token), at: place)
+            }
+        }
+    }
+
+    private mutating func decodeResources() throws(DecodingStop) {
+        while true {
+            let token = try tokens.next()
+            let place = tokens.start
+            switch token {
+            case .endArray: return
+            case .beginObject: try decodeResource(at: place)
+            default:
+                let kind = try value(token).kind
+                builder.log.error(
+                    at: place, "a resource is \(kind); write an object such as { \"url\": \"…\" }")
+            }
+        }
+    }
+
+    private mutating func decodeResource(at place: TextPosition) throws(DecodingStop) {
+        let draft = builder.draft(at: place)
+        try members(of: ResourceKey.self) { decoder, key, token throws(DecodingStop) in
+            switch (key, token) {
+            case (.headers, .beginObject): draft.headers = try decoder.headers()
+            case (.mirrors, .beginArray): draft.mirrors = try decoder.mirrors()
+            case (.pieces, .beginObject): try decoder.decodePieces(of: draft)
+            case (.tags, .beginArray): draft.tags = try decoder.tags()
+            default:
+                let place = decoder.tokens.start
+                decoder.builder.set(key, try decoder.value(token), of: draft, at: place)
+            }
+        }
+        builder.finish(draft)
+    }
+
+    private mutating func mirrors() throws(DecodingStop) -> [MirrorDraft] {
+        var mirrors: [MirrorDraft] = []
+        while true {
+            let token = try tokens.next()
+            let place = tokens.start
+            if case .endArray = token { return mirrors }
+            var mirror = MirrorDraft(place: place)
+            if case .beginObject = token {
+                try members(of: MirrorKey.self) { decoder, key, token throws(DecodingStop) in
+                    let place = decoder.tokens.start
+                    switch (key, token) {
+                    case (.headers, .beginObject): mirror.headers = try decoder.headers()
+                    case (.headers, _):
+                        decoder.builder.wrongKind(
+                            try decoder.value(token), "headers", at: place)
+                    case (.url, _):
+                        let value = try decoder.value(token)
+                        mirror.url = decoder.builder.text(value, "url", at: place)
+                            .map { Located(value: $0, place: place) }
+                    }
+                }
+            } else {
+                guard let text = builder.text(try value(token), "a mirror", at: place)
+                else { continue }
+                mirror.url = Located(value: text, place: place)
+            }
+            mirrors.append(mirror)
+        }
+    }
+
+    private mutating func decodePieces(of draft: ResourceDraft) throws(DecodingStop) {
+        let pieces = PiecesDraft(place: tokens.start)
+        try members(of: PiecesKey.self) { decoder, key, token throws(DecodingStop) in
+            let place = decoder.tokens.start
+            switch (key, token) {
+            case (.length, _):
+                pieces.length = decoder.builder.size(
+                    try decoder.value(token), "length", at: place)
+            case (.sha256, .beginArray):
+                try decoder.elements { decoder, value, place in
+                    decoder.builder.addPiece(value, to: pieces, at: place)
+                }
+            case (.sha256, _):
+                _ = try decoder.value(token)
+                decoder.builder.log.error(at: place, "sha256 of pieces is a list; write [\"…\"]")
+                pieces.isSound = false
+            }
+        }
+        builder.finish(pieces, of: draft)
+    }
+
+    private mutating func tags() throws(DecodingStop) -> [String] {
+        var tags: [String] = []
+        try elements { decoder, value, place in
+            decoder.builder.addTag(value, to: &tags, at: place)
+        }
+        return tags
+    }
+
+    private mutating func headers() throws(DecodingStop) -> [HeaderField] {
+        var headers: [HeaderField] = []
+        while true {
+            guard case .key = try tokens.next() else { return headers }
+            let (name, nameAt) = (tokens.string, tokens.start)
+            let token = try tokens.next()
+            let valueAt = tokens.start
+            builder.addHeader(
+                name, try value(token), to: &headers, nameAt: nameAt, valueAt: valueAt)
+        }
+    }
+}
+
+extension JSONManifestDecoder {
+    /// Walks through an object's members; the body gets each known key and its value's first token.
+    private mutating func members<Key: ManifestKey>(
+        of _: Key.Type,
+        _ body: (inout JSONManifestDecoder, Key, JSONToken) throws(DecodingStop) -> Void
+    ) throws(DecodingStop) {
+        while true {
+            guard case .key = try tokens.next() else { return }
+            let name = tokens.string
+            let place = tokens.start
+            let token = try tokens.next()
+            if let key = Key(rawValue: name) {
+                try body(&self, key, token)
+            } else {
+                if !ForeignKey.isIgnored(name) {
+                    builder.log.error(
+                        at: place, ForeignKey.message(name, in: Key.self, as: "key"))
+                }
+                try tokens.skip(token)
+            }
+        }
+    }
+
+    /// Walks through a list's elements.
+    private mutating func elements(
+        _ body: (inout JSONManifestDecoder, WrittenValue, TextPosition) -> Void
+    ) throws(DecodingStop) {
+        while true {
+            let token = try tokens.next()
+            let place = tokens.start
+            if case .endArray = token { return }
+            body(&self, try value(token), place)
+        }
+    }
+
+    /// The value that begins with a token; an object's or a list's inside is passed over.
+    private mutating func value(_ token: JSONToken) throws(DecodingStop) -> WrittenValue {
+        switch token {
+        case .string: return .string(tokens.string)
+        case .number: return .number(tokens.string)
+        case .boolean(let value): return .boolean(value)
+        case .beginObject:
+            try tokens.skip(token)
+            return .object
+        case .beginArray:
+            try tokens.skip(token)
+            return .array
+        default: return .null
+        }
+    }
+}

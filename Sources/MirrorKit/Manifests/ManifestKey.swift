@@ -1,0 +1,77 @@
+internal import MirrorModel
+
+/// The keys of a manifest, one enumeration for each place that has keys.
+protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
+    /// The place, as errors call it.
+    static var place: String { get }
+}
+
+enum TopKey: String, ManifestKey {
+    case version, name, base, defaults, resources
+    static let place = "a manifest"
+}
+
+enum DefaultsKey: String, ManifestKey {
+    case directory, refresh, headers, priority, tags
+    static let place = "defaults"
+}
+
+enum ResourceKey: String, ManifestKey {
+    case path, url, mirrors, size, sha256, sha512, sha1, md5, integrity, pieces, type, refresh
+    case method, body, headers, priority, executable, optional, tags
+    static let place = "a resource"
+}
+
+enum MirrorKey: String, ManifestKey {
+    case url, headers
+    static let place = "a mirror"
+}
+
+enum PiecesKey: String, ManifestKey {
+    case length, sha256
+    static let place = "pieces"
+}
+
+/// Keys that are not mirror's own.
+enum ForeignKey {
+    /// Whether a key is left to others: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    static func isIgnored(_ key: String) -> Bool {
+        key.hasPrefix("x-") || key == "$schema" || key.hasPrefix("xmlns") || key.hasPrefix("xsi:")
+    }
+
+    /// What to say of a key that a place does not have.
+    static func message<Key: ManifestKey>(_ key: String, in _: Key.Type, as kind: String) -> String
+    {
+        let names = Key.allCases.map(\.rawValue)
+        let advice =
+            NearestName.suggestion(for: key, among: names).map { "\(Quoted($0))?" }
+            ?? "begin it with x- to keep a note"
+        return "\(Key.place) has no \(kind) \(Quoted(key)); \(advice)"
+    }
+}
+
+/// A value as written, before its key says what it must be.
+enum WrittenValue {
+    /// A JSON string.
+    case string(String)
+    /// A JSON number, its text.
+    case number(String)
+    case boolean(Bool)
+    case null
+    case object
+    case array
+    /// The text of an XML attribute or element, which is whatever its key says.
+    case untyped(String)
+
+    var kind: String {
+        switch self {
+        case .string: "a string"
+        case .number: "a number"
+        case .boolean: "true or false"
+        case .null: "null"
+        case .object: "an object"
+        case .array: "a list"
+        case .untyped: "a text"
+        }
+    }
+}

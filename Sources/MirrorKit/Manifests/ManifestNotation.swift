@@ -1,0 +1,25 @@
+internal import MirrorModel
+
+/// What a manifest is written in, by its first bytes.
+enum ManifestNotation {
+    case json
+    case xml
+    case unknown(String)
+
+    /// Looks at the first chunk; what is wrong there, the decoders say, except for what neither reads.
+    init(_ chunk: [UInt8]) {
+        if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
+            self = .unknown(JSONFlaw.otherEncoding("UTF-16").description)
+            return
+        }
+        let text = chunk.starts(with: [0xEF, 0xBB, 0xBF]) ? chunk[3...] : chunk[...]
+        let first = text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        switch first {
+        case UInt8(ascii: "<"): self = .xml
+        case nil where chunk.count < ManifestBytes.chunkSize:
+            self = .unknown("the manifest is empty; write { \"resources\": [] }")
+        case 0: self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
+        default: self = .json
+        }
+    }
+}

@@ -1,0 +1,145 @@
+internal import MirrorModel
+
+/// Metalink 4 (RFC 5854): each `file` is a resource, its `url`s are the sources.
+///
+/// What mirror has no use for (metaurl, signature, location, identity …) is passed over, as the RFC
+/// asks of unknown elements; so is a source whose scheme mirror does not speak, with a warning.
+final class MetalinkDialect: XMLDialect {
+    static let namespace = "urn:ietf:params:xml:ns:metalink"
+
+    private struct Link {
+        var url: Located<String>
+        var priority: Int
+    }
+
+    private let builder: ManifestBuilder
+    private var path: [XMLElement?] = []
+    private var draft: ResourceDraft?
+    private var links: [Link] = []
+    private var pieces: PiecesDraft?
+
+    init(builder: ManifestBuilder) { self.builder = builder }
+
+    func start(_ element: XMLElement) {
+        // Elements of other namespaces, and all inside them, are not Metalink's.
+        let isKnown =
+            element.namespace == Self.namespace
+            && (path.isEmpty || path.last.flatMap(\.self) != nil)
+        path.append(isKnown ? element : nil)
+        guard isKnown else { return }
+        switch names {
+        case ["metalink", "file"]: beginFile(element)
+        case ["metalink", "file", "pieces"]: beginPieces(element)
+        default: break
+        }
+    }
+
+    func end(text: String, textAt: TextPosition, at place: TextPosition) {
+        let names = names
+        let element = path.removeLast()
+        guard let element, let draft else { return }
+        switch names {
+        case ["metalink", "file"]:
+            finish(draft)
+            self.draft = nil
+            return
+        case ["metalink", "file", "url"]: addLink(text.trimmed, element, at: textAt)
+        case ["metalink", "file", "size"]:
+            if draft.size != nil {
+                builder.log.error(at: element.place, "a second <size>; keep one")
+            }
+            draft.size = builder.size(.untyped(text.trimmed), "size", at: textAt)
+        case ["metalink", "file", "hash"]:
+            guard let algorithm = algorithm(of: element) else { return }
+            builder.setDigest(algorithm, .untyped(text.trimmed), of: draft, at: textAt)
+        case ["metalink", "file", "pieces", "hash"]:
+            guard let pieces else { return }
+            builder.addPiece(.untyped(text.trimmed), to: pieces, at: textAt)
+        case ["metalink", "file", "pieces"]:
+            if let pieces { builder.finish(pieces, of: draft) }
+            pieces = nil
+        default: break
+        }
+    }
+
+    /// The names from the root to the innermost element; empty inside something foreign.
+    private var names: [String] {
+        let known = path.compactMap { $0?.name }
+        return known.count == path.count ? known : []
+    }
+
+    private func beginFile(_ element: XMLElement) {
+        let draft = builder.draft(at: element.place)
+        links = []
+        if let name = element.attribute("name") {
+            let first = name.value.split(separator: "/", maxSplits: 1).first.map(String.init)
+            let isInArea = first.flatMap(Area.init(rawValue:)) != nil && name.value.contains("/")
+            // What is absolute is refused as such, not made relative.
+            let isAbsolute = name.value.hasPrefix("/")
+            let path =
+                isInArea || isAbsolute ? name.value : builder.defaults.directory + "/" + name.value
+            draft.path = Located(value: path, place: name.place)
+            if name.value.hasSuffix("/") || name.value.isEmpty {
+                builder.log.error(
+                    at: name.place, "name \(Quoted(name.value)) is no file name; write one")
+            }
+        } else {
+            builder.log.error(at: element.place, "a file needs a name; add name=\"…\"")
+        }
+        self.draft = draft
+    }
+
+    private func beginPieces(_ element: XMLElement) {
+        guard algorithm(of: element) == .sha256 else {
+            builder.log.warning(at: element.place, "pieces that are not sha-256 are not used")
+            return
+        }
+        let pieces = PiecesDraft(place: element.place)
+        if let length = element.attribute("length") {
+            pieces.length = builder.size(.untyped(length.value), "length", at: length.place)
+        }
+        self.pieces = pieces
+    }
+
+    private func addLink(_ text: String, _ element: XMLElement, at place: TextPosition) {
+        let scheme = text.prefix { $0 != ":" }
+        if scheme.count < text.count, !scheme.contains("/"),
+            URLScheme(rawValue: scheme.lowercased()) == nil
+        {
+            builder.log.warning(
+                at: place, "a source with the scheme \(Quoted(scheme, limit: 40)) is not used")
+            return
+        }
+        var priority = Int.max
+        if let written = element.attribute("priority") {
+            if let number = Int(written.value), (1...999_999).contains(number) {
+                priority = number
+            } else {
+                builder.log.error(
+                    at: written.place,
+                    "priority \(Quoted(written.value, limit: 40)) is not a number from 1 to 999999")
+            }
+        }
+        links.append(Link(url: Located(value: text, place: place), priority: priority))
+    }
+
+    /// Puts the sources in their order, the lowest number first, and ends the resource.
+    private func finish(_ draft: ResourceDraft) {
+        let order = links.indices.sorted { (links[$0].priority, $0) < (links[$1].priority, $1) }
+        let urls = order.map { links[$0].url }
+        guard let first = urls.first else {
+            builder.log.error(
+                at: draft.place, "the file has no url with http or https; add one")
+            return
+        }
+        draft.url = first
+        draft.mirrors = urls.dropFirst().map { MirrorDraft(place: $0.place, url: $0) }
+        builder.finish(draft)
+    }
+
+    /// The algorithm that a `type` names (IANA's hash function textual names).
+    private func algorithm(of element: XMLElement) -> DigestAlgorithm? {
+        let name = element.attribute("type")?.value.lowercased() ?? ""
+        return DigestAlgorithm(rawValue: name.split(separator: "-").joined())
+    }
+}

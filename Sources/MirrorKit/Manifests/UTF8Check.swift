@@ -1,0 +1,43 @@
+/// Strict UTF-8 over chunks (Unicode, Table 3-7), with the place of the first bad byte.
+///
+/// libxml2 takes a text with bad bytes for Latin-1 in some releases and repairs it in others.
+struct UTF8Check {
+    private var missing = 0
+    private var range: ClosedRange<UInt8> = 0x80...0xBF
+    private var line = 1
+    private var column = 1
+
+    /// Whether a character is begun and not ended.
+    var isInside: Bool { missing > 0 }
+
+    /// Where the character is that the check stands at.
+    var position: TextPosition { TextPosition(line: line, column: column) }
+
+    /// Checks a chunk; says how many of its bytes come before the first bad one.
+    mutating func advance(over chunk: [UInt8]) -> Int {
+        for (at, byte) in chunk.enumerated() {
+            if missing > 0 {
+                guard range.contains(byte) else { return at }
+                missing -= 1
+                range = 0x80...0xBF
+                if missing == 0 { column += 1 }
+                continue
+            }
+            switch byte {
+            case 0x0A:
+                line += 1
+                column = 1
+            case 0..<0x80: column += 1
+            case 0xC2...0xDF: missing = 1
+            case 0xE0: (missing, range) = (2, 0xA0...0xBF)
+            case 0xED: (missing, range) = (2, 0x80...0x9F)
+            case 0xE1...0xEF: missing = 2
+            case 0xF0: (missing, range) = (3, 0x90...0xBF)
+            case 0xF1...0xF3: missing = 3
+            case 0xF4: (missing, range) = (3, 0x80...0x8F)
+            default: return at
+            }
+        }
+        return chunk.count
+    }
+}

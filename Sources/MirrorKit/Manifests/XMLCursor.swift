@@ -1,0 +1,58 @@
+internal import CXML2
+
+/// Where libxml2 stands in its input, from which the place of what it just read is worked out.
+///
+/// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in
+/// its input buffer, so the distance from the cursor back to them gives their line and column.
+struct XMLCursor {
+    private let base: UnsafePointer<xmlChar>?
+    private let cursor: UnsafePointer<xmlChar>?
+    private let line: Int
+    private let column: Int
+
+    init(_ context: xmlParserCtxtPtr?) {
+        let input = context?.pointee.input?.pointee
+        base = input?.base
+        cursor = input?.cur
+        line = Int(input?.line ?? 1)
+        column = Int(input?.col ?? 1)
+    }
+
+    /// The place of the cursor.
+    var here: TextPosition { place(of: cursor) ?? TextPosition(line: line, column: column) }
+
+    /// The place of the `<` that the tag before the cursor begins with.
+    var elementStart: TextPosition {
+        guard let base, var at = cursor else { return here }
+        // No attribute can hold a `<`, so the nearest one before the cursor is the tag's.
+        while at > base {
+            at -= 1
+            if at.pointee == UInt8(ascii: "<") { return place(of: at) ?? here }
+        }
+        return here
+    }
+
+    /// The place of a byte in the input buffer; nil for bytes that lie elsewhere, because a
+    /// reference in them was replaced.
+    func place(of pointer: UnsafePointer<xmlChar>?) -> TextPosition? {
+        guard let pointer, let base, let cursor, pointer >= base, pointer <= cursor
+        else { return nil }
+        let after = UnsafeBufferPointer(start: pointer, count: cursor - pointer)
+        let lines = after.count { $0 == UInt8(ascii: "\n") }
+        let before = UnsafeBufferPointer(start: base, count: pointer - base)
+        if let newline = before.lastIndex(of: UInt8(ascii: "\n")) {
+            let column = XMLCursor.scalars(before[(newline + 1)...]) + 1
+            return TextPosition(line: line - lines, column: column)
+        }
+        if line == 1 || lines == 0 {
+            // The line began before the buffer, or is the first one: count back from the cursor.
+            return TextPosition(
+                line: line - lines, column: max(column - XMLCursor.scalars(after), 1))
+        }
+        return TextPosition(line: line - lines, column: 1)
+    }
+
+    private static func scalars(_ bytes: some Sequence<UInt8>) -> Int {
+        bytes.count { $0 & 0xC0 != 0x80 }
+    }
+}
