@@ -18,6 +18,9 @@ struct ReplyScript {
     private init(variables: Variables) { self.variables = variables }
 
     private mutating func take(_ node: Outline) throws(ScenarioFlaw) {
+        if let child = node.children.first {
+            throw child.flaw("indented beneath a line of a reply")
+        }
         guard node.text.hasPrefix("@") else {
             if node.text.hasPrefix("HTTP/") { closeHead() }
             head.append(node.text)
