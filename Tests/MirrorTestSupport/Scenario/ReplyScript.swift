@@ -30,6 +30,10 @@ struct ReplyScript {
         let words = Words.split(rest)
         switch directive {
         case "@body", "@range": try sized(directive, words, node)
+        case "@asked":
+            // The head stays open for the range, which only the request can tell.
+            steps.append(.sendAsked(head: head, try variables.slice(rest, node)))
+            head = []
         case "@send": try send(variables.slice(rest, node))
         case "@text": send(Array(words.joined(separator: " ").utf8))
         case "@head":
