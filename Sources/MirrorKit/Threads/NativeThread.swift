@@ -1,0 +1,37 @@
+internal import CLinux
+internal import Glibc
+
+/// A thread of the system, for work that blocks and so has no place on the cooperative pool.
+struct NativeThread: Sendable {
+    private let thread: pthread_t
+
+    /// Starts a thread; `name` is cut to 15 bytes by the kernel.
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                linux_name_thread(start.name)
+                start.body()
+                return nil
+            }, start.toOpaque())
+        precondition(result == 0, "pthread_create: \(String(cString: strerror(result)))")
+        self.thread = thread
+    }
+
+    /// Waits for its end; to be called once.
+    func join() { pthread_join(thread, nil) }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

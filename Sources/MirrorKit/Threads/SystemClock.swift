@@ -1,0 +1,19 @@
+internal import Glibc
+internal import MirrorModel
+
+/// The clocks of the system; decisions get their readings as values.
+enum SystemClock {
+    /// Milliseconds that only ever grow, sleep included (CLOCK_BOOTTIME).
+    static func monotonic() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// The wall clock's time.
+    static func now() -> Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

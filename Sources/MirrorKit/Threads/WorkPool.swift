@@ -1,0 +1,83 @@
+internal import Glibc
+internal import Synchronization
+
+/// A few threads that take closures from one queue, in order.
+final class WorkPool: Sendable {
+    private struct State {
+        var queue: [@Sendable () -> Void] = []
+        var first = 0
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+    private let available = Semaphore()
+    private let threads = Mutex<[NativeThread]>([])
+
+    /// Starts the threads.
+    init(name: String, threads count: Int) {
+        let pool = self
+        threads.withLock { threads in
+            for _ in 0..<count { threads.append(NativeThread(name) { pool.run() }) }
+        }
+    }
+
+    /// Adds work; after `stop` it is dropped.
+    func submit(_ work: @escaping @Sendable () -> Void) {
+        let isTaken = state.withLock { state in
+            if state.isStopping { return false }
+            state.queue.append(work)
+            return true
+        }
+        if isTaken { available.post() }
+    }
+
+    /// Lets the work that was submitted end, and the threads with it.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        let ending = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        for _ in ending { available.post() }
+        for thread in ending { thread.join() }
+    }
+
+    private func run() {
+        while true {
+            available.wait()
+            let work: (@Sendable () -> Void)? = state.withLock { state in
+                guard state.first < state.queue.count else { return nil }
+                defer {
+                    state.first += 1
+                    if state.first == state.queue.count || state.first > 1024 {
+                        state.queue.removeFirst(state.first)
+                        state.first = 0
+                    }
+                }
+                return state.queue[state.first]
+            }
+            guard let work else { return }
+            work()
+        }
+    }
+}
+
+/// A counting semaphore (sem_overview(7)).
+final class Semaphore: @unchecked Sendable {
+    // sem_post and sem_wait may be called by any thread; the pointer never changes.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func post() { sem_post(semaphore) }
+
+    func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
+}

@@ -1,0 +1,100 @@
+internal import MirrorModel
+
+/// Holds complete bytes against everything that was declared of them, on a worker.
+///
+/// sha256 and one more digest were made while the bytes came in. Only what is left, pieces without a
+/// digest of the whole, or a third algorithm, costs reading the file again.
+struct BodyCheck: Sendable {
+    let job: TransferJob
+    let inbox: TransferInbox
+
+    /// Bytes in memory.
+    func run(_ bytes: [UInt8]) {
+        let algorithms = Set(job.expectation.digests.map(\.algorithm) + [.sha256, .sha512])
+        let digests = algorithms.map { ByteHasher.digest($0, of: bytes) }
+        var pieces = PieceCheck(job.expectation)
+        bytes.withUnsafeBytes { pieces.take($0) }
+        inbox.post(.hashed(job.id, digests, piecesHold: pieces.end()))
+    }
+
+    /// Bytes in a part whose running digests are known.
+    func run(_ file: PartFile, _ digests: [Digest]) {
+        let made = Set(digests.map(\.algorithm))
+        let missing = Set(job.expectation.digests.map(\.algorithm)).subtracting(made)
+        var pieces = PieceCheck(job.expectation)
+        guard !missing.isEmpty || pieces.isNeeded else {
+            inbox.post(.hashed(job.id, digests, piecesHold: nil))
+            return
+        }
+        do throws(Errno) {
+            var all = digests
+            // One pass each: more than one missing algorithm is as rare as it is pointless.
+            for algorithm in missing {
+                var hasher = ByteHasher(algorithm)
+                try read(file) { hasher.update($0) }
+                all.append(hasher.snapshot())
+            }
+            if pieces.isNeeded { try read(file) { pieces.take($0) } }
+            inbox.post(.hashed(job.id, all, piecesHold: pieces.end()))
+        } catch {
+            inbox.post(.broken(job.id, MirrorError(error, target: job.target)))
+        }
+    }
+
+    private func read(
+        _ file: PartFile, _ take: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = try file.read(into: buffer, at: offset)
+            take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+            if count < buffer.count { return }
+        }
+    }
+}
+
+/// Holds bytes against the declared digests of pieces; needed only where no digest of the whole
+/// proves them.
+struct PieceCheck: ~Copyable {
+    private let pieces: Pieces?
+    private var hasher = ByteHasher(.sha256)
+    private var filled: Int64 = 0
+    private var index = 0
+    private var holds = true
+
+    init(_ expectation: Expectation) {
+        pieces = expectation.pin == nil ? expectation.pieces : nil
+    }
+
+    var isNeeded: Bool { pieces != nil }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        guard let pieces else { return }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Int(min(Int64(rest.count), pieces.length - filled))
+            hasher.update(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+            filled += Int64(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+            if filled == pieces.length { close(pieces) }
+        }
+    }
+
+    /// Whether all pieces hold; nil when none had to be looked at.
+    mutating func end() -> Bool? {
+        guard let pieces else { return nil }
+        if filled > 0 { close(pieces) }
+        return holds && index == pieces.digests.count
+    }
+
+    private mutating func close(_ pieces: Pieces) {
+        let digest = hasher.snapshot()
+        holds = holds && index < pieces.digests.count && pieces.digests[index] == digest
+        hasher = ByteHasher(.sha256)
+        filled = 0
+        index += 1
+    }
+}

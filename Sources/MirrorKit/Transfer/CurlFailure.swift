@@ -1,0 +1,53 @@
+internal import CCurl
+internal import Glibc
+internal import MirrorModel
+
+/// What libcurl's error numbers mean for a transfer (libcurl-errors(3)).
+enum CurlFailure {
+    /// - Parameters:
+    ///   - detail: the handle's error text, which has no secrets, or an empty text.
+    ///   - systemError: the errno of the last failed call.
+    ///   - wasSent: whether a byte of the request was sent.
+    static func failure(
+        _ code: CURLcode, detail: String, systemError: Int, wasSent: Bool
+    ) -> TransportFailure {
+        let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+        let reason = Escaped(words, limit: 160).description
+        let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
+        let cause =
+            switch kind {
+            case .nameNotResolved: "the host's name was not resolved: \(reason)"
+            case .connectFailed: "no connection: \(reason)"
+            case .tlsFailed: "no safe connection: \(reason)"
+            case .malformedResponse: "the answer is malformed: \(reason)"
+            default: "the connection was lost: \(reason)"
+            }
+        return TransportFailure(kind, cause, isPassing: isPassing, wasSent: wasSent)
+    }
+
+    private static func kind(
+        of code: CURLcode, detail: String, systemError: Int
+    ) -> (FailureCode, isPassing: Bool) {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            return (.nameNotResolved, true)
+        case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
+            return (.connectFailed, true)
+        case CURLE_SSL_CONNECT_ERROR:
+            // The handshake fails with this number too when the connection breaks in its midst.
+            let isLoss =
+                [Int(ECONNRESET), Int(EPIPE), Int(ETIMEDOUT)].contains(systemError)
+                || detail.contains("SSL_ERROR_SYSCALL") || detail.contains("unexpected eof")
+            return isLoss ? (.connectionLost, true) : (.tlsFailed, false)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT:
+            return (.tlsFailed, false)
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_OUT_OF_MEMORY,
+            CURLE_BAD_CONTENT_ENCODING, CURLE_URL_MALFORMAT:
+            // A header line over 100 KiB is reported as memory that ran out.
+            return (.malformedResponse, false)
+        default: return (.connectionLost, true)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+internal import MirrorModel
+internal import Synchronization
+
+/// The digests of one file's bytes, made on worker threads in the order in which the bytes came.
+///
+/// A lane runs on one worker at a time and takes its work from its own queue, so the transfer thread
+/// only hands over buffers and never waits for a digest.
+final class DigestLane: Sendable {
+    /// Work on the lane's digests.
+    typealias Work = @Sendable (inout LaneDigests) -> Void
+
+    private enum Item: Sendable {
+        case bytes(Chunk)
+        case work(Work)
+    }
+
+    private struct Queue {
+        var items: [Item] = []
+        var bytes = 0
+        var isRunning = false
+    }
+
+    private let queue = Mutex(Queue())
+    private let digests: Mutex<LaneDigests>
+    private let workers: WorkPool
+    private let chunks: ChunkPool
+    /// Called after bytes were taken in, on a worker.
+    private let afterBytes: Work
+
+    /// - Parameters:
+    ///   - other: a second algorithm besides sha256.
+    ///   - afterBytes: called on a worker after each buffer.
+    init(
+        other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
+        afterBytes: @escaping Work = { _ in }
+    ) {
+        digests = Mutex(LaneDigests(other: other))
+        self.workers = workers
+        self.chunks = chunks
+        self.afterBytes = afterBytes
+    }
+
+    /// How many bytes wait to be hashed.
+    var backlog: Int { queue.withLock { $0.bytes } }
+
+    /// Hands over a filled buffer.
+    func append(_ chunk: Chunk) { add(.bytes(chunk), bytes: chunk.count) }
+
+    /// Adds work after all bytes so far.
+    func submit(_ work: @escaping Work) { add(.work(work), bytes: 0) }
+
+    private func add(_ item: Item, bytes: Int) {
+        let mustStart = queue.withLock { queue in
+            queue.items.append(item)
+            queue.bytes += bytes
+            defer { queue.isRunning = true }
+            return !queue.isRunning
+        }
+        if mustStart { workers.submit { self.run() } }
+    }
+
+    private func run() {
+        while true {
+            let items = queue.withLock { queue in
+                let items = queue.items
+                queue.items = []
+                if items.isEmpty { queue.isRunning = false }
+                return items
+            }
+            if items.isEmpty { return }
+            for item in items { run(item) }
+        }
+    }
+
+    private func run(_ item: Item) {
+        switch item {
+        case .bytes(let chunk):
+            digests.withLock { digests in
+                digests.update(chunk.bytes)
+                afterBytes(&digests)
+            }
+            let count = chunk.count
+            chunks.give(chunk)
+            queue.withLock { $0.bytes -= count }
+        case .work(let work): digests.withLock { work(&$0) }
+        }
+    }
+}
+
+/// The running digests of a file: sha256 always, and one more where it is wanted.
+struct LaneDigests: ~Copyable, Sendable {
+    /// How many bytes were taken in.
+    private(set) var length: Int64 = 0
+    private var sha256 = ByteHasher(.sha256)
+    private var other: ByteHasher?
+    /// The last milestone that was logged.
+    var loggedLength: Int64 = 0
+    /// When that was, in milliseconds of the monotonic clock.
+    var loggedAt: Int64 = 0
+
+    init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
+
+    /// Goes on from a part that was vouched for.
+    mutating func adopt(_ part: consuming TrustedPart) {
+        length = part.length
+        loggedLength = part.length
+        sha256 = part.sha256.copy()
+        other = part.other?.copy()
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        sha256.update(bytes)
+        other?.update(bytes)
+        length += Int64(bytes.count)
+    }
+
+    /// What the bytes so far are.
+    var milestone: Milestone { Milestone(length: length, sha256: sha256.snapshot()) }
+
+    /// The digests of the bytes so far.
+    func snapshots() -> [Digest] {
+        var result = [sha256.snapshot()]
+        if let second = other?.snapshot() { result.append(second) }
+        return result
+    }
+}

@@ -1,0 +1,162 @@
+internal import CCurl
+internal import Glibc
+internal import MirrorModel
+
+/// One request and its answer: what libcurl's callbacks see.
+///
+/// libcurl calls back on the transfer thread, inside `MultiHandle.perform`, and nothing may be added
+/// to or removed from the multi handle there. So the callbacks only take in bytes and note what
+/// follows; the engine acts on it when libcurl says that the exchange has ended.
+final class Exchange {
+    /// All bytes of heads and trailers that are read; libcurl's own limits look like lost
+    /// connections.
+    static let headerLimit = 256 << 10
+    /// How much of a body that nobody wants is read to keep the connection.
+    static let unwantedLimit: Int64 = 64 << 10
+
+    /// What the callbacks tell.
+    protocol Listener: AnyObject {
+        /// The final head came; whether its body is wanted.
+        func received(head: ResponseHead, on exchange: Exchange) -> Bool
+        /// Bytes of a wanted body came; false ends the exchange.
+        func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Bool
+    }
+
+    /// Why a callback of ours ended the exchange.
+    enum Stop {
+        case head(Refusal)
+        case unwanted
+        case listener
+    }
+
+    let id: Int
+    let easy: EasyHandle
+    unowned let listener: any Listener
+    private let publicAddressesOnly: Bool
+    private var collector = HeadCollector()
+    private var headerBytes = 0
+    private var unwantedBytes: Int64 = 0
+    private var wantsBody = false
+
+    /// Whether the connection stands and the request is on its way: from here the stall clock runs.
+    private(set) var isAsking = false
+    /// Bytes that came since this was last read and reset.
+    var arrivedBytes = 0
+    /// Why a callback ended the exchange, where one did.
+    private(set) var stop: Stop?
+    /// Whether an address was refused because it is not public.
+    private(set) var refusedAddress = false
+
+    init(id: Int, easy: EasyHandle, listener: any Listener, publicAddressesOnly: Bool) {
+        self.id = id
+        self.easy = easy
+        self.listener = listener
+        self.publicAddressesOnly = publicAddressesOnly
+    }
+
+    /// Puts the callbacks into the handle; the exchange must outlive its use.
+    func connect() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        easy.set(CURLOPT_HEADERFUNCTION, callback: headerCallback)
+        easy.set(CURLOPT_HEADERDATA, pointer: context)
+        easy.set(CURLOPT_WRITEFUNCTION, callback: bodyCallback)
+        easy.set(CURLOPT_WRITEDATA, pointer: context)
+        _ = ccurl_set_request_callback(easy.handle, requestCallback)
+        easy.set(CURLOPT_PREREQDATA, pointer: context)
+        if publicAddressesOnly {
+            _ = ccurl_set_socket_callback(easy.handle, socketCallback)
+            easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        }
+    }
+
+    fileprivate func requestBegins() { isAsking = true }
+
+    fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
+        headerBytes += line.count
+        arrivedBytes += line.count
+        guard headerBytes <= Exchange.headerLimit else {
+            let limit = Exchange.headerLimit >> 10
+            stop = .head(
+                Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB"))
+            return false
+        }
+        switch collector.take(line: Array(line)) {
+        case .more: return true
+        case .refused(let flaw):
+            stop = .head(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)"))
+            return false
+        case .head(let head):
+            wantsBody = listener.received(head: head, on: self)
+            return true
+        }
+    }
+
+    fileprivate func take(body: UnsafeRawBufferPointer) -> Bool {
+        arrivedBytes += body.count
+        if wantsBody {
+            guard listener.received(bytes: body, on: self) else {
+                stop = .listener
+                return false
+            }
+            return true
+        }
+        unwantedBytes += Int64(body.count)
+        if unwantedBytes > Exchange.unwantedLimit { stop = .unwanted }
+        return stop == nil
+    }
+
+    /// Whether a socket to this address may be opened.
+    fileprivate func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
+        // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
+        // keeps the whole of it, which for IPv6 is longer than the `sockaddr` that it declares.
+        let place: Range<Int>
+        switch address.pointee.family {
+        case AF_INET: place = start + 4..<start + 8
+        case AF_INET6: place = start + 8..<start + 24
+        default: return false
+        }
+        let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
+        let isAllowed = AddressScope.isPublic(Array(bytes))
+        if !isAllowed { refusedAddress = true }
+        return isAllowed
+    }
+}
+
+private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
+    context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func headerCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.take(line: line) == true ? line.count : -1
+}
+
+private func bodyCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let body = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return exchange(context)?.take(body: body) == true ? body.count : -1
+}
+
+private func requestCallback(
+    _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
+) -> Int32 {
+    exchange(context)?.requestBegins()
+    return CURL_PREREQFUNC_OK
+}
+
+private func socketCallback(
+    _ context: UnsafeMutableRawPointer?, _: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let address, exchange(context)?.allows(address) == true else { return -1 }
+    return socket(
+        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+        address.pointee.protocol)
+}

@@ -1,0 +1,107 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// A source that is a local file, read by mirror itself (`file:`).
+///
+/// It is made to answer as a server would, so that the rules of transfers hold for it unchanged: its
+/// entity tag is made of device, inode, size, mtime and ctime, which are the same before and after
+/// the bytes were read, else the bytes are not taken.
+struct FileSource: Sendable {
+    private let file: Descriptor
+    private let path: String
+    private let status: FileStatus
+
+    /// Opens a regular file; blocks.
+    init(path: String) throws(Refusal) {
+        self.path = path
+        do throws(Errno) {
+            let number = try retrying("open", path) {
+                // O_NONBLOCK: a named pipe must not hang the open.
+                linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
+            }
+            file = Descriptor(owning: number)
+            status = try file.status(path: path)
+        } catch {
+            throw FileSource.refusal(error)
+        }
+        guard status.isFile else {
+            throw Refusal(.sourceFileUnreadable, "it is not a regular file")
+        }
+    }
+
+    /// The size in bytes when it was opened.
+    var size: Int64 { status.stamp.size }
+
+    /// The answer that a server would give to a request.
+    func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
+        let tag = "\"file-\(fingerprint(status))\""
+        let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
+        var fields = [
+            ("ETag", tag), ("Last-Modified", HTTPDate(seconds: modified.seconds).description),
+            ("Date", HTTPDate(seconds: now.seconds).description),
+        ]
+        if plan.condition?.validators.entityTag?.text == tag {
+            return ResponseHead(status: 304, fields)
+        }
+        fields.append(("Content-Length", String(size)))
+        return ResponseHead(status: 200, fields)
+    }
+
+    /// Reads a small file; blocks.
+    func readAll() throws(Errno) -> [UInt8] {
+        // One byte more than expected shows that the file grew.
+        try file.bytes(at: 0, count: Int(size) + 1, path: path)
+    }
+
+    /// Puts the bytes into an empty part, shared where the file system can, and hashes them; blocks.
+    ///
+    /// - Parameter isCancelled: asked once a MiB; when it says so, the copy ends early.
+    func copy(
+        to part: PartFile, digests: inout LaneDigests, isCancelled: () -> Bool
+    ) throws(Errno) -> Int64 {
+        let isShared = linux_ficlone(part.descriptor, file.number) >= 0
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while !isCancelled() {
+            let count =
+                isShared
+                ? try part.read(into: buffer, at: offset)
+                : try file.read(into: buffer, at: offset, path: path)
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if !isShared { try part.write(bytes, at: offset) }
+            digests.update(bytes)
+            offset += Int64(count)
+            if count < buffer.count { break }
+        }
+        return offset
+    }
+
+    private func fingerprint(_ status: FileStatus) -> String {
+        let stamp = status.stamp
+        return [
+            String(status.device, radix: 16), String(stamp.inode, radix: 16),
+            String(stamp.size, radix: 16), String(stamp.modified, radix: 16),
+            String(stamp.changed, radix: 16),
+        ].joined(separator: "-")
+    }
+
+    /// Whether the file is still the one that was opened; blocks.
+    func isUnchanged() -> Bool {
+        guard let now = try? file.status(path: path) else { return false }
+        return fingerprint(now) == fingerprint(status)
+    }
+
+    static func refusal(_ error: Errno) -> Refusal {
+        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    }
+}
+
+/// The bytes of a source file, and whether it stayed the same while they were read.
+struct CopiedBytes: Sendable {
+    /// The bytes; nil when they are in the part.
+    let memory: [UInt8]?
+    let length: Int64
+    let isUnchanged: Bool
+}

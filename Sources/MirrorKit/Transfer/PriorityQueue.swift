@@ -1,0 +1,34 @@
+/// A binary heap: the first element by an order comes out first.
+struct PriorityQueue<Element: Comparable> {
+    private var heap: [Element] = []
+
+    var isEmpty: Bool { heap.isEmpty }
+    var count: Int { heap.count }
+
+    mutating func insert(_ element: Element) {
+        heap.append(element)
+        var child = heap.count - 1
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child] < heap[parent] else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    mutating func popFirst() -> Element? {
+        guard let last = heap.popLast() else { return nil }
+        guard let first = heap.first else { return last }
+        heap[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
+                if heap[child] < heap[least] { least = child }
+            }
+            if least == parent { return first }
+            heap.swapAt(least, parent)
+            parent = least
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import MirrorModel
+
+/// Which transfer goes next: by priority, then in order, within limits for all and for each host.
+///
+/// A transfer whose host is busy, or asked to be left alone, is parked with that host and costs
+/// nothing until a place there is free.
+struct Schedule {
+    /// A host as limits and Retry-After know it: name and port.
+    struct Host: Hashable, Sendable {
+        let name: String
+        let port: UInt16
+
+        init(_ url: SourceURL) {
+            name = url.host
+            port = url.port
+        }
+    }
+
+    private struct Entry: Comparable {
+        let id: Int
+        let priority: Int32
+        let order: Int
+        let host: Host
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.priority == right.priority
+                ? left.order < right.order : left.priority > right.priority
+        }
+    }
+
+    private struct Standing {
+        var running = 0
+        var parked = PriorityQueue<Entry>()
+        var heldUntil: Int64 = 0
+        var refusedUntil: Int64 = 0
+    }
+
+    private let jobs: Int
+    private let perHost: Int
+    private var ready = PriorityQueue<Entry>()
+    private var hosts: [Host: Standing] = [:]
+    private var running: [Int: Host] = [:]
+    private var queued: Set<Int> = []
+    /// Hosts with a hold that parked transfers wait for.
+    private var held: Set<Host> = []
+
+    init(jobs: Int, perHost: Int) {
+        self.jobs = max(1, jobs)
+        self.perHost = max(1, perHost)
+    }
+
+    /// How many transfers have a place.
+    var runningCount: Int { running.count }
+
+    /// Whether nothing waits for a place.
+    var hasNothingQueued: Bool { queued.isEmpty }
+
+    /// Whether a transfer has a place.
+    func isRunning(_ id: Int) -> Bool { running[id] != nil }
+
+    /// Queues a transfer that asks a host.
+    mutating func add(_ id: Int, priority: Int32, host: Host) {
+        queued.insert(id)
+        ready.insert(Entry(id: id, priority: priority, order: id, host: host))
+    }
+
+    /// Takes a transfer out of the queue; it is skipped when its turn comes.
+    mutating func remove(_ id: Int) { queued.remove(id) }
+
+    /// The next transfer, which has a place now; nil when there is none, or no place.
+    mutating func next(now: Int64) -> Int? {
+        freeHolds(now: now)
+        while running.count < jobs, let entry = ready.popFirst() {
+            guard queued.contains(entry.id) else {
+                // It was taken out; the one that is parked behind it must not wait for ever.
+                promote(entry.host)
+                continue
+            }
+            var standing = hosts[entry.host] ?? Standing()
+            if standing.running >= perHost || standing.heldUntil > now {
+                if standing.heldUntil > now { held.insert(entry.host) }
+                standing.parked.insert(entry)
+                hosts[entry.host] = standing
+                continue
+            }
+            standing.running += 1
+            hosts[entry.host] = standing
+            queued.remove(entry.id)
+            running[entry.id] = entry.host
+            return entry.id
+        }
+        return nil
+    }
+
+    /// Gives a transfer's place back.
+    mutating func release(_ id: Int) {
+        guard let host = running.removeValue(forKey: id) else { return }
+        leave(host)
+    }
+
+    /// Counts a running transfer to another host, because it was redirected there.
+    mutating func move(_ id: Int, to host: Host) {
+        guard let old = running[id], old != host else { return }
+        running[id] = host
+        hosts[host, default: Standing()].running += 1
+        leave(old)
+    }
+
+    private mutating func leave(_ host: Host) {
+        guard var standing = hosts[host] else { return }
+        standing.running -= 1
+        hosts[host] = standing
+        promote(host)
+        guard let standing = hosts[host] else { return }
+        let isIdle =
+            standing.running == 0 && standing.parked.isEmpty && standing.heldUntil == 0
+            && standing.refusedUntil == 0
+        if isIdle { hosts[host] = nil }
+    }
+
+    private mutating func promote(_ host: Host) {
+        if let entry = hosts[host]?.parked.popFirst() { ready.insert(entry) }
+    }
+
+    /// Leaves a host alone until a time in milliseconds.
+    ///
+    /// When that is too long to wait for, transfers get their place all the same, and find out by
+    /// `refusal(of:now:)`.
+    mutating func hold(_ host: Host, until: Int64, isTooLong: Bool) {
+        var standing = hosts[host] ?? Standing()
+        if isTooLong {
+            standing.refusedUntil = max(standing.refusedUntil, until)
+            while let entry = standing.parked.popFirst() { ready.insert(entry) }
+        } else {
+            standing.heldUntil = max(standing.heldUntil, until)
+        }
+        hosts[host] = standing
+    }
+
+    /// For how many more milliseconds a host is not asked at all; nil when it may be asked.
+    func refusal(of host: Host, now: Int64) -> Int64? {
+        guard let until = hosts[host]?.refusedUntil, until > now else { return nil }
+        return until - now
+    }
+
+    /// Whether a host asked to be left alone for now.
+    func isHeld(_ host: Host, now: Int64) -> Bool { (hosts[host]?.heldUntil ?? 0) > now }
+
+    /// When the next hold ends that somebody waits for.
+    var nextHoldEnd: Int64? { held.compactMap { hosts[$0]?.heldUntil }.min() }
+
+    private mutating func freeHolds(now: Int64) {
+        for host in held where !isHeld(host, now: now) {
+            held.remove(host)
+            guard var standing = hosts[host] else { continue }
+            standing.heldUntil = 0
+            while let entry = standing.parked.popFirst() { ready.insert(entry) }
+            hosts[host] = standing
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import MirrorModel
+
+/// How transfers end: their last bytes are seen to, and the result is told.
+extension TransferEngine {
+    /// A failure that no source can make good.
+    func fail(_ transfer: Transfer, _ error: MirrorError) {
+        countRequests(transfer)
+        var error = error
+        error.target = error.target ?? transfer.job.target
+        error.attempts = max(error.attempts, transfer.cost.requests)
+        settle(transfer, .failed(error, transfer.cost))
+        // A full disk is the same for everybody: nothing more is asked for.
+        if error.code == .noSpace { refuseAll(error) }
+    }
+
+    /// Keeps what another run may go on with, then tells the result.
+    func settle(_ transfer: Transfer, _ result: TransferResult) {
+        if case .settling = transfer.state { return }
+        schedule.release(transfer.job.id)
+        guard let body = transfer.body else { return end(transfer, result) }
+        guard body.isResumable else {
+            try? body.discard()
+            return end(transfer, result)
+        }
+        do {
+            try body.spill(now: SystemClock.monotonic())
+            try body.flush()
+        } catch {
+            // What was logged before stays good; there is nothing to add to it.
+        }
+        transfer.state = .settling(result)
+        let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
+        body.lane.submit { digests in
+            try? digests.log(name, in: parts, now: SystemClock.monotonic())
+            inbox.post(.settled(id))
+        }
+    }
+
+    /// The last news of a job.
+    func end(_ transfer: Transfer, _ result: TransferResult) {
+        let id = transfer.job.id
+        schedule.release(id)
+        schedule.remove(id)
+        waiting.remove(id)
+        transfers[id] = nil
+        report(transfer, .ended(result))
+    }
+
+    /// Ends a job wherever it is.
+    func cancel(_ transfer: Transfer, discardingPart: Bool) {
+        countRequests(transfer)
+        let result = TransferResult.cancelled(transfer.cost)
+        transfer.cancellation.request()
+        transfer.discardsPart = transfer.discardsPart || discardingPart
+        switch transfer.state {
+        case .settling: return
+        case .working:
+            // The worker's answer will find this.
+            transfer.ending = result
+        case .exchanging(let exchange):
+            breakOff(exchange)
+            finish(transfer, result)
+        case .queued, .waiting: finish(transfer, result)
+        }
+    }
+
+    /// Ends a job that no worker is busy with.
+    func finish(_ transfer: Transfer, _ result: TransferResult) {
+        guard transfer.discardsPart else { return settle(transfer, result) }
+        do {
+            if let body = transfer.body {
+                try body.discard()
+            } else if let part = transfer.job.part {
+                try parts.discard(part: part.name)
+            }
+            end(transfer, result)
+        } catch {
+            end(transfer, .failed(error, transfer.cost))
+        }
+    }
+
+    /// Ends what runs, and all that comes, with one error.
+    func refuseAll(_ error: MirrorError) {
+        guard refusal == nil else { return }
+        refusal = error
+        for transfer in Array(transfers.values) {
+            countRequests(transfer)
+            var error = error
+            error.target = transfer.job.target
+            let result = TransferResult.failed(error, transfer.cost)
+            switch transfer.state {
+            case .settling: break
+            case .working:
+                transfer.cancellation.request()
+                transfer.ending = result
+            case .exchanging(let exchange):
+                breakOff(exchange)
+                settle(transfer, result)
+            case .queued, .waiting: settle(transfer, result)
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+internal import CCurl
+internal import MirrorModel
+
+/// What comes from libcurl: heads, bytes, and ends.
+extension TransferEngine: Exchange.Listener {
+    func received(head: ResponseHead, on exchange: Exchange) -> Bool {
+        guard let transfer = transfers[exchange.id],
+            let turn = transfer.course?.answered(head, at: SystemClock.now())
+        else { return false }
+        guard case .receive(let reception) = turn.next else {
+            transfer.turn = turn
+            return false
+        }
+        do {
+            try receive(reception, turn: turn, transfer, workers: workers)
+        } catch {
+            transfer.localError = error
+            return true
+        }
+        return true
+    }
+
+    func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Bool {
+        bucket?.take(bytes.count)
+        bytesReceived += Int64(bytes.count)
+        guard let transfer = transfers[exchange.id], transfer.localError == nil,
+            let reception = transfer.course?.reception, let body = transfer.body
+        else { return false }
+        transfer.cost.bytesReceived += Int64(bytes.count)
+        var bytes = bytes
+        if let limit = reception.limit, body.length + Int64(bytes.count) > limit {
+            transfer.hasExceeded = true
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(limit - body.length)))
+        }
+        do {
+            try body.append(bytes, now: SystemClock.monotonic())
+        } catch {
+            transfer.localError = error
+            return false
+        }
+        return !transfer.hasExceeded
+    }
+
+    /// Makes room for a body that is taken.
+    func receive(
+        _ reception: Reception, turn: Turn, _ transfer: Transfer, workers: WorkPool
+    ) throws(MirrorError) {
+        tell(turn.notice, transfer)
+        if turn.dropsPart { try drop(transfer) }
+        guard let part = transfer.course?.part else { return }
+        if transfer.job.expectation.size == nil, let total = reception.total,
+            let error = hooks.admit(total - reception.offset)
+        {
+            throw error
+        }
+        if reception.offset > 0, let body = transfer.body {
+            try body.continue(total: reception.total, provenance: reception.answer.provenance)
+            return
+        }
+        var record = PartRecord(
+            name: PartName.fresh(for: transfer.job.target, identity: part.identity),
+            target: transfer.job.target, identity: part.identity, total: part.total,
+            provenance: reception.answer.provenance, validators: part.validators)
+        record.mediaType = reception.answer.mediaType
+        let other =
+            transfer.otherAlgorithm
+            ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
+        transfer.body = IncomingBody(
+            record: record,
+            lane: makeLane(transfer, record: record, other: other, workers: workers),
+            parts: parts, chunks: chunks, now: SystemClock.monotonic())
+    }
+
+    /// libcurl says that an exchange has ended.
+    func ended(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
+        guard let exchange = exchanges[handle], let transfer = transfers[exchange.id] else {
+            return
+        }
+        let failure = exchange.failure(result)
+        breakOff(exchange)
+        if let error = transfer.localError { return fail(transfer, error) }
+        if let turn = transfer.turn {
+            transfer.turn = nil
+            return act(turn, transfer)
+        }
+        if case .head(let refusal) = exchange.stop {
+            return decide(transfer) { $0.refused(refusal) }
+        }
+        conclude(transfer, failure: failure)
+        limitTotal()
+    }
+
+    /// The body, if there was one, is over: well, or by a failure.
+    private func conclude(_ transfer: Transfer, failure: TransportFailure?) {
+        let reception = transfer.course?.reception
+        guard reception != nil, let body = transfer.body else {
+            let failure =
+                failure
+                ?? TransportFailure(
+                    .malformedResponse, "the connection ended without an answer",
+                    isPassing: true, wasSent: true)
+            let length = transfer.body?.length
+            return decide(transfer) { $0.interrupted(failure, length: length) }
+        }
+        do { try body.flush() } catch { return fail(transfer, error) }
+        let length = body.length
+        if transfer.hasExceeded {
+            transfer.hasExceeded = false
+            return decide(transfer) { $0.exceeded(limit: reception?.limit ?? length) }
+        }
+        guard let failure else { return decide(transfer) { $0.bodyEnded(length: length) } }
+        decide(transfer) { $0.interrupted(failure, length: length) }
+    }
+
+    /// Too little came for too long.
+    func stalled(_ exchange: Exchange) {
+        guard let transfer = transfers[exchange.id] else { return }
+        breakOff(exchange)
+        if let turn = transfer.turn {
+            transfer.turn = nil
+            return act(turn, transfer)
+        }
+        let limit = configuration.transfer.stallTimeout
+        conclude(
+            transfer,
+            failure: TransportFailure(
+                .stalled, "fewer than 1 KiB a second came for \(limit) s", isPassing: true,
+                wasSent: true))
+    }
+
+    /// Takes an exchange from libcurl; its handle serves another.
+    func breakOff(_ exchange: Exchange) {
+        multi.remove(exchange.easy)
+        exchanges[exchange.easy.handle] = nil
+        idleHandles.append(exchange.easy)
+        transfers[exchange.id]?.state = .working
+    }
+
+    /// Ends everything when more was received than the run may.
+    private func limitTotal() {
+        guard let limit = configuration.transferLimit, bytesReceived > limit, refusal == nil else {
+            return
+        }
+        let error = MirrorError(
+            .transferLimit,
+            "\(bytesReceived) bytes were received, the limit for a run is \(limit). Run again to go on."
+        )
+        refuseAll(error)
+    }
+
+    func decide(_ transfer: Transfer, _ decision: (inout TransferCourse) -> Turn) {
+        guard var course = transfer.course else { return }
+        let turn = decision(&course)
+        transfer.course = course
+        act(turn, transfer)
+    }
+}
+
+extension Exchange {
+    /// What libcurl's result means; nil when the exchange ended well.
+    fileprivate func failure(_ result: CURLcode) -> TransportFailure? {
+        if result == CURLE_OK { return nil }
+        if refusedAddress, !isAsking {
+            return TransportFailure(
+                .privateAddress, "its address is not public", isPassing: false, wasSent: false)
+        }
+        return CurlFailure.failure(
+            result, detail: easy.errorDetail, systemError: easy.systemError,
+            wasSent: easy.sentBytes > 0)
+    }
+}

@@ -1,0 +1,96 @@
+internal import MirrorModel
+
+/// `file:` sources, which workers read.
+extension TransferEngine {
+    /// A worker opens the file.
+    func open(_ plan: RequestPlan, for transfer: Transfer) {
+        transfer.state = .working
+        let (id, inbox) = (transfer.job.id, inbox)
+        guard let path = plan.url.filePath else {
+            return decide(transfer) {
+                $0.refused(Refusal(.sourceFileUnreadable, "its path cannot be a file's"))
+            }
+        }
+        copiers.submit {
+            do throws(Refusal) {
+                inbox.post(.fileOpened(id, try FileSource(path: path)))
+            } catch {
+                inbox.post(.sourceRefused(id, error))
+            }
+        }
+    }
+
+    /// The file answers like a server; where its bytes are wanted, a worker takes them.
+    func opened(_ source: FileSource, for transfer: Transfer) {
+        guard let plan = transfer.plan else { return }
+        let now = SystemClock.now()
+        guard let turn = transfer.course?.answered(source.answer(to: plan, at: now), at: now) else {
+            return
+        }
+        guard case .receive(let reception) = turn.next else { return act(turn, transfer) }
+        do {
+            try receive(reception, turn: turn, transfer, workers: copiers)
+            if source.size > IncomingBody.memoryLimit {
+                try transfer.body?.spill(now: SystemClock.monotonic())
+            }
+        } catch { return fail(transfer, error) }
+        guard let body = transfer.body else { return }
+        copy(source, into: body, for: transfer)
+    }
+
+    private func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
+        let (id, inbox, cancellation) = (transfer.job.id, inbox, transfer.cancellation)
+        guard let file = body.file else {
+            copiers.submit {
+                do throws(Errno) {
+                    let bytes = try source.readAll()
+                    let copied = CopiedBytes(
+                        memory: bytes, length: Int64(bytes.count),
+                        isUnchanged: source.isUnchanged())
+                    inbox.post(.fileCopied(id, copied))
+                } catch {
+                    inbox.post(.sourceRefused(id, FileSource.refusal(error)))
+                }
+            }
+            return
+        }
+        let target = transfer.job.target
+        body.lane.submit { digests in
+            do throws(Errno) {
+                let length = try source.copy(
+                    to: file, digests: &digests, isCancelled: { cancellation.isRequested })
+                let copied = CopiedBytes(
+                    memory: nil, length: length, isUnchanged: source.isUnchanged())
+                inbox.post(.fileCopied(id, copied))
+            } catch {
+                inbox.post(.broken(id, MirrorError(error, target: target)))
+            }
+        }
+    }
+
+    /// The bytes are here.
+    func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
+        guard let body = transfer.body else { return }
+        guard bytes.isUnchanged else {
+            let failure = TransportFailure(
+                .sourceChanged, "the file changed while it was read", isPassing: true,
+                wasSent: true)
+            return decide(transfer) { $0.interrupted(failure, length: 0) }
+        }
+        do {
+            if let memory = bytes.memory {
+                let now = SystemClock.monotonic()
+                let outcome = memory.withUnsafeBytes { memory in
+                    Result<Void, MirrorError> { () throws(MirrorError) in
+                        try body.append(memory, now: now)
+                    }
+                }
+                try outcome.get()
+            } else {
+                body.adopt(copied: bytes.length)
+            }
+        } catch { return fail(transfer, error) }
+        let length = body.length
+        decide(transfer) { $0.bodyEnded(length: length) }
+    }
+}

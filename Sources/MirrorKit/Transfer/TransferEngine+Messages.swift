@@ -1,0 +1,87 @@
+internal import MirrorModel
+
+/// What callers and workers tell the transfer thread.
+extension TransferEngine {
+    func take(_ message: TransferMessage) {
+        switch message {
+        case .submit(let jobs): for job in jobs { submit(job) }
+        case .pause(let id): pause(id)
+        case .resume(let id): resume(id)
+        case .pauseAll: isPaused = true
+        case .resumeAll: isPaused = false
+        case .cancel(let id, let discardingPart):
+            if let transfer = transfers[id] { cancel(transfer, discardingPart: discardingPart) }
+        case .cancelAll: cancelAll()
+        case .stop:
+            isStopping = true
+            cancelAll()
+        case .established(let id, let file, let length):
+            resumeWork(id) { self.established($0, file: file, length: length) }
+        case .hashed(let id, let digests, let piecesHold):
+            resumeWork(id) { self.hashed($0, digests, piecesHold: piecesHold) }
+        case .settled(let id): settled(id)
+        case .fileOpened(let id, let source):
+            resumeWork(id) { self.opened(source, for: $0) }
+        case .fileCopied(let id, let bytes): resumeWork(id) { self.copied(bytes, for: $0) }
+        case .broken(let id, let error): broken(id, error)
+        case .sourceRefused(let id, let refusal):
+            resumeWork(id) { transfer in self.decide(transfer) { $0.refused(refusal) } }
+        }
+    }
+
+    private func submit(_ job: TransferJob) {
+        let transfer = Transfer(job, stallTimeout: configuration.transfer.stallTimeout)
+        transfers[job.id] = transfer
+        if let refusal { return end(transfer, .failed(refusal, transfer.cost)) }
+        if isStopping { return end(transfer, .cancelled(transfer.cost)) }
+        schedule.add(job.id, priority: job.priority, host: Schedule.Host(job.sources[0].url))
+    }
+
+    private func cancelAll() {
+        for transfer in Array(transfers.values) { cancel(transfer, discardingPart: false) }
+    }
+
+    private func pause(_ id: Int) {
+        guard let transfer = transfers[id], !transfer.isPaused else { return }
+        transfer.isPaused = true
+        switch transfer.state {
+        case .exchanging(let exchange): exchange.easy.pause(true)
+        case .queued: schedule.remove(id)
+        case .working, .waiting, .settling: break
+        }
+    }
+
+    private func resume(_ id: Int) {
+        guard let transfer = transfers[id], transfer.isPaused else { return }
+        transfer.isPaused = false
+        switch transfer.state {
+        case .exchanging(let exchange):
+            transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
+            exchange.easy.pause(false)
+        case .queued:
+            let url = transfer.plan?.url ?? transfer.job.sources[0].url
+            schedule.add(id, priority: transfer.job.priority, host: Schedule.Host(url))
+        case .working, .waiting, .settling: break
+        }
+    }
+
+    /// A worker is done with a transfer: it goes on, or ends as was asked meanwhile.
+    private func resumeWork(_ id: Int, _ next: (Transfer) -> Void) {
+        guard let transfer = transfers[id] else { return }
+        if let ending = transfer.ending { return finish(transfer, ending) }
+        next(transfer)
+    }
+
+    private func settled(_ id: Int) {
+        guard let transfer = transfers[id], case .settling(let result) = transfer.state else {
+            return
+        }
+        end(transfer, result)
+    }
+
+    private func broken(_ id: Int, _ error: MirrorError) {
+        guard let transfer = transfers[id] else { return }
+        if case .exchanging(let exchange) = transfer.state { breakOff(exchange) }
+        fail(transfer, error)
+    }
+}

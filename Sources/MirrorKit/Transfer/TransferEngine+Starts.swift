@@ -1,0 +1,155 @@
+internal import MirrorModel
+
+/// How transfers begin: from the queue to a part that is trusted, a request, or a file.
+extension TransferEngine {
+    /// Gives places to transfers as long as there are any.
+    func startNext() {
+        guard !isPaused, !isStopping else { return }
+        while let id = schedule.next(now: SystemClock.monotonic()) {
+            guard let transfer = transfers[id] else {
+                schedule.release(id)
+                continue
+            }
+            start(transfer)
+        }
+    }
+
+    private func start(_ transfer: Transfer) {
+        if let refusal {
+            end(transfer, .failed(refusal, transfer.cost))
+        } else if let plan = transfer.plan {
+            request(plan, for: transfer)
+        } else if let part = transfer.job.part, transfer.job.postBody == nil {
+            establish(part, for: transfer)
+        } else {
+            begin(transfer, part: nil)
+        }
+    }
+
+    /// A worker reads the part, and finds out how far it can be trusted.
+    private func establish(_ record: PartRecord, for transfer: Transfer) {
+        transfer.state = .working
+        let other = transfer.otherAlgorithm
+        let lane = makeLane(transfer, record: record, other: other, workers: copiers)
+        let id = transfer.job.id
+        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
+        transfer.body = IncomingBody(
+            record: record, lane: lane, parts: parts, chunks: chunks,
+            now: SystemClock.monotonic())
+        lane.submit { digests in
+            do {
+                guard let file = try parts.open(record) else {
+                    inbox.post(.established(id, nil, length: 0))
+                    return
+                }
+                let trusted: TrustedPart?
+                do throws(Errno) {
+                    trusted = try PartTrust.establish(
+                        record, file: file, other: other,
+                        isCancelled: { cancellation.isRequested })
+                } catch { throw MirrorError(error, target: record.target) }
+                if let trusted { digests.adopt(trusted) }
+                inbox.post(.established(id, file, length: digests.length))
+            } catch let error as MirrorError {
+                inbox.post(.broken(id, error))
+            } catch {
+                inbox.post(.established(id, nil, length: 0))
+            }
+        }
+    }
+
+    /// The part was read.
+    func established(_ transfer: Transfer, file: PartFile?, length: Int64) {
+        guard let record = transfer.job.part, let lane = transfer.body?.lane else { return }
+        transfer.body = nil
+        guard let file, length > 0 else {
+            do { try parts.discard(part: record.name) } catch { return fail(transfer, error) }
+            return begin(transfer, part: nil)
+        }
+        transfer.body = IncomingBody(
+            resuming: record, file: file, length: length, lane: lane, parts: parts,
+            chunks: chunks)
+        transfer.cost.bytesReused = length
+        begin(transfer, part: (record, length))
+    }
+
+    private func begin(_ transfer: Transfer, part: (record: PartRecord, length: Int64)?) {
+        let job = transfer.job
+        var course = TransferCourse(
+            target: job.target,
+            sources: job.sources.map { CourseSource(url: $0.url, key: $0.key) },
+            isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
+            part: part, policy: configuration.transfer)
+        let turn = course.begin()
+        transfer.course = course
+        act(turn, transfer)
+    }
+
+    /// Makes a request now; the transfer has a place.
+    func request(_ plan: RequestPlan, for transfer: Transfer) {
+        let now = SystemClock.monotonic()
+        if let left = schedule.refusal(of: Schedule.Host(plan.url), now: now) {
+            guard let turn = transfer.course?.heldOff(seconds: (left + 999) / 1000) else { return }
+            return act(turn, transfer)
+        }
+        if !transfer.hasStarted {
+            transfer.hasStarted = true
+            let source = transfer.job.sources[plan.source].url.description
+            let size = transfer.job.expectation.size ?? transfer.course?.part?.total
+            report(transfer, .started(source: source, size: size, offset: plan.offset))
+        }
+        if plan.url.scheme == .file { return open(plan, for: transfer) }
+        let easy = idleHandles.popLast() ?? EasyHandle()
+        settings.prepare(
+            easy, plan: plan, source: transfer.job.sources[plan.source],
+            postBody: transfer.job.postBody)
+        let exchange = Exchange(
+            id: transfer.job.id, easy: easy, listener: self,
+            publicAddressesOnly: settings.publicAddressesOnly)
+        exchange.connect()
+        exchanges[easy.handle] = exchange
+        transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
+        transfer.state = .exchanging(exchange)
+        multi.add(easy)
+        if transfer.isPaused { easy.pause(true) }
+    }
+
+    /// A lane that logs milestones as bytes go through it.
+    func makeLane(
+        _ transfer: Transfer, record: PartRecord, other: DigestAlgorithm?, workers: WorkPool
+    ) -> DigestLane {
+        let (id, parts, inbox) = (transfer.job.id, parts, inbox)
+        return DigestLane(other: other, workers: workers, chunks: chunks) { digests in
+            let now = SystemClock.monotonic()
+            guard digests.isMilestoneDue(now: now) else { return }
+            do throws(MirrorError) {
+                try digests.log(record.name, in: parts, now: now)
+            } catch {
+                inbox.post(.broken(id, error))
+            }
+        }
+    }
+}
+
+extension LaneDigests {
+    /// Bytes after which a milestone is logged.
+    static let milestoneBytes: Int64 = 16 << 20
+    /// Milliseconds after which a milestone is logged, half of what is promised.
+    static let milestoneAge: Int64 = 500
+
+    /// Whether the bytes since the last milestone are many, or old.
+    func isMilestoneDue(now: Int64) -> Bool {
+        length - loggedLength >= LaneDigests.milestoneBytes
+            || now - loggedAt >= LaneDigests.milestoneAge
+    }
+
+    /// Logs what the bytes so far are, unless nothing came since the last time.
+    mutating func log(
+        _ part: String, in parts: any PartStore, now: Int64
+    ) throws(MirrorError) {
+        guard length > loggedLength else { return }
+        try parts.log(milestone, part: part)
+        loggedLength = length
+        loggedAt = now
+    }
+}

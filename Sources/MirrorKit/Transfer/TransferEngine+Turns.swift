@@ -1,0 +1,160 @@
+internal import MirrorModel
+
+/// What courses decide, carried out.
+extension TransferEngine {
+    func act(_ turn: Turn, _ transfer: Transfer) {
+        let now = SystemClock.monotonic()
+        if let seconds = turn.hostHold, let url = transfer.plan?.url {
+            let isTooLong = seconds > configuration.transfer.longestWait
+            let until = now + min(seconds, 1 << 40) * 1000
+            schedule.hold(Schedule.Host(url), until: until, isTooLong: isTooLong)
+        }
+        tell(turn.notice, transfer)
+        if turn.dropsPart {
+            do { try drop(transfer) } catch { return fail(transfer, error) }
+        }
+        if let ending = transfer.ending { return finish(transfer, ending) }
+        switch turn.next {
+        case .request(let plan): queue(plan, transfer, now: now)
+        case .wait(let milliseconds):
+            schedule.release(transfer.job.id)
+            transfer.state = .waiting(until: now + milliseconds)
+            waiting.insert(transfer.job.id)
+            keep(transfer)
+        case .check: check(transfer)
+        case .accept(let verification, let answer): accept(transfer, verification, answer)
+        case .confirm(let answer):
+            countRequests(transfer)
+            end(transfer, .notModified(Confirmation(answer), transfer.cost))
+        case .fail(let error): fail(transfer, error)
+        case .receive: break
+        }
+    }
+
+    /// Makes a request at once where the place that the transfer has will do, else queues it.
+    private func queue(_ plan: RequestPlan, _ transfer: Transfer, now: Int64) {
+        let id = transfer.job.id
+        let isSameSource = transfer.plan?.source == plan.source || transfer.plan == nil
+        transfer.plan = plan
+        let host = Schedule.Host(plan.url)
+        if isSameSource, schedule.isRunning(id), !schedule.isHeld(host, now: now), refusal == nil {
+            schedule.move(id, to: host)
+            request(plan, for: transfer)
+            return
+        }
+        schedule.release(id)
+        transfer.state = .queued
+        if !transfer.isPaused {
+            schedule.add(id, priority: transfer.job.priority, host: host)
+        }
+    }
+
+    /// Waits that are over.
+    func wakeWaiting() {
+        guard !isPaused else { return }
+        let now = SystemClock.monotonic()
+        for id in waiting {
+            guard let transfer = transfers[id], case .waiting(let until) = transfer.state else {
+                waiting.remove(id)
+                continue
+            }
+            guard until <= now, !transfer.isPaused else { continue }
+            waiting.remove(id)
+            decide(transfer) { $0.waited() }
+        }
+    }
+
+    func tell(_ notice: Turn.Notice?, _ transfer: Transfer) {
+        switch notice {
+        case .retry(let cause, let attempt, let wait):
+            report(transfer, .retry(cause: cause, attempt: attempt, waitMilliseconds: wait))
+        case .restart(let cause, let attempt):
+            report(transfer, .restart(cause: cause, attempt: attempt))
+        case nil: break
+        }
+    }
+
+    /// Throws away the bytes in hand.
+    func drop(_ transfer: Transfer) throws(MirrorError) {
+        transfer.cost.bytesReused = 0
+        let body = transfer.body
+        transfer.body = nil
+        try body?.discard()
+    }
+
+    /// Sees to it that what is in hand would survive a crash, without waiting for that.
+    private func keep(_ transfer: Transfer) {
+        guard let body = transfer.body, body.isResumable else { return }
+        do {
+            try body.spill(now: SystemClock.monotonic())
+            try body.flush()
+        } catch { return fail(transfer, error) }
+        mark(transfer, body) {}
+    }
+
+    private func mark(
+        _ transfer: Transfer, _ body: IncomingBody, then: @escaping @Sendable () -> Void
+    ) {
+        let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
+        body.lane.submit { digests in
+            do throws(MirrorError) {
+                try digests.log(name, in: parts, now: SystemClock.monotonic())
+            } catch {
+                inbox.post(.broken(id, error))
+            }
+            then()
+        }
+    }
+
+    /// Hashes what is in hand, on a worker.
+    private func check(_ transfer: Transfer) {
+        guard let body = transfer.body else {
+            let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")
+            return fail(transfer, error)
+        }
+        transfer.state = .working
+        let check = BodyCheck(job: transfer.job, inbox: inbox)
+        if let file = body.file {
+            mark(transfer, body) {}
+            body.lane.submit { digests in check.run(file, digests.snapshots()) }
+        } else {
+            let bytes = body.memory
+            workers.submit { check.run(bytes) }
+        }
+    }
+
+    /// The digests are known.
+    func hashed(_ transfer: Transfer, _ digests: [Digest], piecesHold: Bool?) {
+        guard let body = transfer.body else { return }
+        transfer.digests = digests
+        let size = body.length
+        decide(transfer) { $0.checked(size: size, digests: digests, piecesHold: piecesHold) }
+    }
+
+    private func accept(_ transfer: Transfer, _ verification: Verification, _ answer: Answer) {
+        guard let body = transfer.body,
+            let sha256 = transfer.digests.first(where: { $0.algorithm == .sha256 })
+        else { return }
+        countRequests(transfer)
+        let declared = Set(transfer.job.expectation.digests)
+        let result = ReceivedBody(
+            content: body.file == nil ? .memory(body.memory) : .part(body.record.name),
+            size: body.length, sha256: sha256,
+            otherDigest: transfer.digests.first { $0 != sha256 && declared.contains($0) },
+            verified: verification, answer: Confirmation(answer),
+            suggestedName: answer.suggestedName, cost: transfer.cost)
+        end(transfer, .received(result))
+    }
+
+    func countRequests(_ transfer: Transfer) {
+        transfer.cost.requests = transfer.course?.requests ?? 0
+    }
+}
+
+extension Confirmation {
+    init(_ answer: Answer) {
+        self.init(
+            provenance: answer.provenance, validators: answer.validators,
+            mediaType: answer.mediaType, freshUntil: answer.freshUntil, source: answer.source)
+    }
+}

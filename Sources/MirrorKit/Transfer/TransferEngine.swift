@@ -1,0 +1,147 @@
+internal import CCurl
+internal import MirrorModel
+
+/// What runs on the transfer thread: it carries out what courses decide, and decides nothing.
+///
+/// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform`; they
+/// change the state of their transfer, and never start or end one.
+final class TransferEngine {
+    /// Bytes that one transfer's digests may be behind.
+    static let laneBacklogLimit = 8 << 20
+    /// Bytes of all buffers in use.
+    static let bufferLimit = 32 << 20
+
+    let configuration: Configuration
+    let settings: TransferSettings
+    let parts: any PartStore
+    let hooks: TransferLoop.Hooks
+    let inbox: TransferInbox
+    let multi: MultiHandle
+    let workers: WorkPool
+    let copiers: WorkPool
+    let chunks = ChunkPool(capacity: 256 << 10, kept: 16)
+
+    var transfers: [Int: Transfer] = [:]
+    var schedule: Schedule
+    var exchanges: [UnsafeMutableRawPointer: Exchange] = [:]
+    var idleHandles: [EasyHandle] = []
+    /// Transfers that wait for a time.
+    var waiting: Set<Int> = []
+    var bucket: TokenBucket?
+    var bytesReceived: Int64 = 0
+    /// Why no request is made any more.
+    var refusal: MirrorError?
+    var isPaused = false
+    var isStopping = false
+    private var wasBusy = false
+    private var tickedAt: Int64
+
+    init(
+        configuration: Configuration, parts: any PartStore, hooks: TransferLoop.Hooks,
+        inbox: TransferInbox
+    ) {
+        self.configuration = configuration
+        self.parts = parts
+        self.hooks = hooks
+        self.inbox = inbox
+        settings = TransferSettings(configuration)
+        multi = MultiHandle(connections: max(16, configuration.jobs))
+        workers = WorkPool(name: "digests", threads: 2)
+        copiers = WorkPool(name: "copies", threads: 2)
+        schedule = Schedule(jobs: configuration.jobs, perHost: configuration.perHost)
+        tickedAt = SystemClock.monotonic()
+        bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
+    }
+
+    /// Runs until `stop` was asked for and every transfer has ended.
+    func run() {
+        while true {
+            for message in inbox.take() { take(message) }
+            wakeWaiting()
+            startNext()
+            if isStopping, transfers.isEmpty { break }
+            let pause = breathe()
+            if pause == 0 {
+                multi.perform()
+                while let end = multi.nextEnd() { ended(end.handle, end.result) }
+            }
+            tick(throttled: pause > 0)
+            tellIdle()
+            wait(pause)
+        }
+        workers.stop()
+        copiers.stop()
+    }
+
+    /// For how many milliseconds no socket is read: under the rate limit, while digests are behind,
+    /// and while everything is paused.
+    private func breathe() -> Int64 {
+        if isPaused { return 1000 }
+        if isBehind { return 2 }
+        return bucket?.delay(now: SystemClock.monotonic()) ?? 0
+    }
+
+    private var isBehind: Bool {
+        if chunks.bytesInUse > TransferEngine.bufferLimit { return true }
+        return exchanges.values.contains { exchange in
+            (transfers[exchange.id]?.body?.lane.backlog ?? 0) > TransferEngine.laneBacklogLimit
+        }
+    }
+
+    private func wait(_ pause: Int64) {
+        if pause > 0 {
+            inbox.signal.wait(milliseconds: Int32(clamping: min(pause, 250)))
+            return
+        }
+        let now = SystemClock.monotonic()
+        var limit: Int64 = exchanges.isEmpty ? 60_000 : 250
+        if let due = schedule.nextHoldEnd { limit = min(limit, due - now) }
+        for id in waiting {
+            if case .waiting(let until) = transfers[id]?.state { limit = min(limit, until - now) }
+        }
+        multi.wait(for: inbox.signal, milliseconds: Int32(clamping: max(0, limit)))
+    }
+
+    /// Looks after running transfers four times a second.
+    private func tick(throttled: Bool) {
+        let now = SystemClock.monotonic()
+        let elapsed = now - tickedAt
+        guard elapsed >= 250 else { return }
+        tickedAt = now
+        for exchange in exchanges.values {
+            guard let transfer = transfers[exchange.id] else { continue }
+            do {
+                try transfer.body?.tick(now: now)
+            } catch {
+                breakOff(exchange)
+                fail(transfer, error)
+                continue
+            }
+            tellProgress(transfer, now: now)
+            transfer.stall.receive(exchange.arrivedBytes)
+            exchange.arrivedBytes = 0
+            let isAsking = exchange.isAsking && !throttled && !transfer.isPaused
+            if transfer.stall.ask(milliseconds: isAsking ? elapsed : 0) { stalled(exchange) }
+        }
+    }
+
+    private func tellProgress(_ transfer: Transfer, now: Int64) {
+        guard let course = transfer.course, let body = transfer.body,
+            let rate = transfer.meter.read(length: body.length, now: now)
+        else { return }
+        report(
+            transfer,
+            .progress(bytes: body.length, size: course.reception?.total, bytesPerSecond: rate))
+    }
+
+    /// Promotion closes its batch when nothing more is coming.
+    private func tellIdle() {
+        let isBusy = schedule.runningCount > 0
+        if wasBusy, !isBusy { hooks.onIdle() }
+        wasBusy = isBusy
+    }
+
+    func report(_ transfer: Transfer, _ news: TransferNews) {
+        hooks.report(transfer.job.id, news)
+    }
+}

@@ -1,0 +1,98 @@
+internal import CCurl
+internal import MirrorModel
+
+/// What is the same for every request of a run, put into libcurl's options.
+struct TransferSettings: Sendable {
+    private let connectTimeout: Int
+    private let certificateAuthorities: String?
+    private let netrc: String?
+    private let bufferSize: Int
+    /// Whether only public addresses are connected to.
+    let publicAddressesOnly: Bool
+
+    init(_ configuration: Configuration) {
+        connectTimeout = Int(clamping: configuration.transfer.connectTimeout) * 1000
+        certificateAuthorities = configuration.certificateAuthorities
+        netrc = configuration.netrc
+        publicAddressesOnly = configuration.publicAddressesOnly
+        // Under a rate limit small reads keep the pauses between them short.
+        bufferSize =
+            configuration.rateLimit.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256 << 10
+    }
+
+    /// Prepares a handle for one request.
+    func prepare(
+        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, postBody: [UInt8]?
+    ) {
+        easy.reset()
+        easy.set(CURLOPT_URL, plan.url.requestText)
+        easy.set(CURLOPT_PATH_AS_IS, 1)
+        easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
+        easy.set(CURLOPT_FOLLOWLOCATION, 0)
+        easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        easy.set(CURLOPT_NOSIGNAL, 1)
+        easy.set(CURLOPT_QUICK_EXIT, 1)
+        easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+        easy.set(CURLOPT_BUFFERSIZE, bufferSize)
+        easy.set(CURLOPT_USERAGENT, "mirror")
+        // Requests to one host wait for its first connection, to share it when it is HTTP/2.
+        if plan.url.scheme == .https { easy.set(CURLOPT_PIPEWAIT, 1) }
+        prepareTrust(easy)
+        prepareCredentials(easy, plan: plan, source: source)
+        prepareFields(easy, plan: plan, source: source)
+        if plan.isPost, let postBody { preparePost(easy, body: postBody) }
+    }
+
+    private func prepareTrust(_ easy: EasyHandle) {
+        easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // Half the cost of AES-256 where the processor does not matter, and as safe here.
+        easy.set(
+            CURLOPT_TLS13_CIPHERS,
+            "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
+        guard let certificateAuthorities else { return }
+        easy.set(CURLOPT_CAINFO, certificateAuthorities)
+        // The default folder would stay trusted beside the file.
+        easy.set(CURLOPT_CAPATH, nil)
+    }
+
+    private func prepareCredentials(
+        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource
+    ) {
+        guard plan.carriesCredentials else { return }
+        if let credentials = source.url.credentials {
+            easy.set(CURLOPT_USERNAME, credentials.user)
+            easy.set(CURLOPT_PASSWORD, credentials.password)
+        } else if let netrc {
+            easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+            easy.set(CURLOPT_NETRC_FILE, netrc)
+        }
+    }
+
+    private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
+        if plan.carriesCredentials {
+            for field in source.headers {
+                easy.add(
+                    field: field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
+            }
+        }
+        // Through CURLOPT_ACCEPT_ENCODING libcurl would decode what it gets all the same.
+        easy.add(field: "Accept-Encoding: identity")
+        for field in plan.fields { easy.add(field: "\(field.name): \(field.value)") }
+        if plan.isPost { easy.add(field: "Expect:") }
+        easy.useFields()
+    }
+
+    private func preparePost(_ easy: EasyHandle, body: [UInt8]) {
+        easy.set(CURLOPT_POST, 1)
+        easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
+        var body = body
+        // libcurl copies the bytes in this call.
+        body.withUnsafeMutableBytes { bytes in
+            easy.set(CURLOPT_COPYPOSTFIELDS, pointer: bytes.baseAddress)
+        }
+        // On a connection that was used before libcurl might send it twice.
+        easy.set(CURLOPT_FRESH_CONNECT, 1)
+    }
+}

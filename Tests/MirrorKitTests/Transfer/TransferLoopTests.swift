@@ -1,0 +1,203 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite(.timeLimit(.minutes(1))) struct TransferLoopTests {
+    private let small = TestBytes.make(1000, seed: 1)
+    private let large = TestBytes.make(3 << 20, seed: 2)
+
+    private func sha256(_ bytes: [UInt8]) -> Digest { ByteHasher.digest(.sha256, of: bytes) }
+
+    @Test func aSmallBodyNeverTouchesTheDisk() async throws {
+        let shelf = MemoryShelf()
+        shelf.put("/f", small)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(rig.bytes(result) == small)
+        #expect(result?.received?.sha256 == sha256(small))
+        #expect(result?.received?.cost == TransferCost(requests: 1, bytesReceived: 1000))
+        #expect(rig.parts.isEmpty)
+    }
+
+    @Test func aLargeBodyIsAPartWithMilestones() async throws {
+        let shelf = MemoryShelf()
+        shelf.put("/f", large)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let pin = Expectation(size: Int64(large.count), digests: [sha256(large)])
+        let result = await rig.run(try .fetching(server.url + "/f", expectation: pin))
+        #expect(rig.bytes(result) == large)
+        #expect(result?.received?.verified == .digest)
+        let record = try #require(try rig.records(try Target("Caches/f.bin")).first)
+        #expect(record.milestones.last == Milestone(length: 3 << 20, sha256: sha256(large)))
+    }
+
+    @Test func manySmallFilesComeOverFewConnections() async throws {
+        let shelf = MemoryShelf()
+        for number in 0..<300 { shelf.put("/\(number)", TestBytes.make(200, seed: UInt64(number))) }
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let rig = try TransferRig { $0.perHost = 4 }
+        rig.loop.submit(
+            try (0..<300).map {
+                try .fetching(server.url + "/\($0)", id: $0, target: "Caches/\($0)")
+            })
+        let ends = await rig.ends(300)
+        for number in 0..<300 {
+            #expect(rig.bytes(ends[number]) == TestBytes.make(200, seed: UInt64(number)))
+        }
+        #expect(server.connections <= 4)
+        #expect(rig.idles >= 1)
+    }
+
+    @Test func aConfirmedVersionIsNotModified() async throws {
+        let shelf = MemoryShelf()
+        shelf.put("/f", small)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let first = await rig.run(try .fetching(server.url + "/f"))
+        let body = try #require(first?.received)
+        let local = LocalVersion(
+            provenance: body.answer.provenance, validators: body.answer.validators,
+            size: body.size, sha256: body.sha256)
+        let second = await rig.run(try .fetching(server.url + "/f", id: 2, local: local))
+        guard case .notModified(let confirmation, let cost) = second else {
+            Issue.record("\(String(describing: second))")
+            return
+        }
+        #expect(confirmation.provenance == body.answer.provenance)
+        #expect(cost == TransferCost(requests: 1))
+    }
+
+    @Test func identityIsAskedForAndHeadersGoAlong() async throws {
+        let origin = ClosureOrigin { _, _, connection in
+            connection.answer("HTTP/1.1 200 OK\nContent-Length: 2", [1, 2])
+        }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig()
+        _ = await rig.run(
+            try .fetching(server.url + "/f?token=x", headers: [("X-A", "b"), ("X-Empty", "")]))
+        let request = try #require(origin.requests.first)
+        #expect(request.path == "/f?token=x")
+        #expect(request.value(of: "Accept-Encoding") == "identity")
+        #expect(request.value(of: "X-A") == "b")
+        #expect(request.value(of: "X-Empty") == "")
+        #expect(request.value(of: "Range") == nil)
+    }
+
+    @Test func aPostSendsItsBodyOnAFreshConnection() async throws {
+        let origin = ClosureOrigin { _, _, connection in
+            connection.answer("HTTP/1.1 200 OK\nContent-Length: 2", [1, 2])
+        }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig()
+        for id in 1...2 {
+            let job = try TransferJob.fetching(
+                server.url + "/q", id: id, post: Array("type=JSON".utf8))
+            #expect(rig.bytes(await rig.run(job)) == [1, 2])
+        }
+        #expect(origin.requests.map(\.method) == ["POST", "POST"])
+        #expect(origin.requests.first?.body == Array("type=JSON".utf8))
+        #expect(server.connections == 2)
+    }
+
+    @Test func headersStayBehindOnAnotherOrigin() async throws {
+        let other = ClosureOrigin { _, _, connection in
+            connection.answer("HTTP/1.1 200 OK\nContent-Length: 1", [7])
+        }
+        let otherServer = try OriginServer(responder: other)
+        defer { otherServer.stop() }
+        let place = otherServer.url + "/g"
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                connection.answer("HTTP/1.1 302 Found\nLocation: \(place)\nContent-Length: 0")
+            })
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let result = await rig.run(
+            try .fetching(server.url + "/f", headers: [("Authorization", "Bearer x")]))
+        #expect(rig.bytes(result) == [7])
+        #expect(other.requests.first?.value(of: "Authorization") == nil)
+        #expect(result?.received?.answer.provenance.answeredBy == place)
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 404 Not Found\nContent-Length: 0", FailureCode.httpStatus),
+        ("HTTP/1.1 200 OK\nContent-Length: 5\nContent-Length: 10", .malformedResponse),
+        ("HTTP/1.1 200 OK\nContent-Length: 5, 10", .malformedResponse),
+        ("HTTP/1.1 200 OK\nTransfer-Encoding: gzip", .malformedResponse),
+        ("HTTP/1.1 200 OK\nContent-Length: 5\nContent-Encoding: gzip", .encodingRefused),
+        ("HTTP/1.1 206 Partial Content\nContent-Range: bytes 0-4/5", .httpStatus),
+        ("HTTP/1.1 302 Found\nLocation: file:///etc/passwd", .redirectRefused),
+    ])
+    func answersThatAreRefused(head: String, code: FailureCode) async throws {
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                _ = connection.answer(head, [1, 2, 3, 4, 5])
+                return false
+            })
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let result = await rig.run(try .fetching(server.url + "/f?secret=1"))
+        let error = try #require(result?.error)
+        #expect(error.code == code)
+        #expect(!error.message.contains("secret"))
+        #expect(rig.parts.isEmpty)
+    }
+
+    @Test func endlessHeadersAreCutOff() async throws {
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                _ = connection.send(Array("HTTP/1.1 200 OK\r\n".utf8))
+                let line = Array("X-Flood: \(String(repeating: "x", count: 1000))\r\n".utf8)
+                while connection.send(line) {}
+                return false
+            })
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(result?.error?.code == .malformedResponse)
+    }
+
+    @Test func aRefusedConnectionIsTriedAgainAndThenTold() async throws {
+        let port = try ClosedPort()
+        let rig = try TransferRig { $0.transfer.retries = 2 }
+        let result = await rig.run(try .fetching("http://127.0.0.1:\(port.port)/f"))
+        let error = try #require(result?.error)
+        #expect(error.code == .connectFailed)
+        #expect(error.isRetryable)
+        #expect(error.attempts == 3)
+    }
+
+    @Test func privateAddressesAreRefusedWhereAskedFor() async throws {
+        let server = try OriginServer(responder: ShelfOrigin(MemoryShelf()))
+        defer { server.stop() }
+        let rig = try TransferRig { $0.publicAddressesOnly = true }
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(result?.error?.code == .privateAddress)
+        #expect(server.connections == 0)
+    }
+
+    @Test func aSlowServerStalls() async throws {
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                _ = connection.answer("HTTP/1.1 200 OK\nContent-Length: 10", [1])
+                return connection.pause(milliseconds: 20_000)
+            })
+        defer { server.stop() }
+        let rig = try TransferRig {
+            $0.transfer.stallTimeout = 1
+            $0.transfer.retries = 0
+        }
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(result?.error?.code == .stalled)
+    }
+}

@@ -1,0 +1,148 @@
+import MirrorTestSupport
+import Synchronization
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// A transfer loop over a real tree, and a receiver of its news.
+final class TransferRig: Sendable {
+    let folder: TemporaryFolder
+    let store: TreePartStore
+    let index: Index
+    let loop: TransferLoop
+    private let results: AsyncStream<(Int, TransferResult)>
+
+    init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
+        folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        index = try Index.open(root, now: Instant(seconds: 0)).index
+        store = TreePartStore(root: root, index: index)
+        var configuration = Configuration()
+        configuration.transfer.longestWait = 0
+        adapt(&configuration)
+        let (stream, continuation) = AsyncStream.makeStream(of: (Int, TransferResult).self)
+        results = stream
+        let received = Box<[(id: Int, news: TransferNews)]>([])
+        let idles = Box(0)
+        var hooks = TransferLoop.Hooks { id, item in
+            received.value.withLock { $0.append((id, item)) }
+            if case .ended(let result) = item { continuation.yield((id, result)) }
+        }
+        hooks.onIdle = { idles.value.withLock { $0 += 1 } }
+        box = received
+        idleBox = idles
+        loop = TransferLoop(configuration: configuration, parts: store, hooks: hooks)
+    }
+
+    private let box: Box<[(id: Int, news: TransferNews)]>
+    private let idleBox: Box<Int>
+
+    deinit { loop.stop() }
+
+    /// What jobs told so far.
+    var told: [(id: Int, news: TransferNews)] { box.value.withLock { $0 } }
+
+    /// How often nothing was running any more.
+    var idles: Int { idleBox.value.withLock { $0 } }
+
+    /// Waits for the ends of so many jobs.
+    func ends(_ count: Int = 1) async -> [Int: TransferResult] {
+        var ends: [Int: TransferResult] = [:]
+        for await (id, result) in results {
+            ends[id] = result
+            if ends.count == count { break }
+        }
+        return ends
+    }
+
+    /// Runs one job to its end.
+    func run(_ job: TransferJob) async -> TransferResult? {
+        loop.submit([job])
+        return await ends()[job.id]
+    }
+
+    /// The names in `tmp/`.
+    var parts: [String] { folder.names(in: "tmp") }
+
+    /// What the index knows of the target's parts.
+    func records(_ target: Target) throws -> [PartRecord] {
+        try index.read { (database: inout Database) throws(IndexError) in
+            try database.parts(for: target)
+        }
+    }
+
+    /// The bytes of a received body.
+    func bytes(_ result: TransferResult?) -> [UInt8]? {
+        guard case .received(let body) = result else { return nil }
+        switch body.content {
+        case .memory(let bytes): return bytes
+        case .part(let name): return folder.bytes(of: "tmp/" + name)
+        }
+    }
+}
+
+/// A value that two closures share.
+final class Box<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+}
+
+extension TransferJob {
+    /// A job for one target from addresses.
+    static func fetching(
+        _ urls: String..., id: Int = 1, target: String = "Caches/f.bin",
+        headers: [(String, String)] = [], post: [UInt8]? = nil,
+        expectation: Expectation = Expectation(), local: LocalVersion? = nil,
+        part: PartRecord? = nil
+    ) throws -> TransferJob {
+        let sources = try urls.map { text in
+            let url = try SourceURL(text)
+            return PreparedSource(
+                url: url, key: SourceKey(url), headers: headers.map { (name: $0.0, value: $0.1) })
+        }
+        return TransferJob(
+            id: id, target: try Target(target), sources: sources, postBody: post,
+            expectation: expectation, local: local, part: part, priority: 0)
+    }
+}
+
+/// A responder made of one closure, which remembers what it was asked.
+final class ClosureOrigin: Responder {
+    private let reply: @Sendable (ReceivedRequest, Int, Connection) -> Bool
+    private let log = Mutex<[ReceivedRequest]>([])
+
+    /// The closure gets the request, how many came before it, and the connection.
+    init(_ reply: @escaping @Sendable (ReceivedRequest, Int, Connection) -> Bool) {
+        self.reply = reply
+    }
+
+    var requests: [ReceivedRequest] { log.withLock { $0 } }
+
+    func respond(to request: ReceivedRequest, on connection: Connection) -> Bool {
+        let count = log.withLock { log in
+            log.append(request)
+            return log.count - 1
+        }
+        return reply(request, count, connection)
+    }
+}
+
+extension Connection {
+    /// Sends a head and a body; says that the connection stays.
+    func answer(_ head: String, _ body: some Sequence<UInt8> = [UInt8]()) -> Bool {
+        let lines = head.split(separator: "\n").joined(separator: "\r\n") + "\r\n\r\n"
+        return send(Array(lines.utf8)) && send(Array(body))
+    }
+}
+
+extension TransferResult {
+    /// The error of a failure.
+    var error: MirrorError? { if case .failed(let error, _) = self { error } else { nil } }
+
+    /// What came, when something came.
+    var received: ReceivedBody? { if case .received(let body) = self { body } else { nil } }
+
+    /// Whether it was cancelled.
+    var isCancelled: Bool { if case .cancelled = self { true } else { false } }
+}
