@@ -126,6 +126,12 @@ static inline int linux_statx(int folder, const char *path, int flags,
     return (int)LINUX_RESULT(syscall(SYS_statx, folder, path, flags, 0x7ffU, result));
 }
 
+/* Sets the modification time in whole seconds and leaves the access time (futimens(3)). */
+static inline int linux_set_modified(int descriptor, int64_t seconds) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds}};
+    return (int)LINUX_RESULT(futimens(descriptor, times));
+}
+
 static inline int linux_errno(void) { return errno; }
 
 /* Names the calling thread; the kernel cuts the name to 15 bytes. */

@@ -105,6 +105,13 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         (Int(records[position].line), Int(records[position].column))
     }
 
+    /// Whether one resource may have `${NAME}` in a header or body; false is certain.
+    public func mayHaveVariables(at position: Int) -> Bool {
+        let record = records[position]
+        return record.rarity > 0
+            || traits.values[Int(record.traits)].headers.contains { !$0.value.isLiteral }
+    }
+
     /// Whether one resource may declare a digest; false is certain.
     func mayHaveDigest(at position: Int) -> Bool {
         records[position].digest != nil || records[position].rarity > 0

@@ -92,7 +92,7 @@ extension Target {
     /// The greatest length of a path in bytes; the rest of `PATH_MAX` (4096) is left to the root.
     public static let longestPath = 3072
 
-    static func flaw(in path: String) -> TargetFlaw? {
+    package static func flaw(in path: String) -> TargetFlaw? {
         if path.utf8.first == slash { return .absolute }
         if path.utf8.count > longestPath { return .longPath(bytes: path.utf8.count) }
         if path.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F) ~= $0.value }) {

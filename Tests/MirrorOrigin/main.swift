@@ -3,8 +3,8 @@ import MirrorTestSupport
 
 // A test origin on its own: prints its URL and serves until standard input ends.
 //
-//     mirror-origin FILE.scenario [PORT]      the replies of the scenario's first phase
-//     mirror-origin --folder DIR [PORT]       a folder, honestly: strong tags, ranges, conditions
+//     mirror-origin FILE.scenario [PORT [PHASE]]   the replies of a phase, by default the first
+//     mirror-origin --folder DIR [PORT]            a folder, honestly: tags, ranges, conditions
 
 func fail(_ message: String) -> Never {
     let line = Array("mirror-origin: \(message)\n".utf8)
@@ -16,7 +16,7 @@ var words = Array(CommandLine.arguments.dropFirst())
 let isFolder = words.first == "--folder"
 if isFolder { words.removeFirst() }
 guard let path = words.first else {
-    fail("usage: mirror-origin FILE.scenario [PORT] | --folder DIR [PORT]")
+    fail("usage: mirror-origin FILE.scenario [PORT [PHASE]] | --folder DIR [PORT]")
 }
 let port = words.count > 1 ? UInt16(words[1]) ?? 0 : 0
 do {
@@ -27,7 +27,10 @@ do {
         guard let bytes = Folder(".").read(path) ?? Folder("/").read(path) else {
             fail("\(path): cannot be read")
         }
-        server = try ScenarioServer(String(decoding: bytes, as: UTF8.self), port: port).server
+        server = try ScenarioServer(
+            String(decoding: bytes, as: UTF8.self), port: port,
+            phase: words.count > 2 ? Int(words[2]) ?? 1 : 1
+        ).server
     }
     print(server.url)
     fflush(nil)

@@ -107,6 +107,9 @@ struct Database: ~Copyable, @unchecked Sendable {
         throw failure(code)
     }
 
+    /// The number of the row that was inserted last.
+    var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
     /// Copies what the write-ahead log holds into the database file (sqlite3_wal_checkpoint_v2);
     /// gives the log's length in frames.
     @discardableResult

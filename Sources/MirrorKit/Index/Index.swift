@@ -86,6 +86,11 @@ final class Index: Sendable {
     /// POSIX locks. An error is final; a second call would not report it again.
     func makeDurable() throws(Errno) { try log?.flushBytes(path: ".mirror/index.sqlite-wal") }
 
+    /// Whether a flush of a whole file system includes the index's log.
+    func isOnDevice(_ device: UInt64) -> Bool {
+        (try? log?.status(path: ".mirror/index.sqlite-wal").device) == device
+    }
+
     /// Carries the log into the database file when it has grown beyond 8 MiB; writers go on meanwhile.
     func checkpointIfNeeded() throws(IndexError) {
         guard let log, let origin else { return }

@@ -6,7 +6,8 @@ struct Landing: Sendable {
     let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
     let content: Content
-    /// The row that is written when it is there; its stamp is filled in by the promotion.
+    /// The row that is written when it is there. Its stamp has the verified size; the rest of the
+    /// stamp is filled in by the promotion.
     let record: IndexRecord
     /// What was at the target when the plan was made; anything else found there now is a conflict.
     let occupant: Occupant

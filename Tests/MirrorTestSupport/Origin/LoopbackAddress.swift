@@ -4,19 +4,30 @@ internal import Glibc
 enum LoopbackAddress {
     /// Binds a socket to a port, or to any free one for 0; gives the port, nil on an error.
     static func bind(_ socket: Int32, port: UInt16) -> UInt16? {
+        withAddress(of: port) { address, length in
+            Glibc.bind(socket, address, length) == 0
+                && getsockname(socket, address, &length) == 0
+        }
+    }
+
+    /// Connects a socket to a port; false when nobody accepts.
+    static func connect(_ socket: Int32, port: UInt16) -> Bool {
+        withAddress(of: port) { Glibc.connect(socket, $0, $1) == 0 } != nil
+    }
+
+    /// Calls with the address of a port; gives the port that is in it afterwards, nil for false.
+    private static func withAddress(
+        of port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Bool
+    ) -> UInt16? {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                guard Glibc.bind(socket, generic, length) == 0,
-                    getsockname(socket, generic, &length) == 0
-                else { return false }
-                return true
-            }
-        } ? UInt16(bigEndian: address.sin_port) : nil
+        let isDone = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
+        }
+        return isDone ? UInt16(bigEndian: address.sin_port) : nil
     }
 }
 

@@ -2,6 +2,8 @@
 public enum ReplyStep: Sendable {
     /// Sends bytes.
     case send([UInt8])
+    /// Sends a head and the part of the bytes that the request's Range asks for.
+    case sendAsked(head: [String], [UInt8])
     /// Sends bytes a few at a time.
     case trickle([UInt8], count: Int, milliseconds: Int)
     /// Sends the same bytes again and again until the peer goes.
@@ -40,6 +42,8 @@ public struct Exchange: Sendable {
     public var path: String
     /// How often it is expected.
     public var occurrence = Occurrence.once
+    /// What a request must look like for this exchange to be its.
+    public var conditions: [Need] = []
     /// What the request must look like.
     public var needs: [Need] = []
     /// The answer.

@@ -45,13 +45,22 @@ public final class ScriptedOrigin: Responder {
             return connection.send(
                 Array("HTTP/1.1 500 Unexpected request\r\nContent-Length: 0\r\n\r\n".utf8))
         }
-        return reply.allSatisfy { carryOut($0, on: connection) }
+        return reply.allSatisfy { carryOut($0, for: request, on: connection) }
     }
 
     /// Does one step; false ends the connection.
-    private func carryOut(_ step: ReplyStep, on connection: Connection) -> Bool {
+    private func carryOut(
+        _ step: ReplyStep, for request: ReceivedRequest, on connection: Connection
+    ) -> Bool {
         switch step {
         case .send(let bytes): return connection.send(bytes)
+        case .sendAsked(let head, let bytes):
+            guard
+                let range = request.value(of: "Range").flatMap({ RangeHeader($0, of: bytes.count) })
+            else { return false }
+            let lines = head + range.headers
+            return connection.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+                && connection.send(bytes[range.bytes])
         case .trickle(let bytes, let count, let milliseconds):
             return stride(from: 0, to: bytes.count, by: count).allSatisfy {
                 connection.send(Array(bytes[$0..<min($0 + count, bytes.count)]))
@@ -86,6 +95,7 @@ extension ScriptedOrigin.State {
         guard
             let index = waiting.firstIndex(where: {
                 $0.method == request.method && $0.path == request.path
+                    && $0.conditions.allSatisfy { $0.complaint(about: request) == nil }
             })
         else {
             complaints.append(

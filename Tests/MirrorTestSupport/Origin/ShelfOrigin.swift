@@ -37,27 +37,17 @@ public final class ShelfOrigin: Responder {
             return answer(request, 200, [tag, "Accept-Ranges: bytes"], item.bytes[...], connection)
         }
         let whole = item.bytes.count
-        guard let wanted = ShelfOrigin.range(range, of: whole) else {
+        guard let wanted = RangeHeader(range, of: whole) else {
             return answer(request, 416, ["Content-Range: bytes */\(whole)"], [], connection)
         }
-        let description = "bytes \(wanted.lowerBound)-\(wanted.upperBound - 1)/\(whole)"
         return answer(
-            request, 206, [tag, "Content-Range: \(description)"], item.bytes[wanted], connection)
+            request, 206, [tag] + wanted.headers.dropLast(), item.bytes[wanted.bytes], connection)
     }
 
     /// Whether If-Range lets the range count (RFC 9110 §13.1.5).
     private func rangeHolds(_ request: ReceivedRequest, _ item: ShelfItem) -> Bool {
         guard let condition = request.value(of: "If-Range") else { return true }
         return condition == item.entityTag && !condition.hasPrefix("W/")
-    }
-
-    /// One range `bytes=N-` or `bytes=N-M` that begins within the whole.
-    private static func range(_ text: String, of whole: Int) -> Range<Int>? {
-        guard text.hasPrefix("bytes=") else { return nil }
-        let ends = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Int(ends[0]), first < whole else { return nil }
-        let last = ends[1].isEmpty ? whole - 1 : Int(ends[1]) ?? -1
-        return last < first ? nil : first..<min(last, whole - 1) + 1
     }
 
     /// Sends a head and, but for a HEAD request, the body; nil is an answer that never has one.

@@ -95,6 +95,9 @@ public struct Folder: Sendable {
         }
     }
 
+    /// The size of a file in bytes; nil when there is none.
+    public func size(_ name: String) -> Int? { status(name).map { Int($0.st_size) } }
+
     /// What lstat(2) says of a name.
     func status(_ name: String) -> stat? {
         var status = stat()

@@ -18,6 +18,9 @@ struct ReplyScript {
     private init(variables: Variables) { self.variables = variables }
 
     private mutating func take(_ node: Outline) throws(ScenarioFlaw) {
+        if let child = node.children.first {
+            throw child.flaw("indented beneath a line of a reply")
+        }
         guard node.text.hasPrefix("@") else {
             if node.text.hasPrefix("HTTP/") { closeHead() }
             head.append(node.text)
@@ -27,6 +30,10 @@ struct ReplyScript {
         let words = Words.split(rest)
         switch directive {
         case "@body", "@range": try sized(directive, words, node)
+        case "@asked":
+            // The head stays open for the range, which only the request can tell.
+            steps.append(.sendAsked(head: head, try variables.slice(rest, node)))
+            head = []
         case "@send": try send(variables.slice(rest, node))
         case "@text": send(Array(words.joined(separator: " ").utf8))
         case "@head":

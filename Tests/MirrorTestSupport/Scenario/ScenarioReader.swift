@@ -93,21 +93,25 @@ struct ScenarioReader {
         for child in node.children {
             let (word, rest) = child.words
             switch word {
-            case "need":
-                let parts = rest.split(separator: ":", maxSplits: 1)
-                exchange.needs.append(
-                    .present(
-                        name: parts.first?.trimmed ?? "",
-                        value: parts.count > 1 ? parts[1].trimmed : nil))
+            case "need": exchange.needs.append(present(rest))
+            case "when": exchange.conditions.append(present(rest))
+            case "unless": exchange.conditions.append(.absent(name: rest))
             case "no": exchange.needs.append(.absent(name: rest))
             case "body": exchange.needs.append(.body(try variables.slice(rest, child)))
             case "fresh": exchange.needs.append(.freshConnection)
             case "reply": exchange.reply = try ReplyScript.compile(child, variables)
-            default: throw child.flaw("expected need, no, body, fresh or reply")
+            default: throw child.flaw("expected when, unless, need, no, body, fresh or reply")
             }
         }
         guard !exchange.reply.isEmpty else { throw node.flaw("expected a reply") }
         return exchange
+    }
+
+    /// `NAME` or `NAME: VALUE`.
+    private func present(_ text: String) -> Exchange.Need {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        return .present(
+            name: parts.first?.trimmed ?? "", value: parts.count > 1 ? parts[1].trimmed : nil)
     }
 
     private func edit(_ node: Outline) throws(ScenarioFlaw) -> TreeEdit {

@@ -1,0 +1,59 @@
+internal import MirrorModel
+
+/// Rows of `intents`: promotions that are under way.
+extension Database {
+    private static let columns =
+        "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
+
+    /// Writes an intent; gives its number.
+    mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
+        try execute(
+            "INSERT INTO intents (\(Database.columns)) VALUES (?, ?, ?, ?, ?, "
+                + Schema.recordParameters + ")"
+        ) {
+            $0.add(intent.kind.rawValue)
+            $0.add(intent.staged)
+            $0.add(intent.aside)
+            $0.add(Int64(bitPattern: intent.stagedInode))
+            $0.add(intent.replaces ? 1 : 0)
+            $0.add(intent.record)
+        }
+        return lastRow
+    }
+
+    /// The intents that were not settled, in the order in which they were written.
+    mutating func intents() throws(IndexError) -> [PromotionIntent] {
+        try all("SELECT id, \(Database.columns) FROM intents ORDER BY id") {
+            (row: inout Row) throws(IndexError) in
+            let id = try row.int()
+            guard let kind = PromotionIntent.Kind(rawValue: try row.text()) else {
+                throw row.nonsense()
+            }
+            return PromotionIntent(
+                id: id, kind: kind, staged: try row.placePath(), aside: try row.optionalPlacePath(),
+                stagedInode: UInt64(bitPattern: try row.int()), replaces: try row.int() != 0,
+                record: try row.record())
+        }
+    }
+
+    /// Forgets an intent that was settled.
+    mutating func removeIntent(_ id: Int64) throws(IndexError) {
+        try execute("DELETE FROM intents WHERE id = ?") { $0.add(id) }
+    }
+}
+
+extension Row {
+    /// A column that holds a target's path, or that of a part, or NULL.
+    fileprivate mutating func optionalPlacePath() throws(IndexError) -> String? {
+        guard let path = try optionalText() else { return nil }
+        switch Target.flaw(in: path) {
+        case nil, .partName: return path
+        default: throw nonsense()
+        }
+    }
+
+    fileprivate mutating func placePath() throws(IndexError) -> String {
+        guard let path = try optionalPlacePath() else { throw nonsense() }
+        return path
+    }
+}

@@ -1,0 +1,41 @@
+public import MirrorModel
+
+/// Leave to send the value of one name to a server: `NAME@https://host`, or `NAME` alone.
+public struct Grant: Sendable, Hashable {
+    /// The name in `${NAME}`.
+    public let name: String
+    /// Where the value may go; nil is wherever the one manifest on this machine sends it, as long as
+    /// that is one origin.
+    public let origin: Origin?
+
+    /// Takes a name and an origin as they are.
+    public init(name: String, origin: Origin?) {
+        self.name = name
+        self.origin = origin
+    }
+
+    /// Reads what stands after `--env`.
+    ///
+    /// - Throws: `MirrorError` with the code `usage` when it is not of that form.
+    public init(_ text: String) throws(MirrorError) {
+        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = halves.first.map(String.init) ?? ""
+        guard Template.isName(name) else {
+            throw MirrorError(
+                .usage, "--env \(Escaped(text, limit: 80)): \(Quoted(name)) names no variable.")
+        }
+        guard halves.count == 2 else {
+            self.init(name: name, origin: nil)
+            return
+        }
+        let form = "write --env \(name)@https://host, with its port where there is one"
+        do throws(URLFlaw) {
+            let url = try SourceURL(String(halves[1]))
+            guard url.path == "/", url.query == nil, url.userInfo == nil, url.scheme != .file
+            else { throw .missingHost }
+            self.init(name: name, origin: url.origin)
+        } catch {
+            throw MirrorError(.usage, "--env \(Escaped(text, limit: 80)): \(form).")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import MirrorModel
+
+/// The folders that one batch works in, held open for its time only: a folder that is renamed by
+/// somebody between two batches is looked up anew.
+struct FolderCache {
+    private let root: RootDirectory
+    private var folders: [[UInt8]: Folder] = [:]
+
+    /// An open folder and the file system that it is on.
+    struct Folder {
+        let descriptor: Descriptor
+        let device: UInt64
+    }
+
+    /// Holds nothing yet.
+    init(_ root: RootDirectory) { self.root = root }
+
+    /// A folder, made when it is not there.
+    mutating func make(_ path: String) throws(Errno) -> Folder {
+        let root = root
+        return try keep(path) { () throws(Errno) in try root.makeFolder(path) }
+    }
+
+    /// A folder that should be there.
+    mutating func open(_ path: String) throws(Errno) -> Folder {
+        let root = root
+        return try keep(path) { () throws(Errno) in try root.openFolder(path) }
+    }
+
+    /// The name of a target in its folder, which should be there.
+    mutating func entry(_ path: String) throws(Errno) -> Entry {
+        let (folder, name) = FolderCache.split(path)
+        return Entry(folder: try open(folder).descriptor, name: name, path: path)
+    }
+
+    /// Forgets what is held, e.g. because folders were removed.
+    mutating func drop() { folders = [:] }
+
+    /// A path's folder and last component.
+    static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
+        return (String(path[..<slash]), String(path[path.index(after: slash)...]))
+    }
+
+    private mutating func keep(
+        _ path: String, _ open: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Folder {
+        let key = Array(path.utf8)
+        if let folder = folders[key] { return folder }
+        let descriptor = try open()
+        let folder = Folder(
+            descriptor: descriptor, device: try descriptor.status(path: path).device)
+        // A batch of many folders must not use up the process's descriptors.
+        if folders.count >= 128 { drop() }
+        folders[key] = folder
+        return folder
+    }
+}

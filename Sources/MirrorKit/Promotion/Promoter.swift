@@ -1,0 +1,157 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import Synchronization
+
+/// The thread that gives verified bytes their final names, many at a time.
+///
+/// Works come in through a mutex-guarded inbox and an eventfd; completions are called on the
+/// promotion thread and should be quick. A failed flush is final: from then on every work fails
+/// with the same error, and nothing is tried again.
+final class Promoter: Sendable {
+    private let inbox = Mutex(PromotionInbox())
+    private let wakeup: Descriptor
+    private let root: RootDirectory
+    private let index: Index
+    private let flush: DurableFlush
+    private let now: @Sendable () -> Instant
+    private let goesOn: @Sendable (PromotionStep) -> Bool
+
+    /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
+    convenience init(
+        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant
+    ) throws(MirrorError) {
+        try self.init(root: root, index: index, now: now, goesOn: { _ in true })
+    }
+
+    /// As above; a test can end everything after a step, as a power cut would.
+    init(
+        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
+        goesOn: @escaping @Sendable (PromotionStep) -> Bool
+    ) throws(MirrorError) {
+        self.root = root
+        self.index = index
+        self.now = now
+        self.goesOn = goesOn
+        do throws(Errno) {
+            flush = try DurableFlush(root: root)
+            wakeup = Descriptor(
+                owning: try retryingLibc("eventfd", "") { eventfd(0, Int32(EFD_CLOEXEC)) })
+            try DetachedThread.start { self.run() }
+        } catch { throw MirrorError(error) }
+    }
+
+    /// Promotes a landing; the completion tells how it ended, after everything is on the disk.
+    func submit(_ landing: Landing, completion: @escaping @Sendable (LandingResult) -> Void) {
+        submit(.land(landing, completion))
+    }
+
+    /// Writes a row for a file that stays as it is.
+    func submit(_ confirmed: Confirmed, completion: @escaping @Sendable (MirrorError?) -> Void) {
+        submit(.confirm(confirmed, completion))
+    }
+
+    /// Removes a file that mirror put there, its row, and the folders that it leaves empty.
+    func submit(_ removal: Removal, completion: @escaping @Sendable (MirrorError?) -> Void) {
+        submit(.remove(removal, completion))
+    }
+
+    /// Says that nothing more will come soon: what is waiting need not wait for company.
+    func hurry() {
+        inbox.withLock { $0.isHurried = true }
+        wake()
+    }
+
+    /// Finishes what was submitted and ends the thread; later works fail.
+    func stop() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = inbox.withLock { inbox in
+                inbox.isStopping = true
+                if !inbox.hasEnded { inbox.waiters.append(continuation) }
+                return inbox.hasEnded
+            }
+            if hasEnded { continuation.resume() } else { wake() }
+        }
+    }
+
+    private func submit(_ work: PromotionWork) {
+        let refusal = inbox.withLock { inbox -> MirrorError? in
+            if let refusal = inbox.refusal { return refusal }
+            inbox.add(work, at: ContinuousClock().now)
+            return nil
+        }
+        if let refusal { work.fail(refusal) } else { wake() }
+    }
+
+    private func wake() {
+        var one: UInt64 = 1
+        _ = withUnsafeBytes(of: &one) { write(wakeup.number, $0.baseAddress, $0.count) }
+    }
+
+    private func run() {
+        while true {
+            let decision = inbox.withLock {
+                $0.next(at: ContinuousClock().now, greatest: flush.greatestBatch)
+            }
+            switch decision {
+            case .promote(let works): promote(works)
+            case .wait(let milliseconds): sleep(milliseconds)
+            case .end:
+                let waiters = inbox.withLock { $0.end() }
+                for waiter in waiters { waiter.resume() }
+                return
+            }
+        }
+    }
+
+    private func promote(_ works: [PromotionWork]) {
+        var batch = PromotionBatch(
+            works, root: root, index: index, flush: flush, now: now(), goesOn: goesOn)
+        do throws(PromotionFault) {
+            try batch.run()
+            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+                refuseAll(error.mirrorError, failing: [])
+            }
+        } catch {
+            switch error {
+            case .failed(let error): refuseAll(error, failing: works)
+            case .unflushed(let error):
+                distrustParts(after: error)
+                refuseAll(unflushed(error), failing: works)
+            case .stopped:
+                refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: works)
+            }
+        }
+    }
+
+    /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
+    /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
+    private func distrustParts(after error: Errno) {
+        guard !error.isNoSpace, let folder = try? root.openFolder(Area.tmp.rawValue) else { return }
+        for name in (try? folder.names(path: "tmp")) ?? [] where PartName.isPart(name) {
+            try? TreePartStore.remove(name, from: folder)
+        }
+    }
+
+    private func unflushed(_ error: Errno) -> MirrorError {
+        if error.isNoSpace { return MirrorError(error) }
+        return MirrorError(
+            .inputOutput,
+            """
+            \(root.path): \(error.path) did not reach the disk: \(error). Nothing since the last \
+            good flush is trusted. Check the disk, then run again.
+            """)
+    }
+
+    private func refuseAll(_ error: MirrorError, failing works: [PromotionWork]) {
+        let waiting = inbox.withLock { $0.refuse(error) }
+        for work in works + waiting { work.fail(error) }
+    }
+
+    private func sleep(_ milliseconds: Int32) {
+        var request = pollfd(fd: wakeup.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&request, 1, milliseconds) > 0 else { return }
+        var count: UInt64 = 0
+        _ = withUnsafeMutableBytes(of: &count) { read(wakeup.number, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,168 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// The steps after staging, in their order.
+extension PromotionBatch {
+    /// Writes the intents in one transaction; without it, nothing of what is staged goes on.
+    mutating func intend() throws(PromotionFault) {
+        guard !staged.isEmpty else { return }
+        let intents = staged.mapValues(\.intent)
+        do throws(IndexError) {
+            let ids = try index.write { (batch: inout Database) throws(IndexError) in
+                var ids: [Int: Int64] = [:]
+                for (at, intent) in intents { ids[at] = try batch.put(intent) }
+                return ids
+            }
+            for (at, id) in ids { staged[at]?.intent.id = id }
+        } catch {
+            for at in staged.keys.sorted() { abandon(at, error.mirrorError) }
+            staged = [:]
+        }
+    }
+
+    /// Makes new bytes and intents durable.
+    mutating func flushBytes() throws(PromotionFault) {
+        guard !staged.isEmpty || !adopted.isEmpty else { return }
+        do throws(Errno) {
+            if isGroup { try flush.flushGroup() }
+            for item in staged.values {
+                // Not fdatasync: the mode and the times must last too.
+                try item.file?.flush(path: item.intent.staged)
+            }
+            for file in adopted { try file.flushBytes(path: root.path) }
+            if !isGroup || !index.isOnDevice(flush.device) { try index.makeDurable() }
+        } catch { throw .unflushed(error) }
+        adopted = []
+    }
+
+    /// Gives everything its final name.
+    mutating func place() throws(PromotionFault) {
+        let placement = Placement(index: index, now: now, goesOn: goesOn)
+        for at in staged.keys.sorted() {
+            guard let item = staged[at] else { continue }
+            let target = item.landing.target
+            do {
+                placed[at] = try placement.place(item, folders: &folders)
+                touch(target.folder)
+                if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
+            } catch let fault as PromotionFault {
+                guard case .failed(let error) = fault else { throw fault }
+                abandon(at, error)
+            } catch let error as Errno {
+                abandon(at, MirrorError(error, target: target))
+            } catch let error as IndexError {
+                abandon(at, error.mirrorError)
+            } catch {
+                abandon(at, MirrorError(.internalError, "\(target): \(error)", target: target))
+            }
+        }
+    }
+
+    /// Makes renames, removals and new folders durable.
+    mutating func flushNames() throws(PromotionFault) {
+        let made = root.takeUnflushedFolders()
+        guard !touched.isEmpty || !made.isEmpty else { return }
+        do throws(Errno) {
+            if isGroup { try flush.flushGroup() }
+            for path in touched.values {
+                let folder = try folders.open(path)
+                if !isGroup || folder.device != flush.device {
+                    try folder.descriptor.flush(path: path)
+                }
+            }
+            for folder in made {
+                let device = try folder.status(path: root.path).device
+                if !isGroup || device != flush.device { try folder.flush(path: root.path) }
+            }
+        } catch { throw .unflushed(error) }
+    }
+
+    /// Removes what was superseded, now that it is not needed any more, and folders left empty.
+    mutating func cleanUp() {
+        for (at, item) in placed {
+            // A leftover that cannot be removed is settled by the next run.
+            if let path = item.leftover { try? folders.entry(path).unlink() }
+            if case .part(let name)? = staged[at]?.landing.content {
+                try? folders.entry(TreePartStore.path(of: name)).unlink()
+            }
+        }
+        for case .remove(let removal, _) in works { removeEmptyFolders(above: removal.target) }
+    }
+
+    /// Writes the rows, forgets the intents, and makes both durable.
+    mutating func record() throws(PromotionFault) {
+        let (staged, failures) = (staged, failures)
+        let stamps = placed.mapValues(\.stamp)
+        let works = works
+        do throws(IndexError) {
+            try index.write { (batch: inout Database) throws(IndexError) in
+                for (at, work) in works.enumerated() {
+                    if let item = staged[at] {
+                        try batch.removeIntent(item.intent.id)
+                        if let stamp = stamps[at] { try batch.complete(item, stamp: stamp) }
+                    } else if failures[at] == nil {
+                        switch work {
+                        case .land: break
+                        case .confirm(let confirmed, _): try batch.put(confirmed.record)
+                        case .remove(let removal, _): try batch.removeRecord(for: removal.target)
+                        }
+                    }
+                }
+            }
+        } catch { throw .failed(error.mirrorError) }
+        do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
+    }
+
+    /// Tells each work how it ended.
+    func tell() {
+        for (at, work) in works.enumerated() {
+            if let error = failures[at] {
+                work.fail(error)
+                continue
+            }
+            switch work {
+            case .land(let landing, let completion):
+                var record = landing.record
+                if let stamp = placed[at]?.stamp { record.stamp = stamp }
+                completion(.landed(record, conflict: placed[at]?.conflict))
+            case .confirm(_, let completion), .remove(_, let completion): completion(nil)
+            }
+        }
+    }
+
+    /// Notes that a folder's entries changed.
+    mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
+
+    private mutating func abandon(_ at: Int, _ error: MirrorError) {
+        failures[at] = error
+        guard let item = staged[at], item.isDisposable else { return }
+        try? folders.entry(item.intent.staged).unlink()
+    }
+
+    /// Removes the folders above a target that hold nothing more, but no area.
+    private mutating func removeEmptyFolders(above target: Target) {
+        var path = target.folder
+        while path.utf8.contains(UInt8(ascii: "/")) {
+            guard let entry = try? folders.entry(path),
+                unlinkat(entry.folder.number, entry.name, AT_REMOVEDIR) == 0
+            else { break }
+            path = FolderCache.split(path).folder
+        }
+        folders.drop()
+    }
+}
+
+extension Database {
+    /// Writes the row of a promotion that went through, and forgets what led to it.
+    mutating func complete(_ item: Staged, stamp: FileStamp) throws(IndexError) {
+        var record = item.landing.record
+        record.stamp = stamp
+        try put(record)
+        switch item.landing.content {
+        case .part(let name): try removePart(named: name)
+        case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)
+        case .memory, .copy, .move: break
+        }
+    }
+}

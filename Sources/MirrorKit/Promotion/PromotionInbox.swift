@@ -1,0 +1,82 @@
+internal import MirrorModel
+
+/// What waits for the promotion thread, and when it has waited long enough.
+///
+/// A batch closes when it is full, when its bytes in memory are many, 200 ms after its first work, or
+/// when somebody says that nothing more will come. While one batch runs the next one fills, so a
+/// slow disk makes its own batches larger.
+struct PromotionInbox {
+    /// Bytes in memory that close a batch.
+    static let bytesPerBatch = 32 << 20
+    /// How long the first work of a batch waits for company.
+    static let patience = Duration.milliseconds(200)
+
+    /// What the thread does next.
+    enum Decision {
+        case promote([PromotionWork])
+        /// Sleeps until it is woken, at most so many milliseconds; -1 is without end.
+        case wait(milliseconds: Int32)
+        case end
+    }
+
+    /// Whether what waits need not wait for more.
+    var isHurried = false
+    /// Whether the thread ends when nothing waits.
+    var isStopping = false
+    /// Who waits for the end.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+    private(set) var hasEnded = false
+    private var poison: MirrorError?
+    private var works: [PromotionWork] = []
+    private var bytes = 0
+    private var firstAt: ContinuousClock.Instant?
+
+    /// Why new works are refused; nil when they are not.
+    var refusal: MirrorError? {
+        if let poison { return poison }
+        return isStopping ? MirrorError(.cancelled, "The run has ended.") : nil
+    }
+
+    /// Takes a work in.
+    mutating func add(_ work: PromotionWork, at now: ContinuousClock.Instant) {
+        if works.isEmpty { firstAt = now }
+        works.append(work)
+        bytes += work.bytesInMemory
+    }
+
+    /// Decides what is next, and hands over a batch that is due.
+    mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
+        guard let firstAt else {
+            isHurried = false
+            return isStopping ? .end : .wait(milliseconds: -1)
+        }
+        let left = now.duration(to: firstAt.advanced(by: PromotionInbox.patience))
+        let isDue =
+            works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || isHurried
+            || isStopping || left <= .zero
+        guard isDue else {
+            // Rounded up: to wake a moment too early would spin.
+            return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)
+        }
+        let batch = Array(works.prefix(greatest))
+        works.removeFirst(batch.count)
+        bytes -= batch.reduce(0) { $0 + $1.bytesInMemory }
+        self.firstAt = works.isEmpty ? nil : firstAt
+        if works.isEmpty { isHurried = false }
+        return .promote(batch)
+    }
+
+    /// Refuses everything from now on; gives what was waiting.
+    mutating func refuse(_ error: MirrorError) -> [PromotionWork] {
+        poison = poison ?? error
+        defer { (works, bytes, firstAt) = ([], 0, nil) }
+        return works
+    }
+
+    /// The thread ends; gives who waited for it.
+    mutating func end() -> [CheckedContinuation<Void, Never>] {
+        hasEnded = true
+        defer { waiters = [] }
+        return waiters
+    }
+}

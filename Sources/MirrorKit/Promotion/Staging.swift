@@ -1,0 +1,164 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// New bytes under a name of mirror's own on the target's file system, complete and verified.
+struct Staged {
+    /// What is promoted.
+    let landing: Landing
+    /// What the index is told before the rename.
+    var intent: PromotionIntent
+    /// The open file, where it must be flushed by itself.
+    let file: Descriptor?
+    /// Whether nobody else knows of the file: it is removed when the promotion fails.
+    let isDisposable: Bool
+}
+
+/// Brings a landing's content to where one rename makes it the target.
+struct Staging {
+    let root: RootDirectory
+    let index: Index
+    /// The file system that a group flush writes out; nil when each file is flushed by itself.
+    let groupDevice: UInt64?
+
+    /// Creates, copies or checks the staged file, and gives it its mode and modification time.
+    func stage(
+        _ landing: Landing, folders: inout FolderCache
+    ) throws(MirrorError) -> Staged {
+        do throws(Errno) {
+            let home = try folders.make(landing.target.folder)
+            let tmp = try folders.make(Area.tmp.rawValue)
+            let isNear = home.device == tmp.device
+            switch landing.content {
+            case .memory(let bytes):
+                let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+                return try made(landing, path: path, file: file, folders: &folders) {
+                    (path, file) throws(Errno) in try file.write(bytes, at: 0, path: path)
+                }
+            case .part(let name):
+                let path = TreePartStore.path(of: name)
+                let part = try openPart(path, landing: landing, folders: &folders)
+                if isNear {
+                    return try finish(landing, path: path, file: part, isDisposable: false)
+                }
+                return try copy(part, for: landing, folders: &folders, isNear: false)
+            case .copy(let source):
+                let original = try root.openFile(source.path)
+                return try copy(original, for: landing, folders: &folders, isNear: isNear)
+            case .move(let source):
+                return try stageMove(of: source, landing, home: home, folders: &folders)
+            }
+        } catch {
+            if error.number == EREMCHG {
+                throw MirrorError(
+                    .sourceChanged,
+                    "\(landing.target): \(error.path) changed after it was looked at. Run again.",
+                    target: landing.target)
+            }
+            throw MirrorError(error, target: landing.target)
+        }
+    }
+
+    private func openPart(
+        _ path: String, landing: Landing, folders: inout FolderCache
+    ) throws(Errno) -> Descriptor {
+        let part = try folders.entry(path).open(O_RDWR)
+        let status = try part.status(path: path)
+        guard status.isFile, status.links == 1, status.stamp.size == landing.record.stamp.size
+        else { throw changed(path) }
+        return part
+    }
+
+    private func copy(
+        _ source: Descriptor, for landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> Staged {
+        let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+        return try made(landing, path: path, file: file, folders: &folders) {
+            (path, file) throws(Errno) in
+            try FileCopy.copy(from: source, to: file, path: path)
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
+    }
+
+    /// Fills a file that was just made; removes it when that fails.
+    private func made(
+        _ landing: Landing, path: String, file: Descriptor, folders: inout FolderCache,
+        fill: (String, Descriptor) throws(Errno) -> Void
+    ) throws(Errno) -> Staged {
+        do throws(Errno) {
+            try fill(path, file)
+            return try finish(landing, path: path, file: file, isDisposable: true)
+        } catch {
+            try? folders.entry(path).unlink()
+            throw error
+        }
+    }
+
+    private func stageMove(
+        of source: Target, _ landing: Landing, home: FolderCache.Folder,
+        folders: inout FolderCache
+    ) throws(Errno) -> Staged {
+        let entry = try folders.entry(source.path)
+        let file = try entry.open(O_RDONLY)
+        let status = try file.status(path: source.path)
+        guard status.isFile else { throw changed(source.path) }
+        let known = try? index.read { (database: inout Database) throws(IndexError) in
+            try database.record(for: source)
+        }
+        if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
+            guard digests?.first == landing.record.sha256 else { throw changed(source.path) }
+        }
+        // Across file systems it is a copy; the orphan stays for the next prune.
+        guard status.device == home.device else {
+            return try copy(file, for: landing, folders: &folders, isNear: false)
+        }
+        let mode: mode_t = landing.isExecutable ? 0o755 : 0o644
+        if mode_t(status.mode) != mode {
+            try retryingLibc("fchmod", source.path) { fchmod(file.number, mode) }
+        }
+        let intent = PromotionIntent(
+            kind: .move, staged: source.path, aside: nil, stagedInode: status.stamp.inode,
+            replaces: false, record: landing.record)
+        return Staged(
+            landing: landing, intent: intent,
+            file: groupDevice == status.device ? nil : file, isDisposable: false)
+    }
+
+    /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
+    private func create(
+        _ landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> (path: String, file: Descriptor) {
+        let path =
+            isNear
+            ? TreePartStore.path(of: PartName.fresh(for: landing.target, identity: .anonymous))
+            : landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
+        return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
+    }
+
+    private func finish(
+        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool
+    ) throws(Errno) -> Staged {
+        try retryingLibc("fchmod", path) {
+            fchmod(file.number, landing.isExecutable ? 0o755 : 0o644)
+        }
+        try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
+        let status = try file.status(path: path)
+        var record = landing.record
+        record.stamp = status.stamp
+        let intent = PromotionIntent(
+            kind: .landing, staged: path,
+            aside: landing.target.folder + "/" + HiddenName.fresh(for: landing.target),
+            stagedInode: status.stamp.inode, replaces: landing.onConflict == .replace,
+            record: record)
+        return Staged(
+            landing: landing, intent: intent,
+            file: groupDevice == status.device ? nil : file, isDisposable: isDisposable)
+    }
+
+    /// The error of bytes that are no longer those that were verified.
+    private func changed(_ path: String) -> Errno {
+        Errno(number: EREMCHG, call: "statx", path: path)
+    }
+}

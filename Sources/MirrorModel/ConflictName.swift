@@ -1,0 +1,25 @@
+/// The name that other people's bytes get when a new version needs their place.
+public enum ConflictName {
+    /// `<stem>.mirror-conflict-<time>[-n].<ext>` beside the target; `attempt` counts from 1, and
+    /// only from the second on is it in the name.
+    ///
+    /// The stem is cut at a character's boundary so that the name has at most 255 bytes. Nil where the
+    /// folder's path leaves no room for any such name.
+    public static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
+        let (stem, suffix) = split(target.name)
+        let mark =
+            ".mirror-conflict-" + instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "") + suffix
+        let room = min(255, Target.longestPath - target.folder.utf8.count - 1) - mark.utf8.count
+        guard room >= 0 else { return nil }
+        return try? target.sibling(named: stem.prefix(bytes: room) + mark)
+    }
+
+    /// The name before its last dot, and the dot with what follows. A name that only begins with a
+    /// dot has no extension, nor is what is longer than 32 bytes one.
+    private static func split(_ name: String) -> (stem: String, suffix: String) {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
+            name.utf8.distance(from: dot, to: name.endIndex) <= 33
+        else { return (name, "") }
+        return (String(name[..<dot]), String(name[dot...]))
+    }
+}

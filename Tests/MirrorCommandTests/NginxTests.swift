@@ -1,0 +1,161 @@
+import MirrorTestSupport
+import Testing
+
+/// A real server: what nginx does with ranges, conditions and HTTP/2, and not what we think it does.
+@Suite(
+    .enabled(if: BuiltProgram.exists(Nginx.program) && ScenarioFile.isProgramReady),
+    .serialized, .timeLimit(.minutes(3)))
+struct NginxTests {
+    private func manifest(_ url: String, _ names: [String], extra: String = "") -> String {
+        let resources = names.map { "{\"path\":\"Caches/\($0)\",\"url\":\"\($0)\"\(extra)}" }
+        return """
+            {"name":"n","base":"\(url)/","resources":[\(resources.joined(separator: ",\n"))]}
+            """
+    }
+
+    /// Runs on a thread of its own with a server and a playground that are cleared away.
+    private func stage(
+        _ body: @escaping @Sendable (Nginx, Playground) throws -> Void
+    ) async throws {
+        try await DetachedThread.run {
+            let nginx = try Nginx()
+            defer { nginx.stop() }
+            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+            defer { ground.remove() }
+            try body(nginx, ground)
+        }
+    }
+
+    @Test(arguments: [("http", "HTTP/1.1"), ("https", "HTTP/2.0")])
+    func secondSyncIsAllNotModified(_ scheme: String, _ version: String) async throws {
+        try await stage { nginx, ground in
+            let sizes = [0, 1, 4096, 70_000, 300_000]
+            for size in sizes { try nginx.put("f\(size)", TestBytes.make(size, seed: 3)) }
+            let path = try ground.write(
+                manifest: manifest(nginx.url(scheme), sizes.map { "f\($0)" }))
+            let options = scheme == "https" ? ["--cacert", nginx.certificate] : []
+            let first = try ground.sync(path, options).wait()
+            #expect(first.ending == .exited(0), "\(first)")
+            for size in sizes {
+                #expect(ground.root.read("Caches/f\(size)") == TestBytes.make(size, seed: 3))
+            }
+            let second = try ground.sync(path, options).wait()
+            #expect(second.ending == .exited(0), "\(second)")
+            #expect(second.summary("revalidated") == "5")
+            let requests = nginx.requests()
+            #expect(requests.count == 10)
+            #expect(requests.allSatisfy { $0.hasPrefix(version) }, "\(requests)")
+            #expect(requests.filter { $0.hasSuffix(" 304") }.count == 5)
+        }
+    }
+
+    @Test(arguments: ["http", "https"])
+    func killedRunIsContinued(_ scheme: String) async throws {
+        try await stage { nginx, ground in
+            let bytes = TestBytes.make(8 << 20, seed: 4)
+            try nginx.put("slow/big", bytes)
+            let path = try ground.write(manifest: manifest(nginx.url(scheme), ["slow/big"]))
+            let options = scheme == "https" ? ["--cacert", nginx.certificate] : []
+            let killed = try ground.sync(path, options)
+            #expect(killed.wait(untilPartHas: 5 << 20, in: ground))
+            killed.signal(9)
+            #expect(killed.wait().ending == .signalled(9))
+            #expect(ground.tree().isEmpty)
+
+            let resumed = try ground.sync(path, options).wait()
+            #expect(resumed.ending == .exited(0), "\(resumed)")
+            #expect(ground.root.read("Caches/slow/big") == bytes)
+            #expect(resumed.summary("resumed") == "1")
+            #expect(ground.parts().isEmpty)
+            let last = try #require(nginx.requests().last)
+            #expect(last.contains("bytes=") && last.hasSuffix(" 206"), "\(last)")
+        }
+    }
+
+    @Test func newVersionIsNotSplicedOntoAPart() async throws {
+        try await stage { nginx, ground in
+            let new = TestBytes.make(8 << 20, seed: 6)
+            try nginx.put("slow/big", TestBytes.make(8 << 20, seed: 5))
+            let path = try ground.write(manifest: manifest(nginx.url("http"), ["slow/big"]))
+            let killed = try ground.sync(path)
+            #expect(killed.wait(untilPartHas: 5 << 20, in: ground))
+            killed.signal(9)
+            _ = killed.wait()
+            try nginx.put("slow/big", new, modified: 1_500_000_001)
+
+            let second = try ground.sync(path).wait()
+            #expect(second.ending == .exited(0), "\(second)")
+            #expect(ground.root.read("Caches/slow/big") == new)
+        }
+    }
+
+    @Test func unknownCertificateIsRefused() async throws {
+        try await stage { nginx, ground in
+            try nginx.put("a.bin", TestBytes.make(1000, seed: 1))
+            let path = try ground.write(manifest: manifest(nginx.url("https"), ["a.bin"]))
+            let result = try ground.sync(path, ["--retries", "0"]).wait()
+            #expect(result.ending == .exited(1), "\(result)")
+            #expect(
+                result.events.contains { $0["code"] == .string("tls-failed") }, "\(result.output)")
+            #expect(nginx.requests().isEmpty)
+        }
+    }
+
+    @Test func redirectFromTLSToPlainIsRefused() async throws {
+        try await stage { nginx, ground in
+            try nginx.put("a.bin", TestBytes.make(1000, seed: 1))
+            let path = try ground.write(manifest: manifest(nginx.url("https"), ["down/a.bin"]))
+            let result = try ground.sync(path, ["--cacert", nginx.certificate]).wait()
+            #expect(result.ending == .exited(1), "\(result)")
+            #expect(
+                result.events.contains { $0["code"] == .string("redirect-refused") },
+                "\(result.output)")
+            #expect(nginx.requests().count == 1)
+        }
+    }
+
+    @Test func tenThousandSmallFilesCostNothingTheSecondTime() async throws {
+        try await stage { nginx, ground in
+            let all = TestBytes.make(20_000, seed: 7)
+            var resources: [String] = []
+            for number in 0..<10_000 {
+                let bytes = Array(all[number..<number + 100 + number % 4000])
+                try nginx.put("d\(number % 50)/f\(number)", bytes)
+                let pin = number % 2 == 0 ? ",\"sha256\":\"\(Checksum.sha256(bytes))\"" : ""
+                resources.append(
+                    "{\"path\":\"Caches/d\(number % 50)/f\(number)\"\(pin),"
+                        + "\"url\":\"d\(number % 50)/f\(number)\"}")
+            }
+            let path = try ground.write(
+                manifest: "{\"name\":\"n\",\"base\":\"\(nginx.url("http"))/\",\"resources\":["
+                    + resources.joined(separator: ",\n") + "]}")
+            let first = try ground.sync(path).wait(seconds: 120)
+            #expect(first.ending == .exited(0), "\(first.errors)")
+            #expect(first.summary("fetched") == "10000")
+            for number in stride(from: 0, to: 10_000, by: 97) {
+                #expect(
+                    ground.root.read("Caches/d\(number % 50)/f\(number)")
+                        == Array(all[number..<number + 100 + number % 4000]))
+            }
+            let second = try ground.sync(path).wait(seconds: 120)
+            #expect(second.ending == .exited(0), "\(second.errors)")
+            #expect(second.summary("kept") == "5000")
+            #expect(second.summary("revalidated") == "5000")
+            #expect(second.summary("requests") == "5000")
+            #expect(nginx.requests().filter { $0.hasSuffix(" 304") }.count == 5000)
+        }
+    }
+}
+
+extension Command {
+    /// Waits until the one part of a tree is so long; false when that does not happen.
+    func wait(untilPartHas bytes: Int, in ground: Playground) -> Bool {
+        for _ in 0..<3000 {
+            if let part = ground.parts().first, let size = ground.root.size(part), size >= bytes {
+                return true
+            }
+            Pause.milliseconds(5)
+        }
+        return false
+    }
+}

@@ -1,0 +1,261 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct PromoterTests {
+    @Test func aBodyInMemoryLandsWithItsRow() async throws {
+        let tree = try PromotionTree()
+        let record = try await tree.put("Documents/a/b.txt", "hello")
+        #expect(tree.folder.text(of: "Documents/a/b.txt") == "hello")
+        #expect(try tree.record("Documents/a/b.txt") == record)
+        #expect(try tree.look("Documents/a/b.txt") == .file(record.stamp, sha256: nil))
+        #expect(record.stamp.modified == 1_000_000_000 * 1_000_000_000)
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func aPartLandsAndItsRowGoes() async throws {
+        let tree = try PromotionTree()
+        let store = TreePartStore(root: tree.root, index: tree.index)
+        let target = try Target("Caches/a")
+        let part = PartRecord(
+            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            identity: .anonymous, total: nil,
+            provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
+            validators: Validators())
+        try store.create(part).write(Array("part".utf8), at: 0)
+        let landing = try tree.landing(
+            "Caches/a", "part", content: .part(part.name), isExecutable: true)
+        #expect(await tree.promote(landing).failure == nil)
+        #expect(tree.folder.text(of: "Caches/a") == "part")
+        #expect(access(tree.folder.path + "/Caches/a", X_OK) == 0)
+        let parts = try tree.index.read { (database: inout Database) throws(IndexError) in
+            try database.parts()
+        }
+        #expect(parts.isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func aPartOfAnotherSizeIsRefused() async throws {
+        let tree = try PromotionTree()
+        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        try tree.folder.write("longer than said", to: "tmp/" + name)
+        let landing = try tree.landing("Caches/a", "short", content: .part(name))
+        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(tree.folder.names(in: "tmp") == [name])
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: ["Documents/f", "Caches/f", "tmp/f"])
+    func anUpdateReplacesTheVersionThatIsOurs(path: String) async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put(path, "old")
+        let new = try await tree.put(path, "new!", over: .ours(old.stamp))
+        #expect(tree.folder.text(of: path) == "new!")
+        #expect(try tree.record(path) == new)
+        #expect(tree.folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: ["Documents/f.txt", "Caches/f.txt"])
+    func aStrangersFileGetsAConflictName(path: String) async throws {
+        let tree = try PromotionTree()
+        try tree.folder.write("theirs", to: path)
+        let result = await tree.promote(try tree.landing(path, "ours"))
+        let conflict = try #require(result.conflict)
+        #expect(conflict.hasSuffix("/f.mirror-conflict-20261121T035600Z.txt"))
+        #expect(tree.folder.text(of: path) == "ours")
+        #expect(tree.folder.text(of: conflict) == "theirs")
+        try tree.folder.write("again", to: path)
+        let second = await tree.promote(try tree.landing(path, "newer"))
+        #expect(second.conflict?.hasSuffix("Z-2.txt") == true)
+        await tree.promoter.stop()
+    }
+
+    @Test func aStrangersFileIsKeptWhenAskedFor() async throws {
+        let tree = try PromotionTree()
+        try tree.folder.write("theirs", to: "Documents/f")
+        let landing = try tree.landing("Documents/f", "ours", onConflict: .keep)
+        #expect(await tree.promote(landing).failure?.code == .conflict)
+        #expect(tree.folder.names(in: "Documents") == ["f"])
+        #expect(tree.folder.text(of: "Documents/f") == "theirs")
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: ["Documents/f", "Caches/f"])
+    func aStrangersFileIsReplacedWhenAskedFor(path: String) async throws {
+        let tree = try PromotionTree()
+        try tree.folder.write("theirs", to: path)
+        let landing = try tree.landing(path, "ours", onConflict: .replace)
+        #expect(await tree.promote(landing).failure == nil)
+        #expect(tree.folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
+        #expect(tree.folder.text(of: path) == "ours")
+        await tree.promoter.stop()
+    }
+
+    @Test func aStrangersFileWithTheWantedBytesIsTakenAsItIs() async throws {
+        let tree = try PromotionTree()
+        try tree.folder.write("same", to: "Documents/f")
+        guard case .file(let stamp, _) = try tree.look("Documents/f") else {
+            Issue.record("not there")
+            return
+        }
+        let record = try await tree.put("Documents/f", "same")
+        #expect(record.stamp == stamp)
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func anEditBetweenPlanAndPromotionIsKept() async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put("Documents/f", "old")
+        try tree.folder.write("edited", to: "Documents/f")
+        let result = await tree.promote(
+            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+        #expect(tree.folder.text(of: try #require(result.conflict)) == "edited")
+        #expect(tree.folder.text(of: "Documents/f") == "new")
+        await tree.promoter.stop()
+    }
+
+    @Test func anEditBetweenTheLookAndTheExchangeIsKept() async throws {
+        let folder = try TemporaryFolder()
+        let edits = Atomic<Bool>(false)
+        // What the exchange brings out is changed before anybody looks at it: the same as an edit
+        // that came in just before it.
+        let tree = try PromotionTree(folder) { step in
+            guard step == .exchanged, edits.exchange(true, ordering: .relaxed) == false else {
+                return true
+            }
+            for name in folder.names(in: "tmp") { try? folder.write("edited", to: "tmp/" + name) }
+            return true
+        }
+        let old = try await tree.put("Documents/f", "old")
+        let result = await tree.promote(
+            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+        #expect(tree.folder.text(of: try #require(result.conflict)) == "edited")
+        #expect(tree.folder.text(of: "Documents/f") == "new")
+        await tree.promoter.stop()
+    }
+
+    @Test func aTouchedFileOfOursIsStillOurs() async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put("Documents/f", "old")
+        utimes(tree.folder.path + "/Documents/f", nil)
+        let result = await tree.promote(
+            try tree.landing("Documents/f", "new", over: .ours(old.stamp)))
+        #expect(result.failure == nil)
+        #expect(result.conflict == nil)
+        #expect(tree.folder.names(in: "Documents") == ["f"])
+        await tree.promoter.stop()
+    }
+
+    @Test func noSymbolicLinkIsFollowedOrReplaced() async throws {
+        let tree = try PromotionTree()
+        let outside = try TemporaryFolder()
+        try outside.write("safe", to: "f")
+        try tree.folder.write("", to: "Documents/x")
+        symlink(outside.path, tree.folder.path + "/Documents/link")
+        symlink(outside.path + "/f", tree.folder.path + "/Documents/f")
+        for path in ["Documents/link/f", "Documents/f"] {
+            let result = await tree.promote(try tree.landing(path, "evil", onConflict: .replace))
+            #expect(result.failure?.code == .obstructed)
+        }
+        #expect(outside.text(of: "f") == "safe")
+        await tree.promoter.stop()
+    }
+
+    @Test func aFolderAtTheTargetIsInTheWay() async throws {
+        let tree = try PromotionTree()
+        try tree.folder.write("x", to: "Caches/f/inner")
+        let result = await tree.promote(try tree.landing("Caches/f", "new"))
+        #expect(result.failure?.code == .obstructed)
+        #expect(tree.folder.text(of: "Caches/f/inner") == "x")
+        await tree.promoter.stop()
+    }
+
+    @Test func bytesAreCopiedFromAnotherTarget() async throws {
+        let tree = try PromotionTree()
+        let source = try Target("Caches/a")
+        try await tree.put("Caches/a", "same")
+        let landing = try tree.landing("Documents/b", "same", content: .copy(of: source))
+        #expect(await tree.promote(landing).failure == nil)
+        #expect(tree.folder.text(of: "Documents/b") == "same")
+        #expect(tree.folder.text(of: "Caches/a") == "same")
+        let other = try tree.landing("Documents/c", "else", content: .copy(of: source))
+        #expect(await tree.promote(other).failure?.code == .sourceChanged)
+        #expect(tree.folder.names(in: "Documents") == ["b"])
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func anOrphanIsRenamedWithItsRow() async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put("Caches/a/b", "same")
+        let landing = try tree.landing(
+            "Documents/b", "same", content: .move(of: try Target("Caches/a/b")))
+        #expect(await tree.promote(landing).failure == nil)
+        #expect(try tree.record("Documents/b")?.stamp.inode == old.stamp.inode)
+        #expect(try tree.record("Caches/a/b") == nil)
+        #expect(tree.folder.names(in: "Caches").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func aRemovalTakesTheFoldersThatItEmpties() async throws {
+        let tree = try PromotionTree()
+        let record = try await tree.put("Caches/a/b/c", "x")
+        try await tree.put("Caches/a/d", "y")
+        #expect(try await tree.remove("Caches/a/b/c", stamp: record.stamp) == nil)
+        #expect(try tree.record("Caches/a/b/c") == nil)
+        #expect(access(tree.folder.path + "/Caches/a/b", F_OK) != 0)
+        #expect(tree.folder.text(of: "Caches/a/d") == "y")
+        await tree.promoter.stop()
+    }
+
+    @Test func anEditedFileIsNotRemoved() async throws {
+        let tree = try PromotionTree()
+        let record = try await tree.put("Caches/a", "x")
+        try tree.folder.write("edited", to: "Caches/a")
+        #expect(try await tree.remove("Caches/a", stamp: record.stamp)?.code == .conflict)
+        #expect(tree.folder.text(of: "Caches/a") == "edited")
+        #expect(try tree.record("Caches/a") == record)
+        await tree.promoter.stop()
+    }
+
+    @Test func thousandsOfSmallFilesLandInBatches() async throws {
+        let tree = try PromotionTree()
+        let count = 5000
+        let landed = Atomic<Int>(0)
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            for number in 0..<count {
+                let path = "Caches/\(number % 50)/\(number)"
+                guard let landing = try? tree.landing(path, "file \(number)") else { continue }
+                tree.promoter.submit(landing) { result in
+                    #expect(result.failure == nil)
+                    let sum = landed.wrappingAdd(1, ordering: .relaxed).newValue
+                    if sum == count { continuation.resume() }
+                }
+            }
+        }
+        #expect(tree.folder.names(in: "Caches").count == count)
+        #expect(tree.folder.text(of: "Caches/49/4999") == "file 4999")
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        var cursor = try tree.index.records()
+        var rows = 0
+        while try cursor.next() != nil { rows += 1 }
+        #expect(rows == count)
+        await tree.promoter.stop()
+    }
+
+    @Test func worksAfterTheEndAreRefused() async throws {
+        let tree = try PromotionTree()
+        await tree.promoter.stop()
+        #expect(await tree.promote(try tree.landing("Caches/a", "x")).failure?.code == .cancelled)
+    }
+}

@@ -1,0 +1,109 @@
+import MirrorTestSupport
+import Synchronization
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// A root with an index and a promoter, for tests of promotion.
+final class PromotionTree: Sendable {
+    static let time = Instant(milliseconds: 1_795_233_360_000)
+    let folder: TemporaryFolder
+    let root: RootDirectory
+    let index: Index
+    let promoter: Promoter
+
+    convenience init(
+        in parent: String = "/tmp",
+        goesOn: @escaping @Sendable (PromotionStep) -> Bool = { _ in true }
+    ) throws {
+        let folder = try TemporaryFolder(in: parent)
+        try self.init(folder, goesOn: goesOn)
+    }
+
+    /// Opens a tree that is there already, as the next run does.
+    init(
+        _ folder: TemporaryFolder,
+        goesOn: @escaping @Sendable (PromotionStep) -> Bool = { _ in true }
+    ) throws {
+        self.folder = folder
+        root = try RootDirectory(opening: folder.path)
+        index = try Index.open(root, now: PromotionTree.time).index
+        promoter = try Promoter(
+            root: root, index: index, now: { PromotionTree.time }, goesOn: goesOn)
+    }
+
+    /// A landing of text.
+    func landing(
+        _ path: String, _ text: String, content: Landing.Content? = nil,
+        over occupant: Landing.Occupant = .nothing, onConflict: ConflictPolicy = .rename,
+        isExecutable: Bool = false
+    ) throws -> Landing {
+        let bytes = Array(text.utf8)
+        let record = IndexRecord(
+            target: try Target(path), owner: "m",
+            stamp: FileStamp(size: Int64(bytes.count), modified: 0, changed: 0, inode: 0),
+            sha256: ByteHasher.digest(.sha256, of: bytes), verified: .size,
+            promotedAt: PromotionTree.time)
+        return Landing(
+            target: record.target, content: content ?? .memory(bytes), record: record,
+            occupant: occupant, modified: 1_000_000_000, isExecutable: isExecutable,
+            onConflict: onConflict)
+    }
+
+    /// Promotes one landing and waits for its end.
+    func promote(_ landing: Landing) async -> LandingResult {
+        await withCheckedContinuation { continuation in
+            promoter.submit(landing) { continuation.resume(returning: $0) }
+            promoter.hurry()
+        }
+    }
+
+    /// Promotes text that must land, and gives its row.
+    @discardableResult
+    func put(
+        _ path: String, _ text: String, over occupant: Landing.Occupant = .nothing
+    ) async throws -> IndexRecord {
+        switch await promote(try landing(path, text, over: occupant)) {
+        case .landed(let record, _): return record
+        case .failed(let error): throw error
+        }
+    }
+
+    /// Removes a file and waits for the end.
+    func remove(_ path: String, stamp: FileStamp?) async throws -> MirrorError? {
+        let removal = Removal(target: try Target(path), stamp: stamp)
+        return await withCheckedContinuation { continuation in
+            promoter.submit(removal) { continuation.resume(returning: $0) }
+            promoter.hurry()
+        }
+    }
+
+    /// The row of a target.
+    func record(_ path: String) throws -> IndexRecord? {
+        let target = try Target(path)
+        return try index.read { (database: inout Database) throws(IndexError) in
+            try database.record(for: target)
+        }
+    }
+
+    /// What is at a target now.
+    func look(_ path: String) throws -> LocalFile {
+        var scan = TreeScan(root)
+        return try scan.look(at: Target(path))
+    }
+
+    /// The intents that are left.
+    func intents() throws -> [PromotionIntent] {
+        try index.read { (database: inout Database) throws(IndexError) in try database.intents() }
+    }
+}
+
+extension LandingResult {
+    /// Why it failed; nil when it landed.
+    var failure: MirrorError? { if case .failed(let error) = self { error } else { nil } }
+
+    /// Where other people's bytes went.
+    var conflict: String? {
+        if case .landed(_, let conflict) = self { conflict?.path } else { nil }
+    }
+}

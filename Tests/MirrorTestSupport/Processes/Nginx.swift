@@ -1,0 +1,107 @@
+internal import Glibc
+
+/// The nginx of the system over a folder of its own, on two loopback ports: HTTP/1.1, and TLS with
+/// HTTP/2 under a certificate that is thrown away.
+public final class Nginx: Sendable {
+    /// Where Debian puts it.
+    public static let program = "/usr/sbin/nginx"
+    /// What it serves.
+    public let folder: Folder
+    /// The certificate that its TLS server shows, to be trusted: a PEM file's path.
+    public let certificate: String
+    private let place: Folder
+    private let command: Command
+    private let ports: (plain: UInt16, tls: UInt16)
+
+    /// Starts it and waits until it accepts connections.
+    public init() throws {
+        place = try Folder.temporary()
+        try place.makeFolders(above: "www/.")
+        folder = Folder(place.full("www"))
+        certificate = place.full("certificate.pem")
+        guard let plain = LoopbackPort.free(), let tls = LoopbackPort.free() else {
+            throw SystemFailure("bind", "127.0.0.1", errno: errno)
+        }
+        ports = (plain, tls)
+        let certified = try Command.run(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                "subjectAltName=IP:127.0.0.1", "-keyout", place.full("key.pem"), "-out",
+                place.full("certificate.pem"),
+            ])
+        guard certified.ending == .exited(0) else {
+            throw SystemFailure("openssl req", certified.errors, errno: EINVAL)
+        }
+        try place.write("nginx.conf", Array(Nginx.configuration(place, plain, tls).utf8))
+        command = try Command(
+            Nginx.program, ["-p", place.path, "-c", "nginx.conf", "-e", "error.log"])
+        guard LoopbackPort.waitForServer(on: plain), LoopbackPort.waitForServer(on: tls) else {
+            command.signal(SIGKILL)
+            throw SystemFailure("nginx", command.wait().errors, errno: ECONNREFUSED)
+        }
+    }
+
+    /// Where a scheme is served, without a slash at the end.
+    public func url(_ scheme: String) -> String {
+        scheme == "https" ? "https://127.0.0.1:\(ports.tls)" : "http://127.0.0.1:\(ports.plain)"
+    }
+
+    /// Puts a file there with a modification time long ago, so that its validators are strong.
+    public func put(_ name: String, _ bytes: [UInt8], modified: Int = 1_500_000_000) throws {
+        // Written beside and renamed: nginx must not see half a file.
+        try folder.write(name + ".new", bytes)
+        var times = (
+            timeval(tv_sec: modified, tv_usec: 0), timeval(tv_sec: modified, tv_usec: 0)
+        )
+        let set = withUnsafeBytes(of: &times) {
+            utimes(folder.full(name + ".new"), $0.bindMemory(to: timeval.self).baseAddress)
+        }
+        guard set == 0, rename(folder.full(name + ".new"), folder.full(name)) == 0 else {
+            throw SystemFailure("utimes", name, errno: errno)
+        }
+    }
+
+    /// A line a request that was answered: protocol, method, path, range, status.
+    public func requests() -> [String] {
+        String(decoding: place.read("access.log") ?? [], as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+    }
+
+    /// Ends it and deletes its folder.
+    public func stop() {
+        command.signal(SIGTERM)
+        _ = command.wait(seconds: 10)
+        place.remove()
+    }
+
+    private static func configuration(_ place: Folder, _ plain: UInt16, _ tls: UInt16) -> String {
+        """
+        daemon off;
+        master_process off;
+        pid nginx.pid;
+        events { worker_connections 512; }
+        http {
+            log_format line '$server_protocol $request_method $uri $http_range $status';
+            access_log access.log line;
+            client_body_temp_path client; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+            default_type application/octet-stream;
+            keepalive_requests 100000;
+            root \(place.full("www"));
+            server {
+                listen 127.0.0.1:\(plain);
+                location /slow/ { limit_rate 2m; }
+            }
+            server {
+                listen 127.0.0.1:\(tls) ssl http2;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                location /slow/ { limit_rate 2m; }
+                location /down/ { return 302 http://127.0.0.1:\(plain)/a.bin; }
+            }
+        }
+        """
+    }
+}

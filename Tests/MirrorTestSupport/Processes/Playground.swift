@@ -1,0 +1,70 @@
+/// A folder with a root in it, and the built program to run there.
+public struct Playground: Sendable {
+    /// The folder; what is not part of the tree lies here.
+    public let folder: Folder
+    /// The root.
+    public let root: Folder
+    private let program: String
+
+    /// Makes an empty root beneath a new folder, or takes another place for it.
+    public init(program: String, root: String? = nil) throws {
+        folder = try Folder.temporary()
+        self.root = Folder(root ?? folder.full("root"))
+        self.program = program
+        if root == nil { try folder.makeFolders(above: "root/.") }
+    }
+
+    /// Writes a manifest beside the root; gives its path.
+    public func write(manifest: String, as name: String = "manifest.json") throws -> String {
+        try folder.write(name, Array(manifest.utf8))
+        return folder.full(name)
+    }
+
+    /// Starts the program.
+    public func start(_ arguments: String...) throws -> Command {
+        try Command(
+            program, arguments,
+            environment: [
+                "MIRROR_ROOT": root.path, "HOME": folder.path, "PATH": "/usr/bin:/bin",
+                "LANG": "C.UTF-8",
+            ])
+    }
+
+    /// Starts `sync --json` of a manifest.
+    public func sync(_ manifest: String, _ options: [String] = []) throws -> Command {
+        try Command(
+            program, ["sync", manifest, "--json"] + options,
+            environment: ["MIRROR_ROOT": root.path, "HOME": folder.path, "LANG": "C.UTF-8"])
+    }
+
+    /// The files of the tree by their paths, without parts and what mirror keeps for itself.
+    public func tree() -> [String: [UInt8]] {
+        var tree: [String: [UInt8]] = [:]
+        for entry in root.entries()
+        where !entry.isFolder && !entry.name.hasPrefix(".mirror/")
+            && !(entry.name.hasPrefix("tmp/") && entry.name.hasSuffix(".part"))
+        {
+            tree[entry.name] = root.read(entry.name)
+        }
+        return tree
+    }
+
+    /// The parts.
+    public func parts() -> [String] {
+        root.entries().map(\.name).filter { $0.hasPrefix("tmp/") && $0.hasSuffix(".part") }
+    }
+
+    /// Deletes it all.
+    public func remove() { folder.remove() }
+}
+
+extension Command.Result {
+    /// The events that were printed, one a line.
+    public var events: [JSONValue] { output.split(separator: "\n").compactMap { JSONValue($0) } }
+
+    /// The last event, which says how the run went.
+    public var summary: JSONValue? { events.last { $0["event"] == .string("summary") } }
+
+    /// A field of the summary as a word.
+    public func summary(_ field: String) -> String? { summary?[field]?.word }
+}

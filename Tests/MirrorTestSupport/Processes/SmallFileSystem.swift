@@ -1,0 +1,26 @@
+internal import CTestSupport
+internal import Glibc
+
+/// A file system in memory that is full soon; needs the right to mount (root).
+public final class SmallFileSystem: Sendable {
+    /// Whether this process may mount one.
+    public static let isPossible: Bool = (try? SmallFileSystem(bytes: 1 << 20)) != nil
+
+    /// Where it is mounted.
+    public let folder: Folder
+
+    /// Mounts one of so many bytes (tmpfs(5)).
+    public init(bytes: Int) throws {
+        folder = try Folder.temporary()
+        guard mount("mirror-test", folder.path, "tmpfs", 0, "size=\(bytes)") == 0 else {
+            let number = errno
+            rmdir(folder.path)
+            throw SystemFailure("mount", folder.path, errno: number)
+        }
+    }
+
+    deinit {
+        umount2(folder.path, 2 /* MNT_DETACH */)
+        rmdir(folder.path)
+    }
+}
