@@ -40,6 +40,26 @@ extension Database {
     mutating func removeIntent(_ id: Int64) throws(IndexError) {
         try execute("DELETE FROM intents WHERE id = ?") { $0.add(id) }
     }
+
+    /// Remembers a hidden file beside a target before it is made.
+    mutating func noteHiddenFile(_ path: String) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") { $0.add(path) }
+    }
+
+    /// Forgets a hidden file that is no more.
+    mutating func forgetHiddenFile(_ path: String) throws(IndexError) {
+        try execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
+    }
+
+    /// The hidden files that a run may have left.
+    mutating func hiddenFiles() throws(IndexError) -> [String] {
+        try all("SELECT path FROM hidden_files ORDER BY path") {
+            (row: inout Row) throws(IndexError) in
+            let path = try row.placePath()
+            guard HiddenName.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
+            return path
+        }
+    }
 }
 
 extension Row {

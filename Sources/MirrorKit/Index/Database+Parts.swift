@@ -38,6 +38,14 @@ extension Database {
         return parts
     }
 
+    /// The names of all parts, in order.
+    mutating func partNames() throws(IndexError) -> [String] {
+        try all("SELECT name FROM parts ORDER BY name") {
+            (row: inout Row) throws(IndexError) in
+            try row.text()
+        }
+    }
+
     /// Whether a row speaks of a part.
     mutating func hasPart(named name: String) throws(IndexError) -> Bool {
         try first("SELECT 1 FROM parts WHERE name = ?") {

@@ -49,6 +49,7 @@ enum Schema {
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
             staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
             \(recordDefinition));
+        CREATE TABLE hidden_files (path TEXT PRIMARY KEY) WITHOUT ROWID;
         CREATE TABLE server_names (
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
             PRIMARY KEY (owner, folder, source)) WITHOUT ROWID;

@@ -159,6 +159,9 @@ extension Database {
         var record = item.landing.record
         record.stamp = stamp
         try put(record)
+        if !item.intent.staged.utf8.starts(with: "tmp/".utf8) {
+            try forgetHiddenFile(item.intent.staged)
+        }
         switch item.landing.content {
         case .part(let name): try removePart(named: name)
         case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)

@@ -130,11 +130,23 @@ struct Staging {
     private func create(
         _ landing: Landing, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
-        let path =
-            isNear
-            ? TreePartStore.path(of: PartName.fresh(for: landing.target, identity: .anonymous))
-            : landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
+        var path = TreePartStore.path(of: PartName.fresh(for: landing.target, identity: .anonymous))
+        if !isNear {
+            // A part without a row is known by its name; a hidden file could be anywhere.
+            path = landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
+            try note(hidden: path)
+        }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
+    }
+
+    private func note(hidden path: String) throws(Errno) {
+        do throws(IndexError) {
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.noteHiddenFile(path)
+            }
+        } catch {
+            throw Errno(number: EIO, call: "sqlite", path: path)
+        }
     }
 
     private func finish(

@@ -230,7 +230,7 @@ import Testing
 
     @Test func thousandsOfSmallFilesLandInBatches() async throws {
         let tree = try PromotionTree()
-        let count = 5000
+        let count = 3000
         let landed = Atomic<Int>(0)
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             for number in 0..<count {
@@ -244,7 +244,7 @@ import Testing
             }
         }
         #expect(tree.folder.names(in: "Caches").count == count)
-        #expect(tree.folder.text(of: "Caches/49/4999") == "file 4999")
+        #expect(tree.folder.text(of: "Caches/49/2999") == "file 2999")
         #expect(tree.folder.names(in: "tmp").isEmpty)
         var cursor = try tree.index.records()
         var rows = 0

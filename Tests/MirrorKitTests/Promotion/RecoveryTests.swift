@@ -1,0 +1,189 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct RecoveryTests {
+    /// Runs one promotion that is cut off after a step, on a tree that another run prepared.
+    private func crash(
+        _ folder: TemporaryFolder, after step: PromotionStep,
+        _ landing: (PromotionTree) throws -> Landing
+    ) async throws {
+        let tree = try PromotionTree(folder) { $0 != step }
+        _ = await tree.promote(try landing(tree))
+        await tree.promoter.stop()
+    }
+
+    /// Opens the tree as the next run does.
+    private func recover(
+        _ folder: TemporaryFolder
+    ) throws -> (tree: PromotionTree, settled: Recovery.Settled) {
+        let tree = try PromotionTree(folder)
+        return (
+            tree, try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
+        )
+    }
+
+    private func files(_ folder: TemporaryFolder) -> [String] {
+        folder.names().filter { !$0.hasPrefix(".mirror/") }
+    }
+
+    /// Whether the row of a target is that of the file that is there.
+    private func expectRowFits(_ tree: PromotionTree, _ path: String) throws {
+        let row = try #require(try tree.record(path))
+        #expect(try tree.look(path) == .file(row.stamp, sha256: nil))
+        let read = try FileDigests.read(try Target(path), in: tree.root)
+        #expect(read?.digests == [row.sha256])
+    }
+
+    @Test(arguments: PromotionStep.allCases)
+    func aFirstVersionIsThereWhollyOrNotAtAll(step: PromotionStep) async throws {
+        let folder = try TemporaryFolder()
+        try await crash(folder, after: step) { try $0.landing("Documents/a/f", "new") }
+        let (tree, settled) = try recover(folder)
+        if folder.text(of: "Documents/a/f") != nil {
+            #expect(files(folder) == ["Documents/a/f"])
+            try expectRowFits(tree, "Documents/a/f")
+        } else {
+            #expect(files(folder).isEmpty)
+            #expect(try tree.record("Documents/a/f") == nil)
+            #expect(settled.removedFiles == 1)
+        }
+        #expect(settled.conflicts.isEmpty)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: PromotionStep.allCases, ["Documents/f", "Caches/f"])
+    func anUpdateLeavesTheOldOrTheNewVersion(step: PromotionStep, path: String) async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put(path, "old")
+        await before.promoter.stop()
+        try await crash(folder, after: step) {
+            try $0.landing(path, "newer", over: .ours(old.stamp))
+        }
+        let (tree, settled) = try recover(folder)
+        #expect(files(folder) == [path])
+        #expect(["old", "newer"].contains(folder.text(of: path)))
+        try expectRowFits(tree, path)
+        #expect(settled.conflicts.isEmpty)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func anEditThatAnExchangeBroughtOutIsFoundAgain() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f.txt", "old")
+        await before.promoter.stop()
+        try await crash(folder, after: .exchanged) {
+            try $0.landing("Documents/f.txt", "new", over: .ours(old.stamp))
+        }
+        // The edit came in between the look and the exchange.
+        let part = try #require(folder.names(in: "tmp").first)
+        try folder.write("edited", to: "tmp/" + part)
+        let (tree, settled) = try recover(folder)
+        let conflict = try #require(settled.conflicts.first).path
+        #expect(folder.text(of: conflict) == "edited")
+        #expect(folder.text(of: "Documents/f.txt") == "new")
+        #expect(folder.names(in: "tmp").isEmpty)
+        try expectRowFits(tree, "Documents/f.txt")
+        await tree.promoter.stop()
+    }
+
+    @Test func anEditThatCameOutIsKeptThoughTheTargetChangedAgain() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f", "old")
+        await before.promoter.stop()
+        try await crash(folder, after: .exchanged) {
+            try $0.landing("Documents/f", "new", over: .ours(old.stamp))
+        }
+        let part = try #require(folder.names(in: "tmp").first)
+        try folder.write("edited", to: "tmp/" + part)
+        unlink(folder.path + "/Documents/f")
+        try folder.write("saved after the crash", to: "Documents/f")
+        let (tree, settled) = try recover(folder)
+        #expect(folder.text(of: try #require(settled.conflicts.first).path) == "edited")
+        #expect(folder.text(of: "Documents/f") == "saved after the crash")
+        #expect(try tree.record("Documents/f")?.sha256 == old.sha256)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: PromotionStep.allCases)
+    func aStrangersBytesSurvive(step: PromotionStep) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("theirs", to: "Documents/f")
+        try await crash(folder, after: step) { try $0.landing("Documents/f", "ours") }
+        let (tree, _) = try recover(folder)
+        #expect(files(folder).contains { folder.text(of: $0) == "theirs" })
+        #expect(folder.names(in: "tmp").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: PromotionStep.allCases)
+    func aMovedOrphanIsAtOneOfItsPlaces(step: PromotionStep) async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        try await before.put("Caches/old", "same")
+        await before.promoter.stop()
+        let source = try Target("Caches/old")
+        try await crash(folder, after: step) {
+            try $0.landing("Caches/new", "same", content: .move(of: source))
+        }
+        let (tree, _) = try recover(folder)
+        let path = try #require(files(folder).first)
+        #expect(files(folder).count == 1)
+        try expectRowFits(tree, path)
+        let other = path == "Caches/old" ? "Caches/new" : "Caches/old"
+        #expect(try tree.record(other) == nil)
+        await tree.promoter.stop()
+    }
+
+    @Test func aPartThatWasNotRenamedIsLeftToBeContinued() async throws {
+        let folder = try TemporaryFolder()
+        let target = try Target("Caches/f")
+        let part = PartRecord(
+            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            identity: .anonymous, total: nil,
+            provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
+            validators: Validators())
+        try await crash(folder, after: .flushedBytes) { tree in
+            try TreePartStore(root: tree.root, index: tree.index).create(part)
+                .write(Array("part".utf8), at: 0)
+            return try tree.landing("Caches/f", "part", content: .part(part.name))
+        }
+        let (tree, settled) = try recover(folder)
+        #expect(settled == Recovery.Settled())
+        #expect(files(folder) == ["tmp/" + part.name])
+        await tree.promoter.stop()
+    }
+
+    @Test func partsAndRowsThatBelongTogetherStay() async throws {
+        let tree = try PromotionTree()
+        let store = TreePartStore(root: tree.root, index: tree.index)
+        let target = try Target("Caches/a")
+        let parts = (0..<3).map { _ in
+            PartRecord(
+                name: PartName.fresh(for: target, identity: .anonymous), target: target,
+                identity: .anonymous, total: nil,
+                provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
+                validators: Validators())
+        }
+        for part in parts { _ = try store.create(part) }
+        unlink(tree.folder.path + "/tmp/" + parts[1].name)
+        try tree.index.write { (batch: inout Database) throws(IndexError) in
+            try batch.removePart(named: parts[2].name)
+        }
+        try tree.folder.write("theirs", to: "tmp/notes.txt")
+        let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
+        #expect(settled.removedFiles == 1)
+        #expect(settled.removedRows == 1)
+        #expect(tree.folder.names(in: "tmp") == [parts[0].name, "notes.txt"].sorted())
+        await tree.promoter.stop()
+    }
+}

@@ -1,0 +1,69 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct RootLockTests {
+    private let now = Instant(milliseconds: 1_795_233_360_000)
+
+    @Test func aSecondRunIsToldWhoHoldsTheLock() async throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        let lock = try RootLock.tryAcquire(root, now: now)
+        let error = await #expect(throws: MirrorError.self) {
+            try await RootLock.acquire(root, now: now, wait: .milliseconds(1))
+        }
+        #expect(error?.code == .locked)
+        #expect(error?.message.contains("pid \(getpid()), since 2026-11-21T03:56:00.000Z") == true)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func theLockIsFreeAfterItsHolderWentAndTheFileStays() async throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        do { _ = try RootLock.tryAcquire(root, now: now) }
+        #expect(folder.names(in: ".mirror") == ["lock"])
+        _ = try await RootLock.acquire(root, now: now)
+    }
+
+    @Test func aWaitEndsWhenTheHolderGoes() async throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        var first: RootLock? = try RootLock.tryAcquire(root, now: now)
+        let waiting = Task { try await RootLock.acquire(root, now: now, wait: .seconds(600)) }
+        await Task.yield()
+        #expect(first != nil)
+        first = nil
+        _ = try await waiting.value
+    }
+
+    @Test func aLockThatAnotherProcessHoldsKeepsUsOut() async throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        do { _ = try RootLock.tryAcquire(root, now: now) }
+        let file = folder.path + "/.mirror/lock"
+        // flock(1) says when it has the lock, and keeps it until its input ends.
+        let pipe = try #require(popen("flock -n '\(file)' sh -c 'echo > \(file).held; cat'", "w"))
+        while access(file + ".held", F_OK) != 0 { usleep(1000) }
+        #expect(throws: MirrorError.self) { try RootLock.tryAcquire(root, now: now) }
+        pclose(pipe)
+        _ = try RootLock.tryAcquire(root, now: now)
+    }
+
+    @Test(arguments: [(0x6969, "NFS"), (0x6573_5546, "FUSE"), (0xFE53_4D42, "SMB")])
+    func aNetworkFileSystemIsWarnedOf(magic: Int, name: String) {
+        let warning = RootLock.warning(for: FileSystemKind(magic: Int64(magic)))
+        #expect(warning?.contains("(\(name))") == true)
+        #expect(RootLock.warning(for: FileSystemKind(magic: 0xEF53)) == nil)
+    }
+
+    @Test(arguments: [
+        ("5.8.0", true), ("5.7.19-generic", false), ("6.1.0-18-amd64", true), ("4.19.0", false),
+        ("10.0", true), ("odd", false),
+    ])
+    func theKernelThatReportsGroupFlushesIsKnown(release: String, expected: Bool) {
+        #expect(FileSystemKind.isAtLeast5_8(release: release) == expected)
+    }
+}
