@@ -1,6 +1,7 @@
 #pragma once
 #include <linux/sockios.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -30,4 +31,9 @@ static inline int test_start_thread(void *_Nullable (*_Nonnull body)(void *_Null
     int failure = pthread_create(&thread, &attributes, body, context);
     pthread_attr_destroy(&attributes);
     return failure;
+}
+
+/// Lets a child begin in a folder (posix_spawn_file_actions_addchdir_np(3)).
+static inline int test_begin_in(posix_spawn_file_actions_t *actions, const char *folder) {
+    return posix_spawn_file_actions_addchdir_np(actions, folder);
 }

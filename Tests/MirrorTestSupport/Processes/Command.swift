@@ -1,4 +1,5 @@
-public import Glibc
+internal import CTestSupport
+internal import Glibc
 
 /// A process of its own, its output kept in files so that no pipe can fill up.
 public final class Command: Sendable {
@@ -29,7 +30,7 @@ public final class Command: Sendable {
     }
 
     /// The process id.
-    public let pid: pid_t
+    public let pid: Int32
     private let output: ScratchFile
     private let errors: ScratchFile
 
@@ -39,9 +40,10 @@ public final class Command: Sendable {
     ///   - arguments: the words after the program's name.
     ///   - environment: the whole environment.
     ///   - input: a file for standard input; nil is `/dev/null`.
+    ///   - folder: where it begins; nil is where the tests run.
     public init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:],
-        input: String? = nil
+        input: String? = nil, folder: String? = nil
     ) throws(SystemFailure) {
         let output = try ScratchFile()
         let errors = try ScratchFile()
@@ -51,6 +53,7 @@ public final class Command: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
         posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
+        if let folder { _ = test_begin_in(&actions, folder) }
         var attributes = Command.plainSignals()
         defer { posix_spawnattr_destroy(&attributes) }
         var pid: pid_t = 0

@@ -80,7 +80,7 @@ private final class Stage {
         let stamps = inspection.stamps()
         let command = try Command(
             program, phase.arguments, environment: environment(phase),
-            input: phase.input.map(folder.full))
+            input: phase.input.map(folder.full), folder: root.path)
         running.set(command)
         let result = command.wait(seconds: 60)
         running.set(nil)
