@@ -5,6 +5,10 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+
+/* Calls that glibc declares only under _GNU_SOURCE, which would also change structures. */
+int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
+int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
 #include <sys/syscall.h>
 #include <unistd.h>
 
