@@ -1,0 +1,28 @@
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+/// The exit codes that can happen are those of docs/exit-codes.md and of `mirror --help`.
+@Suite struct ExitCodesPageTests {
+    /// What the verdict gives, `plan --exit-code`, and the two signals.
+    private static let codes: Set<String> = {
+        var codes = Set(FailureCode.allCases.map { ExitVerdict.code(for: $0) })
+        codes.formUnion([0, 2, 130, 143])
+        codes.insert(ExitVerdict.code(healing: 1, lasting: 0, stale: 0))
+        codes.insert(ExitVerdict.code(healing: 0, lasting: 1, stale: 0))
+        return Set(codes.map(String.init))
+    }()
+
+    @Test func everyExitCodeHasItsRow() throws {
+        #expect(
+            try DocsPage("docs/exit-codes.md").tableKeys(beneath: "Exit codes")
+                == ExitCodesPageTests.codes)
+    }
+
+    @Test func theHelpTextNamesEveryExitCode() throws {
+        let help = try HelpText.of([])
+        let lines = try #require(help.split(separator: "EXIT CODES:").dropFirst().first)
+        let words = lines.split { !$0.isNumber }.map(String.init)
+        #expect(ExitCodesPageTests.codes.subtracting(words).sorted() == [])
+    }
+}

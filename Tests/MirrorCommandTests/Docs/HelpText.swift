@@ -1,0 +1,52 @@
+import MirrorTestSupport
+import Testing
+
+/// What the built program says about itself.
+enum HelpText {
+    /// The help of the program, or of a verb.
+    static func of(_ words: [String]) throws -> String {
+        let result = try Command.run(
+            BuiltProgram.path(of: "mirror"), words + ["--help"], environment: ["COLUMNS": "80"])
+        #expect(result.ending == .exited(0))
+        return result.output
+    }
+
+    /// The verbs that the program's help lists.
+    static func verbs() throws -> [String] {
+        let lines = try of([]).split(separator: "\n", omittingEmptySubsequences: false)
+        let list = lines.drop { $0 != "SUBCOMMANDS:" }.dropFirst().prefix { $0.hasPrefix("  ") }
+        return list.filter { !$0.hasPrefix("   ") }
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+    }
+
+    /// The long options that a verb's help names.
+    static func options(of verb: String) throws -> Set<String> {
+        Set(options(in: try of([verb])))
+    }
+
+    /// Everything in a text that is written like a long option.
+    static func options(in text: some StringProtocol) -> [String] {
+        text.split { " \t\n,;|()[]`'\"=/".contains($0) }.compactMap { word in
+            let name = word.prefix { $0 == "-" || $0.isLetter || $0.isNumber }
+            return name.hasPrefix("--") && name.count > 2 ? String(name) : nil
+        }
+    }
+}
+
+/// Every verb's help shows how it is used, with options that it has.
+@Suite struct HelpTests {
+    @Test func everyVerbHasAnExampleThatItUnderstands() throws {
+        let verbs = try HelpText.verbs()
+        for verb in verbs {
+            let help = try HelpText.of([verb])
+            let sections = help.split(separator: "EXAMPLES:")
+            #expect(sections.count == 2, "mirror \(verb) --help has no EXAMPLES")
+            let examples = sections.last?.split(separator: "\n\n").first ?? ""
+            #expect(examples.contains("mirror \(verb)"), "no example of mirror \(verb)")
+            let used = examples.split(separator: "\n").filter { $0.contains("mirror \(verb)") }
+                .flatMap { HelpText.options(in: $0) }
+            let known = try HelpText.options(of: verb)
+            #expect(Set(used).subtracting(known).sorted() == [], "in the examples of \(verb)")
+        }
+    }
+}
