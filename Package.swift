@@ -39,6 +39,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CTestSupport", path: "Tests/CTestSupport"),
+        // The program of docs/library.md: built with the tests, so that it cannot fall behind.
+        .executableTarget(
+            name: "prefetch", dependencies: ["MirrorKit", "MirrorModel"],
+            path: "docs/examples/prefetch", swiftSettings: strict),
         .target(
             name: "MirrorTestSupport", dependencies: ["CCrypto", "CTestSupport"],
             path: "Tests/MirrorTestSupport", swiftSettings: strict),

@@ -138,3 +138,9 @@ static inline int linux_errno(void) { return errno; }
 static inline void linux_name_thread(const char *name) {
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }
+
+// A file without a name, in memory (memfd_create(2)); the descriptor, or -errno.
+static inline int linux_memfd(const char *name) {
+    int number = (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
+    return number < 0 ? -errno : number;
+}

@@ -147,6 +147,15 @@ extension Summary {
     }
 }
 
+extension Summary {
+    /// The summary as a JSON object.
+    public var json: String {
+        var json = JSONWriter()
+        json.object { writeMembers(to: &$0) }
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
 extension Outcome {
     fileprivate var summaryKey: String {
         switch self {

@@ -24,6 +24,22 @@ public struct Expectation: Sendable, Hashable {
         self.refusesHTML = refusesHTML
     }
 
+    /// What a resource's bytes must be; the media type of the version that is there, where known,
+    /// tells whether an HTML page could be the next one.
+    public init(of resource: Resource, replacing storedMediaType: String?) {
+        self.init(
+            size: resource.size, digests: resource.digests, pieces: resource.pieces,
+            mediaType: resource.mediaType)
+        guard resource.pin == nil, resource.mediaType == nil else { return }
+        let saysOtherwise = resource.target.fileExtension.map { !Self.pageExtensions.contains($0) }
+        refusesHTML = saysOtherwise ?? false || storedMediaType.map { $0 != "text/html" } ?? false
+    }
+
+    /// Extensions under which a page is what was asked for.
+    private static let pageExtensions: Set<String> = [
+        "html", "htm", "xhtml", "xht", "shtml", "php", "asp", "aspx", "jsp", "cgi",
+    ]
+
     /// The strongest declared digest that proves the bytes; nil when unpinned.
     public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 }

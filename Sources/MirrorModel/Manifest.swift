@@ -7,6 +7,20 @@ public struct Manifest: Sendable {
     public var owner: String
     /// The wanted files.
     public var resources: ResourceTable
+    /// Where it came from.
+    public var whereabouts = Whereabouts.code
+
+    /// Where a manifest can come from.
+    public enum Whereabouts: Sendable, Hashable {
+        /// Made by a program.
+        case code
+        /// A file, by its absolute path.
+        case file(path: String)
+        /// Standard input.
+        case standardInput
+        /// A URL, its query hashed.
+        case url(SourceKey)
+    }
 
     /// Takes what a manifest says, as its decoder found it.
     public init(name: String?, owner: String, resources: ResourceTable) {

@@ -10,6 +10,12 @@ public struct Plan: Sendable {
     public var now: Instant
     /// Orphans that are left because nothing asked for their removal.
     public var orphansLeft: Int
+    /// Resources that `--only` or `--skip` left out.
+    public var skipped = 0
+    /// How many files the index knows of each owner; what a limit on removals is held against.
+    public var owned: [String: Int] = [:]
+    /// Rows of orphans whose files are gone.
+    public var forgotten: [Target] = []
 
     /// Takes the parts of a plan.
     public init(
@@ -25,6 +31,14 @@ public struct Plan: Sendable {
     /// The resource of a step; nil for a target that is no longer wanted.
     public func resource(of step: Step) -> Resource? {
         step.resource.map { manifests[step.manifest].resources[$0] }
+    }
+
+    /// The part of the plan that removes orphans, and nothing else.
+    public var removalsOnly: Plan {
+        var plan = self
+        plan.steps = steps.filter { $0.means == .removal }
+        plan.skipped = 0
+        return plan
     }
 
     /// Whether executing it would change something or ask somebody.

@@ -92,6 +92,12 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         withPath(at: position) { Target(unchecked: String(decoding: $0, as: UTF8.self)) }
     }
 
+    /// Whether the server may name one resource's file, without making the rest of it.
+    public func isNamedByServer(at position: Int) -> Bool {
+        let rarity = records[position].rarity
+        return rarity > 0 && rarities[Int(rarity) - 1].isNamedByServer
+    }
+
     /// Lends the bytes of one resource's path; they are not valid afterwards.
     public func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result

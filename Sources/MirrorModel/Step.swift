@@ -17,6 +17,21 @@ public struct Step: Sendable, Hashable {
     /// The size of the whole file in bytes, where known.
     public var size: Int64?
 
+    /// Takes the parts of a step.
+    public init(
+        target: Target, manifest: Int, resource: Int?, kind: Kind, reason: Reason, means: Means,
+        occupant: Occupant, size: Int64?
+    ) {
+        self.target = target
+        self.manifest = manifest
+        self.resource = resource
+        self.kind = kind
+        self.reason = reason
+        self.means = means
+        self.occupant = occupant
+        self.size = size
+    }
+
     /// The decision, by the name that the plan prints.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case conflict, edited, update, repair, revalidate, keep, move, copy, resume, fetch, remove

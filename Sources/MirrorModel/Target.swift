@@ -31,6 +31,16 @@ public struct Target: Sendable {
         path.utf8.lastIndex(of: slash).map { String(path[path.index(after: $0)...]) } ?? path
     }
 
+    /// What follows the name's last dot, in lower case; nil without one, or for a dot file.
+    public var fileExtension: String? {
+        let name = name
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
+            return nil
+        }
+        let text = name[name.index(after: dot)...]
+        return text.isEmpty ? nil : text.lowercased()
+    }
+
     /// The path of the folder that holds the file, without a trailing slash.
     public var folder: String {
         path.utf8.lastIndex(of: slash).map { String(path[..<$0]) } ?? ""

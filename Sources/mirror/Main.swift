@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import MirrorKit
 import MirrorModel
 
 /// Where the process begins: signals first, then the command, and one place that exits.
@@ -22,13 +23,16 @@ enum Main {
             return 0
         } catch let code as ExitCode {
             return code.rawValue
-        } catch let error as MirrorError {
-            Console.error.line("mirror: error: \(error.message)")
-            return ExitVerdict.code(for: error.code)
+        } catch  where error is MirrorError || error is ManifestRefusal {
+            let failure = CommandFailure(error)
+            Console.error.line(failure.text)
+            return failure.exitCode
+        } catch is CancellationError {
+            return Interruption.exitCode ?? 70
         } catch {
             let text = MirrorCommand.fullMessage(for: error)
             let code = MirrorCommand.exitCode(for: error)
-            (code == .success ? Console.output : Console.error).write(text + "\n")
+            (code == .success ? Console.output : Console.error).line(text)
             return code.rawValue
         }
     }

@@ -29,5 +29,8 @@ struct MirrorCommand: AsyncParsableCommand {
               130, 143  interrupted; parts are kept
             """,
         version: version,
-        subcommands: [])
+        subcommands: [
+            SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
+            CheckCommand.self, PruneCommand.self,
+        ])
 }

@@ -13,7 +13,7 @@ public struct DecodedManifest: Sendable {
     }
 
     /// What should be in the tree.
-    public let manifest: Manifest
+    public internal(set) var manifest: Manifest
     /// How it was written.
     public let notation: Notation
     /// What is doubtful, such as weak digests; at most 20.

@@ -32,11 +32,11 @@ struct SecretExpansion: Sendable {
     /// - Throws: `ManifestRefusal` with each name that is not granted, unset, empty, or meant for
     ///   another origin, once each.
     func check(
-        _ manifest: Manifest, label: String, origin: ManifestOrigin
+        _ manifest: Manifest, label: String, isLocal: Bool
     ) throws(ManifestRefusal) {
         let log = DiagnosticLog(file: label)
         var check = SecretCheck(
-            log: log, grants: grants, values: values, allowsBareGrants: origin.isFile)
+            log: log, grants: grants, values: values, allowsBareGrants: isLocal)
         let resources = manifest.resources
         for position in resources.indices where resources.mayHaveVariables(at: position) {
             check.visit(resources[position])

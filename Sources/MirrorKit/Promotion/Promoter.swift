@@ -37,8 +37,8 @@ final class Promoter: Sendable {
             flush = try DurableFlush(root: root)
             wakeup = Descriptor(
                 owning: try retryingLibc("eventfd", "") { eventfd(0, Int32(EFD_CLOEXEC)) })
-            try DetachedThread.start { self.run() }
         } catch { throw MirrorError(error) }
+        NativeThread("promotions") { self.run() }.detach()
     }
 
     /// Promotes a landing; the completion tells how it ended, after everything is on the disk.

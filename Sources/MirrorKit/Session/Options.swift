@@ -33,6 +33,8 @@ public struct RunOptions: Sendable {
     public var stopsAtFirstFailure = false
     /// Seconds after which the run ends; nil is no limit.
     public var deadline: Int64?
+    /// Values for `${NAME}` in headers and bodies.
+    public var secrets = Secrets()
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true
 

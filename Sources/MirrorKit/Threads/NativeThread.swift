@@ -25,6 +25,9 @@ struct NativeThread: Sendable {
     /// Waits for its end; to be called once.
     func join() { pthread_join(thread, nil) }
 
+    /// Lets it end by itself, with nobody waiting; to be called once, instead of `join`.
+    func detach() { pthread_detach(thread) }
+
     private final class Start: Sendable {
         let name: String
         let body: @Sendable () -> Void

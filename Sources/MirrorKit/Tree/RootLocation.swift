@@ -67,6 +67,13 @@ struct RootLocation: Hashable {
         return try RootDirectory(opening: path)
     }
 
+    /// Opens the root when there is such a folder; nil when there is none yet.
+    func openIfThere() throws(MirrorError) -> RootDirectory? {
+        var status = stat()
+        if stat(path, &status) != 0, errno == ENOENT { return nil }
+        return try RootDirectory(opening: path)
+    }
+
     private static func ancestor(of folder: String) -> String? {
         var folder = folder
         while true {

@@ -90,7 +90,9 @@ struct NetworkOptions: ParsableArguments {
         }
     }
 
-    func apply(to configuration: inout Configuration) {
+    /// The configuration that the options make, defaults elsewhere.
+    var configuration: Configuration {
+        var configuration = Configuration()
         configuration.jobs = jobs
         configuration.perHost = perHost
         configuration.transfer.retries = retries
@@ -104,5 +106,11 @@ struct NetworkOptions: ParsableArguments {
         configuration.certificateAuthorities = cacert
         configuration.netrc =
             netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
+        return configuration
+    }
+
+    /// The values that `--env` grants, and to whom. Throws `MirrorError` with `usage`.
+    func secrets() throws -> Secrets {
+        Secrets.ofThisProcess(grants: try env.map { try Grant($0) })
     }
 }

@@ -45,6 +45,11 @@ struct RunningOptions: ParsableArguments {
         if maxStale != nil, !staleOk { throw ValidationError("--max-stale goes with --stale-ok.") }
     }
 
+    func apply(to configuration: inout Configuration) {
+        configuration.leastFreeSpace = minFree.bytes
+        configuration.onConflict = onConflict
+    }
+
     func apply(to options: inout RunOptions) {
         options.deleteLimit = maxDelete ?? .whenOmitted
         options.acceptsStale = staleOk

@@ -1,3 +1,4 @@
+import ArgumentParser
 import MirrorKit
 import MirrorModel
 
@@ -5,21 +6,68 @@ import MirrorModel
 struct RunOutput {
     let options: OutputOptions
 
-    /// Consumes a run's events to the end and returns its summary.
-    func show(_ events: some AsyncSequence<Event, any Error>) async throws -> Summary {
-        var summary = Summary()
-        guard options.json else { return try await report(events) }
-        for try await event in events {
-            var json = JSONWriter()
-            event.write(to: &json)
-            json.newline()
-            Console.output.write(bytes: json.bytes)
-            if case .summary(let last) = event.body { summary = last }
+    /// Shows a run's events to the end and returns its summary; a signal ends the run early.
+    func show(_ run: Run) async throws -> Summary {
+        // A task of its own: a cancelled task would stop reading before the summary.
+        let reader = Task { try await read(run) }
+        return try await withTaskCancellationHandler {
+            try await reader.value
+        } onCancel: {
+            run.cancel(exit: Interruption.exitCode ?? 130)
         }
-        return summary
     }
 
-    private func report(_ events: some AsyncSequence<Event, any Error>) async throws -> Summary {
+    /// Ends the command with the exit code of a run, or of a report that could not be written.
+    func exit(after summary: Summary) throws {
+        if let code = Interruption.exitCode { throw ExitCode(code) }
+        if Console.output.writeError != nil { throw ExitCode(74) }
+        if summary.exit != 0 { throw ExitCode(summary.exit) }
+    }
+
+    /// A sentence about something that is not as it should be and does not end the run.
+    func note(_ text: String) {
+        if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
+    }
+
+    /// Lets a command fail before its run begins; under `--json` there is a summary all the same.
+    func reportingFailure(root: String, _ body: () async throws -> Void) async throws {
+        do { try await body() } catch {
+            if options.json, !(error is ExitCode) {
+                print(json: .failure(CommandFailure(error).error, root: root))
+            }
+            throw error
+        }
+    }
+
+    private func read(_ run: Run) async throws -> Summary {
+        var summary: Summary?
+        do {
+            try await read(run, into: &summary)
+        } catch {
+            // What ended the run is in its summary; it is thrown only where there is none.
+            guard let summary else { throw error }
+            if !options.json { Console.error.line(CommandFailure(error).text) }
+            return summary
+        }
+        return summary ?? Summary()
+    }
+
+    private func read(_ run: Run, into summary: inout Summary?) async throws {
+        guard options.json else { return try await report(run, into: &summary) }
+        for try await event in run {
+            print(json: event)
+            if case .summary(let last) = event.body { summary = last }
+        }
+    }
+
+    private func print(json event: Event) {
+        var json = JSONWriter()
+        event.write(to: &json)
+        json.newline()
+        Console.output.write(bytes: json.bytes)
+    }
+
+    private func report(_ run: Run, into summary: inout Summary?) async throws {
         let level: TextReport.Level =
             options.quiet ? .quiet : options.verbose ? .verbose : .normal
         let report = TextReport(
@@ -33,14 +81,12 @@ struct RunOutput {
             drawing.cancel()
             display.end()
         }
-        var summary = Summary()
-        for try await event in events {
+        for try await event in run {
             display.apply(event)
             if let line = report.line(for: event) {
                 display.print(line.text, on: line.isResult ? .output : .error)
             }
             if case .summary(let last) = event.body { summary = last }
         }
-        return summary
     }
 }

@@ -24,7 +24,8 @@ import Testing
         let expansion = SecretExpansion(
             grants: try grants.map { try Grant($0) }, environment: environment)
         do {
-            try expansion.check(try manifest(resources, origin), label: "m.json", origin: origin)
+            try expansion.check(
+                try manifest(resources, origin), label: "m.json", isLocal: origin.isFile)
             return []
         } catch let refusal as ManifestRefusal {
             #expect(!refusal.description.contains("s3cret"))

@@ -1,0 +1,119 @@
+internal import MirrorModel
+
+/// What a run writes into the index about files that stay as they are.
+extension Execution {
+    /// The row of a file that has just been received.
+    func record(of body: ReceivedBody, at target: Target, for position: Int) -> IndexRecord {
+        let step = plan.steps[position]
+        let now = SystemClock.now()
+        var record = IndexRecord(
+            target: target, owner: plan.manifests[step.manifest].owner,
+            stamp: FileStamp(size: body.size, modified: 0, changed: 0, inode: 0),
+            sha256: body.sha256, verified: body.verified, promotedAt: now)
+        record.otherDigest = body.otherDigest
+        record.confirm(by: body.answer, at: now)
+        record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+        return record
+    }
+
+    /// Ends a step whose file stays as it is: the row learns what the answer said.
+    func leave(_ position: Int, _ received: IndexRecord, _ done: Event.Done) {
+        let step = plan.steps[position]
+        var record = received
+        var isAdoption = false
+        switch step.occupant {
+        case .ours(let stamp, received.sha256): record.stamp = stamp
+        case .foreign(let stamp, received.sha256):
+            record.stamp = stamp
+            isAdoption = true
+        case .ours, .foreign, .nothing, .drifted, .obstacle:
+            // Edited here: the row goes on describing the version that was edited.
+            guard let known = try? engine.index.record(for: step.target) else { break }
+            record.stamp = known.stamp
+            record.promotedAt = known.promotedAt
+        }
+        confirm(position, record, isAdoption: isAdoption, done)
+    }
+
+    /// Ends a step by its row alone.
+    func confirm(
+        _ position: Int, _ record: IndexRecord, isAdoption: Bool, _ done: Event.Done
+    ) {
+        let confirmed = Confirmed(record: record, isAdoption: isAdoption)
+        engine.promoter.submit(confirmed) { [self] error in
+            if let error { fail(position, error) } else { finish(position, done) }
+        }
+    }
+
+    /// Takes a file that has the wanted bytes for the version that is wanted.
+    func adopt(_ position: Int) {
+        let step = plan.steps[position]
+        guard case .adoption(let sha256) = step.means, case .ours(let stamp, _) = step.occupant
+        else { return fail(position, .obstructed(step)) }
+        let known = try? engine.index.record(for: step.target)
+        var record = IndexRecord(
+            target: step.target, owner: plan.manifests[step.manifest].owner, stamp: stamp,
+            sha256: sha256, verified: .digest, promotedAt: SystemClock.now())
+        if let known, known.sha256 == sha256 {
+            record = known
+            record.stamp = stamp
+            record.owner = plan.manifests[step.manifest].owner
+        } else {
+            let pin = plan.resource(of: step)?.pin
+            record.otherDigest = pin.flatMap { $0.algorithm == .sha256 ? nil : $0 }
+        }
+        record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+        var done = Event.Done(
+            target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
+            verified: record.verified)
+        done.sha256 = sha256
+        confirm(position, record, isAdoption: known?.sha256 != sha256, done)
+    }
+
+    /// Removes the rows of orphans whose files are gone.
+    func forgetLostOrphans() throws {
+        if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
+    }
+
+    /// Where a received body belongs: for a name that the manifest leaves to the server, what the
+    /// answer suggests, else what the URL does.
+    func finalTarget(of position: Int, _ body: ReceivedBody) throws -> Target {
+        let step = plan.steps[position]
+        guard let resource = plan.resource(of: step), resource.isNamedByServer,
+            case .nothing = step.occupant
+        else { return step.target }
+        let target = try suggestedTarget(beside: step.target, body.suggestedName)
+        try engine.reserve(target, for: step.target)
+        if let source = resource.sources.first {
+            try engine.index.rememberServerName(
+                owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
+                source: SourceKey(source.url), target: target)
+        }
+        return target
+    }
+
+    private func suggestedTarget(beside target: Target, _ name: String?) throws -> Target {
+        guard let name else { return target }
+        do {
+            return try target.sibling(named: name)
+        } catch {
+            throw MirrorError(
+                .obstructed,
+                "\(target): the server suggests a name that cannot be a target: \(Quoted(name)). Give the resource a path with a name.",
+                target: target)
+        }
+    }
+}
+
+extension IndexRecord {
+    /// Takes in what an answer said of the version.
+    mutating func confirm(by answer: Confirmation, at now: Instant) {
+        provenance = answer.provenance
+        if answer.validators.entityTag != nil || answer.validators.lastModified != nil {
+            validators = answer.validators
+        }
+        mediaType = answer.mediaType ?? mediaType
+        freshUntil = answer.freshUntil
+        confirmedAt = now
+    }
+}

@@ -1,0 +1,181 @@
+internal import MirrorModel
+
+/// Transfers: submitting them, and settling how they ended.
+extension Execution {
+    /// Hands steps to the transfer loop; those that another run of this session has under way
+    /// already wait for its end.
+    func submit(_ positions: [Int]) {
+        var jobs: [TransferJob] = []
+        for position in positions {
+            let step = plan.steps[position]
+            if options.isOffline {
+                settleFailure(
+                    position,
+                    MirrorError(.offline, "\(step.target): not asked for, because of --offline."))
+                continue
+            }
+            if step.kind == .conflict, configuration.onConflict == .keep {
+                fail(position, .conflictKept(step.target))
+                continue
+            }
+            let isFirst = engine.claim(step.target) { [self] in
+                settleJoined(position, $0)
+            }
+            guard isFirst else { continue }
+            guard let job = job(for: position) else { continue }
+            jobs.append(job)
+        }
+        engine.submit(jobs)
+    }
+
+    private func job(for position: Int) -> TransferJob? {
+        let step = plan.steps[position]
+        guard let resource = plan.resource(of: step) else { return nil }
+        let identifier = engine.route { [self] in receive($0, for: position) }
+        guard note(job: identifier, for: position) else {
+            settleCancellation(position)
+            return nil
+        }
+        let request = requests.request(for: resource)
+        return TransferJob(
+            id: identifier, target: step.target, sources: request.sources, postBody: request.body,
+            expectation: Expectation(of: resource, replacing: storedMediaType(at: step.target)),
+            local: step.local, part: step.part, priority: resource.priority)
+    }
+
+    private func storedMediaType(at target: Target) -> String? {
+        (try? engine.index.record(for: target))?.mediaType
+    }
+
+    private func receive(_ news: TransferNews, for position: Int) {
+        let step = plan.steps[position]
+        switch news {
+        case .started(let source, let size, let offset):
+            emit(
+                .start(
+                    Event.Start(
+                        target: step.target, step: step.kind, reason: step.reason, source: source,
+                        size: size ?? step.size, offset: offset)))
+        case .progress(let bytes, let size, let rate):
+            emit(
+                .progress(
+                    Event.Progress(target: step.target, bytes: bytes, size: size, rate: rate)))
+        case .retry(let cause, let attempt, let wait):
+            emit(
+                .retry(
+                    Event.Again(target: step.target, cause: cause, attempt: attempt, wait: wait)))
+        case .restart(let cause, let attempt):
+            emit(
+                .restart(
+                    Event.Again(target: step.target, cause: cause, attempt: attempt, wait: 0)))
+        case .ended(let result): settle(result, for: position)
+        }
+    }
+
+    private func settle(_ result: TransferResult, for position: Int) {
+        switch result {
+        case .received(let body):
+            noteEnd(of: position, cost: body.cost)
+            settle(body, for: position)
+        case .notModified(let confirmation, let cost):
+            noteEnd(of: position, cost: cost)
+            settle(confirmation, for: position)
+        case .failed(let error, let cost):
+            noteEnd(of: position, cost: cost)
+            settleFailure(position, error)
+        case .cancelled(let cost):
+            noteEnd(of: position, cost: cost)
+            settleCancellation(position)
+        }
+    }
+
+    /// A verified body: the file stays when it has these bytes already, else they get its name.
+    private func settle(_ body: ReceivedBody, for position: Int) {
+        let step = plan.steps[position]
+        let verdict = ArrivalVerdict.judge(
+            step, sha256: body.sha256, validators: body.answer.validators,
+            wasResumed: body.cost.bytesReused > 0)
+        do {
+            let target = try finalTarget(of: position, body)
+            var done = Event.Done(
+                target: step.target, step: step.kind, outcome: .unchanged, reason: step.reason,
+                verified: body.verified)
+            done.bytesReceived = body.cost.bytesReceived
+            done.bytesReused = body.cost.bytesReused
+            done.sha256 = body.sha256
+            done.source = body.answer.source
+            let record = record(of: body, at: target, for: position)
+            switch verdict {
+            case .leave(let outcome, let reason):
+                if case .part(let name) = body.content { try engine.parts.discard(part: name) }
+                done.outcome = outcome
+                done.reason = reason
+                leave(position, record, done)
+                follow(position, record)
+            case .land(let outcome, let reason):
+                done.outcome = outcome
+                done.reason = reason
+                land(position, record, content: Landing.Content(body.content), done)
+            }
+        } catch {
+            fail(position, MirrorError(wrapping: error))
+            for follower in sharing.followers[position] ?? [] { submit([follower]) }
+        }
+    }
+
+    /// A 304: the source vouches for what is there.
+    private func settle(_ confirmation: Confirmation, for position: Int) {
+        let step = plan.steps[position]
+        do {
+            guard var record = try engine.index.record(for: step.target) else {
+                throw MirrorError(
+                    .internalError, "\(step.target): confirmed, and the index has no row of it.")
+            }
+            record.confirm(by: confirmation, at: SystemClock.now())
+            var done = Event.Done(
+                target: step.target, step: step.kind,
+                outcome: step.kind == .edited ? .edited : .notModified, reason: .confirmed,
+                verified: record.verified)
+            done.sha256 = record.sha256
+            done.source = confirmation.source
+            confirm(position, record, isAdoption: false, done)
+        } catch {
+            fail(position, MirrorError(wrapping: error))
+        }
+        for follower in sharing.followers[position] ?? [] { settle(confirmation, for: follower) }
+    }
+
+    /// No source could give the bytes. Where good bytes are there, that is no loss yet.
+    func settleFailure(_ position: Int, _ error: MirrorError) {
+        let step = plan.steps[position]
+        if error.isRetryable, step.kind == .revalidate || step.kind == .edited {
+            let outcome: Outcome = step.kind == .edited ? .edited : .stale
+            let done = Event.Done(
+                target: step.target, step: step.kind, outcome: outcome,
+                reason: .unreachable(error.code), verified: .digest)
+            finish(position, done, isAcceptedStale: acceptsStale(step.target))
+        } else {
+            fail(position, error)
+        }
+        for follower in sharing.followers[position] ?? [] { settleFailure(follower, error) }
+    }
+
+    private func acceptsStale(_ target: Target) -> Bool {
+        guard options.acceptsStale else { return false }
+        guard let longest = options.longestStale,
+            let record = try? engine.index.record(for: target)
+        else { return true }
+        return SystemClock.now().seconds(since: record.confirmedAt) <= longest
+    }
+
+    private func settleCancellation(_ position: Int) {
+        settleFailure(position, cancellation(of: plan.steps[position].target))
+    }
+
+    private func settleJoined(_ position: Int, _ end: Engine.End) {
+        switch end {
+        case .done(let done): finish(position, done)
+        case .failed(let error): fail(position, error)
+        }
+    }
+}

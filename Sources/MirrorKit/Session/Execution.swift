@@ -1,0 +1,282 @@
+internal import MirrorModel
+internal import Synchronization
+
+/// A plan under way: hands steps to the loop and the promoter, and settles what comes back.
+///
+/// One thread of its own begins the steps, waits until the last has ended, and closes the run.
+/// Results arrive on the transfer thread and on the promotion thread; each is settled there at once,
+/// under one mutex for the numbers, so that twenty thousand small files cost no thread hops. What to do
+/// with a result is decided by values of the model (`ArrivalVerdict`, `Ledger`); this class carries
+/// it out.
+final class Execution: Sendable {
+    let identifier: String
+    let plan: Plan
+    let options: RunOptions
+    let configuration: Configuration
+    let engine: Engine
+    let requests: PreparedRequests
+    let leases: FileLeases
+    let sharing: RequestSharing
+    private let emitEvent: @Sendable (Event) -> Void
+    private let state: Mutex<State>
+    private let settled = WakeSignal()
+    private let began = ContinuousClock.now
+    private let startedAt = SystemClock.now()
+
+    private struct State {
+        var ledger: Ledger
+        /// Steps that have not ended.
+        var open: Set<Int> = []
+        /// The loop's numbers of the transfers under way, by step.
+        var jobs: [Int: Int] = [:]
+        var ending: Ending?
+        var isWaiting = false
+    }
+
+    /// What ends a run before its end.
+    enum Ending {
+        /// Nothing more can be done, or a limit was reached.
+        case error(MirrorError)
+        /// Somebody asked for it; the exit code that follows.
+        case interrupted(exit: Int32)
+        /// A resource failed, and that was to end the run.
+        case firstFailure
+    }
+
+    init(
+        plan: Plan, options: RunOptions, configuration: Configuration, engine: Engine,
+        requests: PreparedRequests,
+        leases: FileLeases, emit: @escaping @Sendable (Event) -> Void
+    ) {
+        self.plan = plan
+        self.options = options
+        self.configuration = configuration
+        self.engine = engine
+        self.requests = requests
+        self.leases = leases
+        self.emitEvent = emit
+        identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
+        sharing = RequestSharing(plan)
+        let resources = plan.steps.count { $0.resource != nil } + plan.skipped
+        state = Mutex(
+            State(
+                ledger: Ledger(
+                    resources: resources, skipped: plan.skipped, orphans: plan.orphansLeft,
+                    root: plan.root)))
+    }
+
+    /// Carries the plan out; blocks the calling thread until the run is over. The last event is the
+    /// summary, which is also returned.
+    func run() -> Summary {
+        emit(.plan(PlanTotals(of: plan)))
+        do {
+            try RunLimits(plan: plan, options: options, configuration: configuration)
+                .check(engine.root)
+            try noteRun(RunRecord(id: identifier, startedAt: startedAt))
+            try forgetLostOrphans()
+            begin()
+            waitUntilSettled()
+            if ending == nil {
+                beginRemovals()
+                waitUntilSettled()
+            }
+        } catch {
+            end(.error(MirrorError(wrapping: error)))
+        }
+        return close()
+    }
+
+    /// Ends the run early; what is under way keeps its part.
+    func end(_ ending: Ending) {
+        let isFirst = state.withLock { state in
+            guard state.ending == nil else { return false }
+            state.ending = ending
+            return true
+        }
+        guard isFirst else { return }
+        engine.cancel(state.withLock { Array($0.jobs.values) })
+    }
+
+    /// What ends the run early; nil when nothing does.
+    var ending: Ending? { state.withLock { $0.ending } }
+
+    /// The loop's number of the transfer for a target; nil when none is under way.
+    func job(for target: Target) -> Int? {
+        state.withLock { state in
+            state.jobs.first { plan.steps[$0.key].target == target }?.value
+        }
+    }
+
+    /// The loop's numbers of all transfers under way.
+    var jobs: [Int] { state.withLock { Array($0.jobs.values) } }
+}
+
+// MARK: Beginning
+
+extension Execution {
+    /// Begins every step. Copies and moves come before transfers, which may replace what they read.
+    private func begin() {
+        var kept: [Int] = []
+        var adopted: [Int] = []
+        var local: [Int] = []
+        for (position, step) in plan.steps.enumerated() {
+            switch step.means {
+            case .nothing where step.kind == .keep: kept.append(position)
+            case .nothing: local.append(position)
+            case .adoption:
+                adopted.append(position)
+            case .copy, .move: local.append(position)
+            case .transfer, .removal: break
+            }
+        }
+        report(kept: kept)
+        open(adopted + local + sharing.leaders + sharing.followers.values.joined())
+        for position in adopted { adopt(position) }
+        for position in local { beginLocally(position) }
+        engine.promoter.hurry()
+        submit(sharing.leaders)
+    }
+
+    private func report(kept: [Int]) {
+        state.withLock { $0.ledger.enterKept(kept.count) }
+        guard options.reportsKept else { return }
+        for position in kept {
+            let step = plan.steps[position]
+            var done = Event.Done(
+                target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
+                verified: .digest)
+            if case .ours(_, let sha256) = step.occupant { done.sha256 = sha256 }
+            emit(.done(done))
+        }
+    }
+
+    private func open(_ positions: [Int]) {
+        state.withLock { $0.open.formUnion(positions) }
+    }
+
+    /// Waits until the last open step has ended; a deadline ends them all.
+    private func waitUntilSettled() {
+        let isOpen = state.withLock { state in
+            state.isWaiting = !state.open.isEmpty
+            return state.isWaiting
+        }
+        guard isOpen else { return }
+        engine.promoter.hurry()
+        while state.withLock({ $0.isWaiting }) {
+            let left = options.deadline.map { Double($0) - (ContinuousClock.now - began).inSeconds }
+            if let left, left <= 0, ending == nil { end(.error(.deadlineIsOver(options.deadline))) }
+            let pause = ending == nil ? left ?? 3600 : 3600
+            settled.wait(milliseconds: Int32(min(max(pause, 0.001), 3600) * 1000))
+            settled.clear()
+        }
+    }
+
+    private func close() -> Summary {
+        let ending = state.withLock { $0.ending }
+        var error: MirrorError?
+        var exit: Int32?
+        switch ending {
+        case .error(let cause): error = cause
+        case .interrupted(let code):
+            exit = code
+            error = MirrorError(.cancelled, "Interrupted. Parts are kept; run again to go on.")
+        case .firstFailure, nil: break
+        }
+        let summary = state.withLock {
+            $0.ledger.closed(
+                error: error, exit: exit, seconds: (ContinuousClock.now - began).inSeconds)
+        }
+        try? noteRun(
+            RunRecord(
+                id: identifier, startedAt: startedAt, endedAt: SystemClock.now(),
+                exit: summary.exit,
+                summary: summary.json))
+        emit(.summary(summary))
+        return summary
+    }
+}
+
+// MARK: What all rooms of a run use
+
+extension Execution {
+    /// Writes the run's row; a run that finds nothing to do leaves the index as it is.
+    private func noteRun(_ record: RunRecord) throws(MirrorError) {
+        if !plan.isEmpty { try engine.index.put(record) }
+    }
+}
+
+extension Execution {
+    /// Sends an event.
+    func emit(_ body: Event.Body) {
+        emitEvent(Event(run: identifier, time: SystemClock.now(), body: body))
+    }
+
+    /// Notes that the loop works on a step; false when the run is ending and it must not begin.
+    func note(job: Int, for position: Int) -> Bool {
+        state.withLock { state in
+            guard state.ending == nil else { return false }
+            state.jobs[position] = job
+            return true
+        }
+    }
+
+    /// Notes that the loop has done with a step, and what it cost.
+    func noteEnd(of position: Int, cost: TransferCost) {
+        state.withLock { state in
+            state.jobs[position] = nil
+            state.ledger.enterCost(
+                requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
+        }
+    }
+
+    /// Enters a step's good end.
+    func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
+        state.withLock { $0.ledger.enter(done, isAcceptedStale: isAcceptedStale) }
+        emit(.done(done))
+        close(position)
+        engine.release(done.target, .done(done))
+    }
+
+    /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
+    func fail(_ position: Int, _ error: MirrorError) {
+        let step = plan.steps[position]
+        let resource = plan.resource(of: step)
+        var error = error
+        error.target = step.target
+        let failed = Event.Failed(
+            target: step.target, step: step.kind, error: error,
+            isOptional: resource?.isOptional ?? false,
+            manifest: plan.manifests[step.manifest].owner,
+            line: resource?.line ?? 0)
+        state.withLock { $0.ledger.enter(failed) }
+        emit(.failed(failed))
+        switch error.code {
+        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: end(.error(error))
+        default: if options.stopsAtFirstFailure, !failed.isOptional { end(.firstFailure) }
+        }
+        close(position)
+        engine.release(step.target, .failed(error))
+    }
+
+    /// Enters the end of an orphan's removal.
+    func finishRemoval(_ position: Int, succeeded: Bool) {
+        state.withLock { $0.ledger.enterRemoval(succeeded: succeeded) }
+        close(position)
+    }
+
+    private func close(_ position: Int) {
+        let isLast = state.withLock { state in
+            state.open.remove(position)
+            guard state.open.isEmpty, state.isWaiting else { return false }
+            state.isWaiting = false
+            return true
+        }
+        if isLast { settled.raise() }
+    }
+
+    private func beginRemovals() {
+        let removals = plan.steps.indices.filter { plan.steps[$0].means == .removal }
+        open(removals)
+        for position in removals { remove(position) }
+    }
+}

@@ -1,0 +1,92 @@
+internal import MirrorModel
+
+/// The index as a session asks it: one call a question, errors as callers of the library see them.
+extension Index {
+    /// What is known of a target.
+    func record(for target: Target) throws(MirrorError) -> IndexRecord? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.record(for: target)
+        }
+    }
+
+    /// A walk over all records in the order of their paths' bytes.
+    func cursor() throws(MirrorError) -> RecordCursor {
+        do throws(IndexError) { return try records() } catch { throw error.mirrorError }
+    }
+
+    /// All parts.
+    func allParts() throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in try database.parts() }
+    }
+
+    /// Writes one row.
+    func put(_ record: IndexRecord) throws(MirrorError) { try put([record]) }
+
+    /// Writes rows in one transaction.
+    func put(_ records: [IndexRecord]) throws(MirrorError) {
+        guard !records.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for record in records { try batch.put(record) }
+        }
+    }
+
+    /// Removes rows in one transaction.
+    func removeRecords(_ targets: [Target]) throws(MirrorError) {
+        guard !targets.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for target in targets { try batch.removeRecord(for: target) }
+        }
+    }
+
+    /// The target that a server's suggestion was fixed to.
+    func serverName(
+        owner: String, folder: String, source: SourceKey
+    ) throws(MirrorError) -> Target? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.serverName(owner: owner, folder: folder, source: source)
+        }
+    }
+
+    /// Fixes the target that a server's suggestion stands for.
+    func rememberServerName(
+        owner: String, folder: String, source: SourceKey, target: Target
+    ) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.putServerName(target, owner: owner, folder: folder, source: source)
+        }
+    }
+
+    /// The manifests that this root remembers.
+    func manifests() throws(MirrorError) -> [ManifestRecord] {
+        try reading { (database: inout Database) throws(IndexError) in try database.manifests() }
+    }
+
+    /// Remembers a manifest.
+    func put(_ manifest: ManifestRecord) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(manifest) }
+    }
+
+    /// Writes a run's row.
+    func put(_ run: RunRecord) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }
+    }
+
+    private func reading<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try read(body) }
+    }
+
+    private func writing<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try write(body) }
+    }
+}
+
+extension RecordCursor {
+    /// The next record; nil after the last.
+    mutating func nextRecord() throws(MirrorError) -> IndexRecord? {
+        do throws(IndexError) { return try next() } catch { throw error.mirrorError }
+    }
+}

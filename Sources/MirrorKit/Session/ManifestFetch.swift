@@ -1,0 +1,46 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// One conditional request for a manifest, outside any root: its bytes stay in memory.
+struct ManifestFetch: Sendable {
+    let url: SourceURL
+    let key: SourceKey
+    let configuration: Configuration
+
+    /// How it ended.
+    enum Result: Sendable {
+        case received(ReceivedBody, ManifestText)
+        case notModified
+        case failed(MirrorError)
+    }
+
+    /// Asks, with the validators of the copy that is there.
+    func run(ifChangedSince local: LocalVersion?) async throws -> Result {
+        let store = ScratchPartStore()
+        let job = TransferJob(
+            id: 1, target: try Target("tmp/manifest"),
+            sources: [PreparedSource(url: url, key: key, headers: [])], postBody: nil,
+            expectation: Expectation(), local: local, part: nil, priority: 0)
+        let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
+        let loop = TransferLoop(configuration: configuration, parts: store) { _, news in
+            if case .ended(let result) = news { continuation.yield(result) }
+        }
+        loop.submit([job])
+        var ended: TransferResult?
+        for await result in results {
+            ended = result
+            break
+        }
+        try await Offload.run { loop.stop() }
+        guard let result = ended else {
+            throw MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
+        }
+        switch result {
+        case .received(let body): return .received(body, try store.text(of: body.content))
+        case .notModified: return .notModified
+        case .failed(let error, _): return .failed(error)
+        case .cancelled: throw MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
+        }
+    }
+}

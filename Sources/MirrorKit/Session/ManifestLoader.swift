@@ -1,0 +1,113 @@
+internal import Glibc
+internal import MirrorModel
+
+/// Reads manifests from files, from standard input, and over the network.
+///
+/// A manifest that comes by URL is asked for with the validators of its last good copy. The copy
+/// serves when the answer is 304, and when the network, or the server for a while, does not; a server
+/// that says that there is no such manifest is believed.
+struct ManifestLoader: Sendable {
+    let view: TreeView
+    let configuration: Configuration
+    let isOffline: Bool
+
+    /// A manifest that was read, and what is remembered of it once its plan has been executed.
+    struct Loaded: Sendable {
+        var decoded: DecodedManifest
+        var memory: FetchedManifest?
+        var notice: String?
+    }
+
+    /// Reads one manifest. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    func load(_ source: ManifestSource) async throws -> Loaded {
+        switch source {
+        case .path(let path): return try await Offload.run { try read(path) }
+        case .standardInput:
+            return try await Offload.run {
+                var decoded = try ManifestReader.read(
+                    descriptor: STDIN_FILENO, label: source.label, origin: .standardInput)
+                decoded.manifest.whereabouts = .standardInput
+                return Loaded(decoded: decoded)
+            }
+        case .url(let url): return try await fetch(url)
+        }
+    }
+
+    private func read(_ path: String) throws -> Loaded {
+        let number = open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else {
+            throw MirrorError(
+                .manifestUnreadable,
+                "\(path.printable): the manifest cannot be read: \(String(cString: strerror(errno)))."
+            )
+        }
+        let file = Descriptor(owning: number)
+        var decoded = try ManifestReader.read(
+            descriptor: file.number, label: path, origin: .file(path: path))
+        let location = realpath(path, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        decoded.manifest.whereabouts = .file(path: location ?? path)
+        let record = ManifestRecord(
+            location: location ?? path, owner: decoded.manifest.owner, kind: .path)
+        return Loaded(decoded: decoded, memory: FetchedManifest(record: record))
+    }
+
+    private func fetch(_ url: SourceURL) async throws -> Loaded {
+        let key = SourceKey(url)
+        let known = try view.index?.manifests().first { $0.location == key.text }
+        let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
+        if isOffline {
+            return try serve(copy, url, because: MirrorError(.offline, "--offline"))
+        }
+        let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
+        switch try await fetch.run(ifChangedSince: copy?.version) {
+        case .received(let body, let bytes):
+            var decoded = try bytes.decode(label: url.description, origin: .url(url))
+            decoded.manifest.whereabouts = .url(key)
+            var record = ManifestRecord(
+                location: key.text, owner: decoded.manifest.owner, kind: .url)
+            record.copyName = ManifestCopy.name(for: key)
+            record.copyDigest = body.sha256
+            record.provenance = body.answer.provenance
+            record.validators = body.answer.validators
+            record.freshUntil = body.answer.freshUntil
+            return Loaded(
+                decoded: decoded, memory: FetchedManifest(record: record, newCopy: bytes))
+        case .notModified:
+            guard let copy else {
+                throw MirrorError(.internalError, "\(url): not modified, and there is no copy.")
+            }
+            return try decode(copy, url)
+        case .failed(let error):
+            return try serve(copy, url, because: error)
+        }
+    }
+
+    private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
+        var decoded = try ManifestReader.read(
+            descriptor: copy.file.number, label: url.description, origin: .url(url))
+        decoded.manifest.whereabouts = .url(SourceKey(text: copy.record.location))
+        return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
+    }
+
+    /// Lets the last good copy stand in where the failure may pass.
+    private func serve(
+        _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
+    ) throws -> Loaded {
+        guard let copy, error.isRetryable else {
+            let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
+            var failure = error
+            failure.code = .manifestUnreadable
+            failure.message = "\(url): the manifest cannot be fetched: \(error.message)\(hint)"
+            throw failure
+        }
+        var loaded = try decode(copy, url)
+        let age = copy.record.syncedAt.map { SystemClock.now().seconds(since: $0) }
+        let words = age.map { "\(DurationText(seconds: $0)) old" } ?? "of unknown age"
+        loaded.notice =
+            "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(words), is used."
+        return loaded
+    }
+}

@@ -1,0 +1,97 @@
+public import MirrorModel
+
+/// What is in the tree: one file, all files, and all files read again.
+extension MirrorSession {
+    /// What is known of a target; nil when the index does not know it.
+    ///
+    /// The file is looked at and not read: `state` is `changed` when its stamp is not the recorded
+    /// one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func lookup(_ target: Target) async throws -> StoredFile? {
+        let view = try await view()
+        return try await Offload.run {
+            guard let record = try view.index?.record(for: target), let root = view.root
+            else { return nil }
+            var scan = TreeScan(root)
+            return StoredFile(record, file: try scan.look(at: target))
+        }
+    }
+
+    /// The wall clock that freshness is judged by.
+    public static func clock() -> Instant { SystemClock.now() }
+
+    /// The absolute path of a target.
+    public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
+
+    /// Keeps a file from being replaced while the body reads it, and gives the body its path.
+    public func withFile<Value: Sendable>(
+        _ target: Target, _ body: (String) async throws -> Value
+    ) async throws -> Value {
+        await leases.take(target)
+        defer { leases.give(target) }
+        return try await body(path(of: target))
+    }
+
+    /// What is in the tree, and what the manifests want that is not; in the order of the paths.
+    public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
+        let view = try await view()
+        return try await Offload.run {
+            var inventory = try Inventory(view: view, manifests: manifests, now: SystemClock.now())
+            return try inventory.files()
+        }
+    }
+
+    /// Reads every file that the index knows or a manifest wants, and reports what differs.
+    public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
+        let view = try await view()
+        let root = root
+        let cancellation = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await Offload.run {
+                var check = try IntegrityCheck(
+                    view: view, manifests: manifests, isCancelled: { cancellation.isSet })
+                return try check.report(root: root)
+            }
+        } onCancel: {
+            cancellation.set()
+        }
+    }
+
+    /// Root and index as they can be read now: the engine's while there is one.
+    func view() async throws -> TreeView {
+        if let engine = try await openEngine() {
+            return TreeView(root: engine.root, index: engine.index)
+        }
+        let location = location
+        return try await Offload.run {
+            guard let root = try location.openIfThere() else {
+                return TreeView(root: nil, index: nil)
+            }
+            return TreeView(root: root, index: try Index.openForReading(root).index)
+        }
+    }
+}
+
+/// A root and its index for reading; either may not be there yet.
+struct TreeView: Sendable {
+    let root: RootDirectory?
+    let index: Index?
+}
+
+extension StoredFile {
+    /// What a row and a look at the file say together.
+    init(_ record: IndexRecord, file: LocalFile) {
+        let state: State
+        switch file {
+        case .absent: state = .missing
+        case .other: state = .obstructed
+        case .file(let stamp, _): state = stamp == record.stamp ? .intact : .changed
+        }
+        self.init(target: record.target, state: state)
+        owner = record.owner
+        if case .file(let stamp, _) = file { size = stamp.size }
+        sha256 = record.sha256
+        verified = record.verified
+        source = record.provenance?.source.description
+        confirmedAt = record.confirmedAt
+    }
+}

@@ -1,0 +1,91 @@
+internal import Glibc
+public import MirrorModel
+internal import Synchronization
+
+/// A plan under way: its events, in order, the last one being the summary.
+///
+/// The events are read once. Leaving the loop that reads them, or cancelling its task, ends the run;
+/// parts are kept. `cancel` ends it too, and the events go on until the summary.
+public struct Run: AsyncSequence, Sendable {
+    /// What happened.
+    public typealias Element = Event
+    /// What ended the run before its end: `MirrorError`, or `ManifestRefusal`.
+    public typealias Failure = any Error
+
+    private let stream: AsyncThrowingStream<Event, any Error>
+    private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
+    private let control: Control
+
+    /// What is known of the run from outside.
+    private final class Control: Sendable {
+        struct State {
+            var execution: Execution?
+            var ending: Execution.Ending?
+            var hasSummary = false
+        }
+        let state = Mutex(State())
+
+        func end(_ ending: Execution.Ending) {
+            let execution = state.withLock { state in
+                state.ending = ending
+                return state.execution
+            }
+            execution?.end(ending)
+        }
+    }
+
+    init() {
+        let control = Control()
+        (stream, continuation) = AsyncThrowingStream.makeStream()
+        continuation.onTermination = { reason in
+            if case .cancelled = reason { control.end(.interrupted(exit: 128 + SIGINT)) }
+        }
+        self.control = control
+    }
+
+    /// Ends the run early; parts are kept, and the summary carries this exit code.
+    public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
+
+    /// The events of the run.
+    public func makeAsyncIterator() -> AsyncThrowingStream<Event, any Error>.AsyncIterator {
+        stream.makeAsyncIterator()
+    }
+
+    func attach(_ execution: Execution) {
+        let ending = control.state.withLock { state in
+            state.execution = execution
+            return state.ending
+        }
+        if let ending { execution.end(ending) }
+    }
+
+    func send(_ event: Event) {
+        if case .summary = event.body { control.state.withLock { $0.hasSummary = true } }
+        continuation.yield(event)
+    }
+
+    func finish(throwing error: (any Error)?) {
+        control.state.withLock { $0.execution = nil }
+        continuation.finish(throwing: error)
+    }
+
+    /// Ends a run that could not begin, or whose end failed; there is a summary all the same.
+    func fail(_ error: MirrorError, root: String) {
+        if !control.state.withLock({ $0.hasSummary }) {
+            send(.failure(error, root: root))
+        }
+        finish(throwing: error)
+    }
+}
+
+extension Event {
+    /// The one event of a run that could not begin: its summary.
+    public static func failure(_ error: MirrorError, root: String) -> Event {
+        var summary = Summary()
+        summary.root = root
+        summary.error = error
+        summary.exit = ExitVerdict.code(for: error.code)
+        let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
+        return Event(run: run, time: SystemClock.now(), body: .summary(summary))
+    }
+}

@@ -1,0 +1,79 @@
+/// Counts how the resources of a run ended.
+///
+/// Every resource is entered once; what is entered twice would be a bug in mirror, and the summary's
+/// numbers would no longer add up to its resources.
+public struct Ledger: Sendable {
+    /// The numbers so far.
+    public private(set) var summary = Summary()
+    private var healing = 0
+    private var lasting = 0
+    private var staleBeyondLimit = 0
+
+    /// A ledger of a run over so many resources.
+    public init(resources: Int, skipped: Int, orphans: Int, root: String) {
+        summary.resources = resources
+        summary[.skipped] = skipped
+        summary.orphans = orphans
+        summary.root = root
+    }
+
+    /// Enters a resource that ended as it should.
+    public mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
+        summary[done.outcome] += 1
+        let isPromotion: Bool
+        switch done.outcome {
+        case .fetched, .resumed, .updated, .repaired, .conflict: isPromotion = true
+        default: isPromotion = false
+        }
+        if isPromotion, done.verified == .none { summary.unverified += 1 }
+        if done.outcome == .stale, !isAcceptedStale { staleBeyondLimit += 1 }
+    }
+
+    /// Enters resources that were kept as they are.
+    public mutating func enterKept(_ count: Int) { summary[.kept] += count }
+
+    /// Enters a resource that failed.
+    public mutating func enter(_ failed: Event.Failed) {
+        summary[.failed] += 1
+        if failed.isOptional {
+            summary.failedOptional += 1
+        } else if failed.error.isRetryable {
+            healing += 1
+        } else {
+            lasting += 1
+        }
+    }
+
+    /// Enters what a transfer cost, whatever came of it.
+    public mutating func enterCost(requests: Int, received: Int64, reused: Int64) {
+        summary.requests += requests
+        summary.bytesReceived += received
+        summary.bytesReused += reused
+    }
+
+    /// Enters an orphan that was removed, or that could not be.
+    public mutating func enterRemoval(succeeded: Bool) {
+        if succeeded {
+            summary.removed += 1
+        } else {
+            summary.orphans += 1
+            lasting += 1
+        }
+    }
+
+    /// The summary of the run that ends now.
+    ///
+    /// - Parameters:
+    ///   - error: what ended the run before its end.
+    ///   - exit: an exit code that stands above all others, as after a signal.
+    ///   - seconds: how long it took.
+    public func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
+        var summary = summary
+        summary.error = error
+        summary.seconds = seconds
+        summary.exit =
+            exit ?? error.map { ExitVerdict.code(for: $0.code) }
+            ?? ExitVerdict.code(healing: healing, lasting: lasting, stale: staleBeyondLimit)
+        return summary
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror check`: validates manifests and touches nothing.
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Validate a manifest; touch nothing.",
+        discussion: """
+            Names every error with its line, its column and what would be right, and warns of \
+            digests that prove little.
+
+            EXAMPLES:
+              mirror check manifest.json
+              mirror check --require-pinned maps.xml && git commit maps.xml
+            """)
+
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String]
+
+    @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
+    var requirePinned = false
+
+    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        var failure: Int32 = 0
+        var reports: [CheckReport] = []
+        for argument in manifests {
+            let report = try await CheckReport.make(
+                ManifestSource(argument: argument), requirePinned: requirePinned,
+                configuration: network.configuration)
+            if !output.json { CheckOutput(options: output).show(report) }
+            reports.append(report)
+            failure = max(failure, report.exitCode)
+        }
+        if output.json { CheckOutput(options: output).document(reports) }
+        if failure != 0 { throw ExitCode(failure) }
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// The manifests that a command was given, read and held against the options.
+struct ManifestArguments {
+    static let help = ArgumentHelp(
+        "A path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
+        valueName: "manifest")
+
+    let locations: [String]
+    let network: NetworkOptions
+    /// Whether each must have a name, because files will be removed that it no longer names.
+    var needsNames = false
+    /// Whether each resource must be pinned.
+    var needsPins = false
+
+    /// Reads them. Throws `ManifestRefusal`, or `MirrorError`.
+    func load(in session: MirrorSession) async throws -> [Manifest] {
+        let sources = try locations.map { try ManifestSource(argument: $0) }
+        let loaded = try await session.loadManifests(sources, isOffline: network.offline)
+        for notice in loaded.notices { Console.error.line("mirror: note: \(notice.printable)") }
+        for manifest in loaded.manifests {
+            if needsNames, manifest.name == nil {
+                throw MirrorError(
+                    .manifestInvalid,
+                    "\(manifest.owner): --prune needs to know which files are the manifest's. Add a name to it."
+                )
+            }
+            if needsPins { try manifest.refuseUnpinned() }
+        }
+        return loaded.manifests
+    }
+
+    /// Reads those that are given, else those that the root remembers; none is no error.
+    func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
+        let sources = try locations.map { try ManifestSource(argument: $0) }
+        let known = sources.isEmpty ? try await session.rememberedManifests() : sources
+        guard !known.isEmpty else { return [] }
+        return try await session.loadManifests(known, isOffline: network.offline).manifests
+    }
+}

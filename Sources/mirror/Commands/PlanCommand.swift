@@ -1,0 +1,41 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror plan`: says what sync would do, and why.
+struct PlanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Say what sync would do, and why.",
+        discussion: """
+            Looks at the manifests, the index and the tree; asks no server for a resource, waits for \
+            no lock, and changes nothing.
+
+            EXAMPLES:
+              mirror plan manifest.json
+              mirror plan --exit-code manifest.json || mirror sync manifest.json
+              mirror plan --json manifest.json | jq '.totals.bytesToFetch'
+            """)
+
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    @Flag(name: .long, help: "Exit 2 when there is something to do.")
+    var exitCode = false
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        var arguments = ManifestArguments(locations: manifests, network: network)
+        arguments.needsNames = selection.prune
+        arguments.needsPins = selection.requirePinned
+        let manifests = try await arguments.load(in: session)
+        let plan = try await session.plan(manifests, options: selection.planOptions)
+        try PlanOutput(options: output).show(plan)
+        if exitCode, !plan.isEmpty { throw ExitCode(2) }
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror status`: what is in the tree, how fresh, how sure.
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Say what is in the tree, how fresh, and how sure.",
+        discussion: """
+            Looks at the index and at the files' times and sizes; reads no file and asks no server. \
+            `mirror verify` reads every file.
+
+            EXAMPLES:
+              mirror status
+              mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
+            """)
+
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        let manifests = try await ManifestArguments(locations: manifests, network: network)
+            .loadKnown(in: session)
+        let files = try await session.status(of: manifests)
+        StatusOutput(options: output, root: session.root).show(files)
+    }
+}

@@ -1,0 +1,80 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror sync`: makes the tree match.
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Make the tree match its manifests.",
+        discussion: """
+            Fetches what is missing or outdated, resumes what was interrupted, verifies every \
+            byte, and only then gives a file its name. Files that are there and right cost no \
+            request.
+
+            EXAMPLES:
+              mirror sync manifest.json
+              mirror sync --root /srv/maps --jobs 4 https://origin.example/maps.json
+              mirror sync                        every manifest that this root remembers
+              mirror sync --offline --stale-ok   use what is there
+            """)
+
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
+    var dryRun = false
+
+    func run() async throws {
+        let output = RunOutput(options: output)
+        try await output.reportingFailure(root: root.root ?? "") {
+            let session = try makeSession()
+            let manifests = try await arguments.load(in: session)
+            if dryRun {
+                let plan = try await session.plan(manifests, options: selection.planOptions)
+                return try PlanOutput(options: self.output).show(plan)
+            }
+            try await sync(manifests, in: session, output)
+        }
+    }
+
+    private func sync(
+        _ manifests: [Manifest], in session: MirrorSession, _ output: RunOutput
+    ) async throws {
+        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+            for notice in try await session.notices() { output.note(notice) }
+            if !self.output.json, !self.output.quiet { Console.output.line("root \(session.root)") }
+            let plan = try await session.plan(manifests, options: selection.planOptions)
+            return try await output.show(session.execute(plan, options: try runOptions()))
+        }
+        try output.exit(after: summary)
+    }
+
+    private var arguments: ManifestArguments {
+        var arguments = ManifestArguments(locations: manifests, network: network)
+        arguments.needsNames = selection.prune
+        arguments.needsPins = selection.requirePinned
+        return arguments
+    }
+
+    private func makeSession() throws -> MirrorSession {
+        var configuration = network.configuration
+        running.apply(to: &configuration)
+        return try MirrorSession(root: root.root, configuration: configuration)
+    }
+
+    private func runOptions() throws -> RunOptions {
+        var options = RunOptions()
+        running.apply(to: &options)
+        options.isOffline = network.offline
+        options.secrets = try network.secrets()
+        options.reportsKept = output.json || output.verbose
+        return options
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror verify`: reads every file again.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Read every file again and compare it with the index and the manifests.",
+        discussion: """
+            Exits 1 when a file is missing or has other bytes. With --repair such files are \
+            fetched again; a file in Documents that was edited is kept beside the restored one \
+            under a conflict name.
+
+            EXAMPLES:
+              mirror verify
+              mirror verify --repair manifest.json
+            """)
+
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @Flag(name: .long, help: "Fetch again what differs.")
+    var repair = false
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        var configuration = network.configuration
+        running.apply(to: &configuration)
+        let session = try MirrorSession(root: root.root, configuration: configuration)
+        let manifests = try await ManifestArguments(locations: manifests, network: network)
+            .loadKnown(in: session)
+        let report = try await session.verify(manifests)
+        guard repair, !report.discrepancies.isEmpty else {
+            VerifyOutput(options: output).show(report)
+            if !report.discrepancies.isEmpty { throw ExitCode(1) }
+            return
+        }
+        if !output.json { VerifyOutput(options: output).show(report) }
+        try await restore(report, manifests, in: session)
+    }
+
+    private func restore(
+        _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession
+    ) async throws {
+        var planning = PlanOptions()
+        planning.refetched = Set(
+            report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
+        var options = RunOptions()
+        running.apply(to: &options)
+        options.isOffline = network.offline
+        options.secrets = try network.secrets()
+        options.reportsKept = false
+        let run = RunOutput(options: output)
+        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+            let plan = try await session.plan(manifests, options: planning)
+            return try await run.show(session.execute(plan, options: options))
+        }
+        try run.exit(after: summary)
+    }
+}

@@ -1,0 +1,52 @@
+import MirrorModel
+
+/// Shows a plan: a JSON document for scripts, or a line a step for people.
+struct PlanOutput {
+    let options: OutputOptions
+
+    /// Prints the plan to standard output.
+    func show(_ plan: Plan) throws {
+        if options.json { return plan.write { Console.output.write(bytes: $0) } }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        Console.output.line("root \(plan.root.printable)")
+        for step in plan.steps where shows(step) {
+            Console.output.line(line(step, plan, style))
+        }
+        if !options.quiet { Console.output.line(totals(plan)) }
+    }
+
+    private func shows(_ step: Step) -> Bool {
+        if options.quiet { return step.kind == .conflict }
+        return options.verbose || step.kind != .keep || step.means != .nothing
+    }
+
+    private func line(_ step: Step, _ plan: Plan, _ style: TextStyle) -> String {
+        let meaning: TextStyle.Meaning =
+            switch step.kind {
+            case .conflict, .edited, .remove: .warning
+            case .keep, .revalidate: .neutral
+            default: .good
+            }
+        var text = style.label(step.kind.rawValue, meaning) + step.target.path.printable
+        if step.means != .nothing, let size = step.size {
+            text += "  " + ByteCount(size - min(size, step.offset)).description
+        }
+        return text + style.faint("  (\(step.reason.because.printable))")
+    }
+
+    private func totals(_ plan: Plan) -> String {
+        let totals = PlanTotals(of: plan)
+        let counts = Step.Kind.allCases.compactMap { kind in
+            totals.steps[kind].map { "\($0) \(kind.rawValue)" }
+        }
+        var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
+        text += " To fetch: \(ByteCount(totals.bytesToFetch))"
+        if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
+        if totals.bytesReused > 0 { text += "; \(ByteCount(totals.bytesReused)) are there already" }
+        text += "."
+        if totals.orphans > 0 {
+            text += " \(totals.orphans) no longer wanted (--prune removes them)."
+        }
+        return text
+    }
+}

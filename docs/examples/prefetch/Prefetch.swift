@@ -1,0 +1,51 @@
+import MirrorKit
+import MirrorModel
+
+/// Keeps two files fresh beneath a folder, and shows how far the transfers are.
+///
+/// Run it as `prefetch FOLDER BASE-URL`; interrupt it and run it again, and it goes on from where
+/// it was.
+@main
+struct Prefetch {
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let folder = arguments.first, let base = arguments.dropFirst().first else {
+            print("usage: prefetch FOLDER BASE-URL")
+            return
+        }
+
+        // What should be there. A manifest can also be read from a file: `session.loadManifests`.
+        let origin = try SourceURL(base, relativeTo: nil)
+        var map = Resource(
+            target: try Target("Documents/world.pmtiles"),
+            url: try SourceURL("world.pmtiles", relativeTo: origin))
+        map.priority = 10
+        var feed = Resource(
+            target: try Target("Caches/feed.json"),
+            url: try SourceURL("feed.json", relativeTo: origin))
+        feed.refresh = .after(seconds: 15 * 60)
+        let manifest = Manifest(name: "prefetch", resources: [map, feed])
+
+        // A plan is a value: look at it, print it, or do not execute it.
+        let session = try MirrorSession(root: folder)
+        let plan = try await session.plan(manifest)
+        for step in plan.steps { print("\(step.kind): \(step.target) (\(step.reason.because))") }
+
+        // Events arrive while it runs. Leaving this loop, or cancelling the task, keeps the parts.
+        for try await event in session.execute(plan) {
+            switch event.body {
+            case .progress(let progress):
+                print("\(progress.target): \(ByteCount(progress.bytes))")
+            case .done(let done): print("\(done.target): \(done.outcome)")
+            case .failed(let failed): print(failed.error.message)
+            case .summary(let summary): print("\(summary.requests) requests")
+            case .plan, .start, .retry, .restart: break
+            }
+        }
+
+        // Where a file is, how fresh it is, and what its bytes were held against.
+        if let file = try await session.lookup(map.target) {
+            print(session.path(of: file.target), file.state, file.verified?.rawValue ?? "unknown")
+        }
+    }
+}
