@@ -19,8 +19,7 @@ struct Placed {
 struct Placement {
     let index: Index
     let now: Instant
-    /// Asked after a step; false ends everything, as a power cut would.
-    let goesOn: @Sendable (PromotionStep) -> Bool
+    let probe: PromotionProbe
 
     /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionFault`.
     func place(_ staged: Staged, folders: inout FolderCache) throws -> Placed {
@@ -66,6 +65,9 @@ struct Placement {
             try source.replace(entry)
             return Placed(stamp: try stamp(of: entry))
         }
+        guard probe.allowsExchange else {
+            return try replaceWithoutExchange(entry, there, by: staged, at: source)
+        }
         do throws(Errno) {
             try source.exchange(with: entry)
         } catch {
@@ -73,7 +75,7 @@ struct Placement {
             guard error.isUnsupportedRename else { throw error }
             return try replaceWithoutExchange(entry, there, by: staged, at: source)
         }
-        guard goesOn(.exchanged) else { throw PromotionFault.stopped }
+        guard probe.goesOn(.exchanged) else { throw PromotionFault.stopped }
         return try settle(source, there, staged, entry)
     }
 
@@ -90,7 +92,7 @@ struct Placement {
             guard error.isUnsupportedLink else { throw error }
             try entry.renameToFree(aside)
         }
-        guard goesOn(.setAside) else { throw PromotionFault.stopped }
+        guard probe.goesOn(.setAside) else { throw PromotionFault.stopped }
         try source.replace(entry)
         return try settle(aside, there, staged, entry)
     }

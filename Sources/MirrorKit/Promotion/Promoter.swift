@@ -1,44 +1,40 @@
-internal import CLinux
-internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
 /// The thread that gives verified bytes their final names, many at a time.
 ///
-/// Works come in through a mutex-guarded inbox and an eventfd; completions are called on the
+/// Works come in through a mutex-guarded inbox; completions are called on the
 /// promotion thread and should be quick. A failed flush is final: from then on every work fails
 /// with the same error, and nothing is tried again.
 final class Promoter: Sendable {
     private let inbox = Mutex(PromotionInbox())
-    private let wakeup: Descriptor
+    private let wakeup = WakeSignal()
+    private let thread = Mutex<NativeThread?>(nil)
     private let root: RootDirectory
     private let index: Index
     private let flush: DurableFlush
     private let now: @Sendable () -> Instant
-    private let goesOn: @Sendable (PromotionStep) -> Bool
+    private let probe: PromotionProbe
 
     /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
     convenience init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant
     ) throws(MirrorError) {
-        try self.init(root: root, index: index, now: now, goesOn: { _ in true })
+        try self.init(root: root, index: index, now: now, probe: PromotionProbe())
     }
 
-    /// As above; a test can end everything after a step, as a power cut would.
+    /// As above, with what a test wants to happen.
     init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
-        goesOn: @escaping @Sendable (PromotionStep) -> Bool
+        probe: PromotionProbe
     ) throws(MirrorError) {
         self.root = root
         self.index = index
         self.now = now
-        self.goesOn = goesOn
-        do throws(Errno) {
-            flush = try DurableFlush(root: root)
-            wakeup = Descriptor(
-                owning: try retryingLibc("eventfd", "") { eventfd(0, Int32(EFD_CLOEXEC)) })
-        } catch { throw MirrorError(error) }
-        NativeThread("promotions") { self.run() }.detach()
+        self.probe = probe
+        do throws(Errno) { flush = try DurableFlush(root: root) } catch { throw MirrorError(error) }
+        let started = NativeThread("promotions") { self.run() }
+        thread.withLock { $0 = started }
     }
 
     /// Promotes a landing; the completion tells how it ended, after everything is on the disk.
@@ -59,7 +55,7 @@ final class Promoter: Sendable {
     /// Says that nothing more will come soon: what is waiting need not wait for company.
     func hurry() {
         inbox.withLock { $0.isHurried = true }
-        wake()
+        wakeup.raise()
     }
 
     /// Finishes what was submitted and ends the thread; later works fail.
@@ -70,8 +66,10 @@ final class Promoter: Sendable {
                 if !inbox.hasEnded { inbox.waiters.append(continuation) }
                 return inbox.hasEnded
             }
-            if hasEnded { continuation.resume() } else { wake() }
+            if hasEnded { continuation.resume() } else { wakeup.raise() }
         }
+        // It is at its last instruction: nothing is waited for.
+        thread.withLock { $0.take() }?.join()
     }
 
     private func submit(_ work: PromotionWork) {
@@ -80,12 +78,7 @@ final class Promoter: Sendable {
             inbox.add(work, at: ContinuousClock().now)
             return nil
         }
-        if let refusal { work.fail(refusal) } else { wake() }
-    }
-
-    private func wake() {
-        var one: UInt64 = 1
-        _ = withUnsafeBytes(of: &one) { write(wakeup.number, $0.baseAddress, $0.count) }
+        if let refusal { work.fail(refusal) } else { wakeup.raise() }
     }
 
     private func run() {
@@ -95,7 +88,9 @@ final class Promoter: Sendable {
             }
             switch decision {
             case .promote(let works): promote(works)
-            case .wait(let milliseconds): sleep(milliseconds)
+            case .wait(let milliseconds):
+                wakeup.wait(milliseconds: milliseconds)
+                wakeup.clear()
             case .end:
                 let waiters = inbox.withLock { $0.end() }
                 for waiter in waiters { waiter.resume() }
@@ -106,7 +101,7 @@ final class Promoter: Sendable {
 
     private func promote(_ works: [PromotionWork]) {
         var batch = PromotionBatch(
-            works, root: root, index: index, flush: flush, now: now(), goesOn: goesOn)
+            works, root: root, index: index, flush: flush, now: now(), probe: probe)
         do throws(PromotionFault) {
             try batch.run()
             do throws(IndexError) { try index.checkpointIfNeeded() } catch {
@@ -146,12 +141,5 @@ final class Promoter: Sendable {
     private func refuseAll(_ error: MirrorError, failing works: [PromotionWork]) {
         let waiting = inbox.withLock { $0.refuse(error) }
         for work in works + waiting { work.fail(error) }
-    }
-
-    private func sleep(_ milliseconds: Int32) {
-        var request = pollfd(fd: wakeup.number, events: Int16(POLLIN), revents: 0)
-        guard poll(&request, 1, milliseconds) > 0 else { return }
-        var count: UInt64 = 0
-        _ = withUnsafeMutableBytes(of: &count) { read(wakeup.number, $0.baseAddress, $0.count) }
     }
 }

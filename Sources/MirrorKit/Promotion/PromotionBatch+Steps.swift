@@ -25,6 +25,7 @@ extension PromotionBatch {
     mutating func flushBytes() throws(PromotionFault) {
         guard !staged.isEmpty || !adopted.isEmpty else { return }
         do throws(Errno) {
+            if let error = probe.flushError() { throw error }
             if isGroup { try flush.flushGroup() }
             for item in staged.values {
                 // Not fdatasync: the mode and the times must last too.
@@ -38,7 +39,7 @@ extension PromotionBatch {
 
     /// Gives everything its final name.
     mutating func place() throws(PromotionFault) {
-        let placement = Placement(index: index, now: now, goesOn: goesOn)
+        let placement = Placement(index: index, now: now, probe: probe)
         for at in staged.keys.sorted() {
             guard let item = staged[at] else { continue }
             let target = item.landing.target

@@ -11,7 +11,7 @@ struct PromotionBatch {
     let index: Index
     let flush: DurableFlush
     let now: Instant
-    let goesOn: @Sendable (PromotionStep) -> Bool
+    let probe: PromotionProbe
 
     var folders: FolderCache
     let works: [PromotionWork]
@@ -27,13 +27,13 @@ struct PromotionBatch {
 
     init(
         _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
-        now: Instant, goesOn: @escaping @Sendable (PromotionStep) -> Bool
+        now: Instant, probe: PromotionProbe
     ) {
         self.root = root
         self.index = index
         self.flush = flush
         self.now = now
-        self.goesOn = goesOn
+        self.probe = probe
         self.works = works
         folders = FolderCache(root)
         isGroup = flush.isGroup(count: works.count)
@@ -63,7 +63,7 @@ struct PromotionBatch {
     func fail(_ error: MirrorError) { for work in works { work.fail(error) } }
 
     private func reached(_ step: PromotionStep) throws(PromotionFault) {
-        if !goesOn(step) { throw .stopped }
+        if !probe.goesOn(step) { throw .stopped }
     }
 
     // In the order of submission: a copy is made before its source is removed.

@@ -129,13 +129,15 @@ import Testing
         let edits = Atomic<Bool>(false)
         // What the exchange brings out is changed before anybody looks at it: the same as an edit
         // that came in just before it.
-        let tree = try PromotionTree(folder) { step in
+        var probe = PromotionProbe()
+        probe.goesOn = { step in
             guard step == .exchanged, edits.exchange(true, ordering: .relaxed) == false else {
                 return true
             }
             for name in folder.names(in: "tmp") { try? folder.write("edited", to: "tmp/" + name) }
             return true
         }
+        let tree = try PromotionTree(folder, probe)
         let old = try await tree.put("Documents/f", "old")
         let result = await tree.promote(
             try tree.landing("Documents/f", "new", over: .ours(old.stamp)))

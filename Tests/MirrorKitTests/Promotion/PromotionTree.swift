@@ -14,22 +14,22 @@ final class PromotionTree: Sendable {
 
     convenience init(
         in parent: String = "/tmp",
-        goesOn: @escaping @Sendable (PromotionStep) -> Bool = { _ in true }
+        _ probe: PromotionProbe = PromotionProbe()
     ) throws {
         let folder = try TemporaryFolder(in: parent)
-        try self.init(folder, goesOn: goesOn)
+        try self.init(folder, probe)
     }
 
     /// Opens a tree that is there already, as the next run does.
     init(
         _ folder: TemporaryFolder,
-        goesOn: @escaping @Sendable (PromotionStep) -> Bool = { _ in true }
+        _ probe: PromotionProbe = PromotionProbe()
     ) throws {
         self.folder = folder
         root = try RootDirectory(opening: folder.path)
         index = try Index.open(root, now: PromotionTree.time).index
         promoter = try Promoter(
-            root: root, index: index, now: { PromotionTree.time }, goesOn: goesOn)
+            root: root, index: index, now: { PromotionTree.time }, probe: probe)
     }
 
     /// A landing of text.

@@ -9,10 +9,12 @@ import Testing
 @Suite struct RecoveryTests {
     /// Runs one promotion that is cut off after a step, on a tree that another run prepared.
     private func crash(
-        _ folder: TemporaryFolder, after step: PromotionStep,
+        _ folder: TemporaryFolder, after step: PromotionStep, allowsExchange: Bool = true,
         _ landing: (PromotionTree) throws -> Landing
     ) async throws {
-        let tree = try PromotionTree(folder) { $0 != step }
+        var probe = PromotionProbe(goesOn: { $0 != step })
+        probe.allowsExchange = allowsExchange
+        let tree = try PromotionTree(folder, probe)
         _ = await tree.promote(try landing(tree))
         await tree.promoter.stop()
     }
@@ -72,6 +74,40 @@ import Testing
         try expectRowFits(tree, path)
         #expect(settled.conflicts.isEmpty)
         #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: PromotionStep.allCases)
+    func anUpdateWithoutExchangeLeavesTheOldOrTheNewVersion(step: PromotionStep) async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f", "old")
+        await before.promoter.stop()
+        try await crash(folder, after: step, allowsExchange: false) {
+            try $0.landing("Documents/f", "newer", over: .ours(old.stamp))
+        }
+        let (tree, settled) = try recover(folder)
+        #expect(files(folder) == ["Documents/f"])
+        // A second name changes the ctime, so the file is read again and found to be right.
+        let read = try FileDigests.read(try Target("Documents/f"), in: tree.root)
+        #expect(try read?.digests.first == tree.record("Documents/f")?.sha256)
+        #expect(settled.conflicts.isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func aTargetThatWasOnlySetAsideComesBack() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f", "old")
+        await before.promoter.stop()
+        try await crash(folder, after: .setAside, allowsExchange: false) {
+            try $0.landing("Documents/f", "newer", over: .ours(old.stamp))
+        }
+        // Without hard links the second name is the only one.
+        unlink(folder.path + "/Documents/f")
+        let (tree, _) = try recover(folder)
+        #expect(files(folder) == ["Documents/f"])
+        #expect(folder.text(of: "Documents/f") == "old")
         await tree.promoter.stop()
     }
 

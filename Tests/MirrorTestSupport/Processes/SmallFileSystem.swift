@@ -9,9 +9,9 @@ public final class SmallFileSystem: Sendable {
     /// Where it is mounted.
     public let folder: Folder
 
-    /// Mounts one of so many bytes (tmpfs(5)).
-    public init(bytes: Int) throws {
-        folder = try Folder.temporary()
+    /// Mounts one of so many bytes (tmpfs(5)) on a folder of its own, or on an empty one.
+    public init(bytes: Int, at path: String? = nil) throws {
+        folder = try path.map { Folder($0) } ?? Folder.temporary()
         guard mount("mirror-test", folder.path, "tmpfs", 0, "size=\(bytes)") == 0 else {
             let number = errno
             rmdir(folder.path)

@@ -1,0 +1,9 @@
+/// Where tests reach into a promotion; a run has none of it.
+struct PromotionProbe: Sendable {
+    /// Asked after a step; false ends everything there, as a power cut would.
+    var goesOn: @Sendable (PromotionStep) -> Bool = { _ in true }
+    /// Whether names may be exchanged; false is a file system that cannot.
+    var allowsExchange = true
+    /// An error that the next flush of bytes gives; nil flushes.
+    var flushError: @Sendable () -> Errno? = { nil }
+}

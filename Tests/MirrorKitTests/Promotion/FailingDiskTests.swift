@@ -1,0 +1,98 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct FailingDiskTests {
+    @Test func aFailedFlushIsFinal() async throws {
+        let flushes = Atomic<Int>(0)
+        var probe = PromotionProbe()
+        probe.flushError = {
+            let count = flushes.wrappingAdd(1, ordering: .relaxed).newValue
+            return count == 1 ? Errno(number: EIO, call: "syncfs", path: "disk") : nil
+        }
+        let tree = try PromotionTree(try TemporaryFolder(), probe)
+        let first = await tree.promote(try tree.landing("Caches/a", "x")).failure
+        #expect(first?.code == .inputOutput)
+        let second = await tree.promote(try tree.landing("Caches/b", "x")).failure
+        #expect(second == first)
+        #expect(flushes.load(ordering: .relaxed) == 1)
+        #expect(tree.folder.names(in: "Caches").isEmpty)
+        // What only the page cache holds must not be found sound by the next run.
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible))
+    func aFullDiskFailsTheLandingAndKeepsTheRest() async throws {
+        let disk = try SmallFileSystem(bytes: 2 << 20)
+        let tree = try PromotionTree(in: disk.folder.path)
+        try await tree.put("Caches/a", "small")
+        let large = String(repeating: "x", count: 4 << 20)
+        #expect(await tree.promote(try tree.landing("Caches/b", large)).failure?.code == .noSpace)
+        #expect(tree.folder.names(in: "Caches") == ["a"])
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        try await tree.put("Caches/c", "small")
+        await tree.promoter.stop()
+        try tree.index.close(now: PromotionTree.time)
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible), arguments: ["Documents/f", "Caches/f"])
+    func partsOnAnotherFileSystemAreCopiedBesideTheTarget(path: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "tmp/x")
+        unlink(folder.path + "/tmp/x")
+        let disk = try SmallFileSystem(bytes: 2 << 20, at: folder.path + "/tmp")
+        let tree = try PromotionTree(folder)
+        let old = try await tree.put(path, "old")
+        let name = PartName.fresh(for: try Target(path), identity: .anonymous)
+        try folder.write("newer", to: "tmp/" + name)
+        let landing = try tree.landing(
+            path, "newer", content: .part(name), over: .ours(old.stamp))
+        #expect(await tree.promote(landing).failure == nil)
+        #expect(folder.text(of: path) == "newer")
+        #expect(folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
+        let hidden = try tree.index.read { (database: inout Database) throws(IndexError) in
+            try database.hiddenFiles()
+        }
+        #expect(hidden.isEmpty)
+        let wrong = PartName.fresh(for: try Target(path), identity: .anonymous)
+        try folder.write("wrong", to: "tmp/" + wrong)
+        let refused = try tree.landing(
+            path, "other", content: .part(wrong), over: .ours(old.stamp))
+        #expect(await tree.promote(refused).failure?.code == .sourceChanged)
+        await tree.promoter.stop()
+        withExtendedLifetime(disk) {}
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible))
+    func eachFileSystemIsCountedOnce() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "Caches/x")
+        unlink(folder.path + "/Caches/x")
+        let disk = try SmallFileSystem(bytes: 2 << 20, at: folder.path + "/Caches")
+        let space = try FreeSpace(of: try RootDirectory(opening: folder.path))
+        #expect(space.volumes.count == 2)
+        #expect(space.volume(of: .documents)?.place == "")
+        #expect(space.volume(of: .tmp)?.place == "")
+        #expect(space.volume(of: .caches)?.availableBytes == 2 << 20)
+        withExtendedLifetime(disk) {}
+    }
+
+    @Test func aHiddenFileWithoutAnIntentIsRemoved() async throws {
+        let tree = try PromotionTree()
+        let path = "Caches/a/" + HiddenName.fresh(for: try Target("Caches/a/f"))
+        try tree.folder.write("half", to: path)
+        try tree.folder.write("theirs", to: "Caches/a/.f.mirror-notes")
+        try tree.index.write { (batch: inout Database) throws(IndexError) in
+            try batch.noteHiddenFile(path)
+        }
+        let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
+        #expect(settled.removedFiles == 1)
+        #expect(tree.folder.names(in: "Caches/a") == [".f.mirror-notes"])
+        await tree.promoter.stop()
+    }
+}

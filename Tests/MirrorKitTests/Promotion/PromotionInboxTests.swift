@@ -1,0 +1,69 @@
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct PromotionInboxTests {
+    private let start = ContinuousClock().now
+
+    private func work(bytes: Int = 0) throws -> PromotionWork {
+        let record = try fullRecord("Caches/a")
+        let landing = Landing(
+            target: record.target, content: .memory([UInt8](repeating: 0, count: bytes)),
+            record: record, occupant: .nothing, modified: 0, isExecutable: false,
+            onConflict: .rename)
+        return .land(landing) { _ in }
+    }
+
+    private func count(_ decision: PromotionInbox.Decision) -> Int? {
+        if case .promote(let works) = decision { works.count } else { nil }
+    }
+
+    @Test func aBatchWaitsTwoHundredMillisecondsForCompany() throws {
+        var inbox = PromotionInbox()
+        inbox.add(try work(), at: start)
+        guard case .wait(let left) = inbox.next(at: start, greatest: 10) else {
+            Issue.record("it did not wait")
+            return
+        }
+        #expect(left == 201)
+        inbox.add(try work(), at: start.advanced(by: .milliseconds(150)))
+        #expect(count(inbox.next(at: start.advanced(by: .milliseconds(200)), greatest: 10)) == 2)
+    }
+
+    @Test func aFullBatchGoesAtOnceAndTheRestWaits() throws {
+        var inbox = PromotionInbox()
+        for _ in 0..<12 { inbox.add(try work(), at: start) }
+        #expect(count(inbox.next(at: start, greatest: 10)) == 10)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+    }
+
+    @Test func manyBytesInMemoryCloseABatch() throws {
+        var inbox = PromotionInbox()
+        inbox.add(try work(bytes: 20 << 20), at: start)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        inbox.add(try work(bytes: 12 << 20), at: start)
+        #expect(count(inbox.next(at: start, greatest: 10)) == 2)
+    }
+
+    @Test func aHintClosesABatchOnce() throws {
+        var inbox = PromotionInbox()
+        inbox.isHurried = true
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        inbox.add(try work(), at: start)
+        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        inbox.isHurried = true
+        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
+    }
+
+    @Test func theEndComesAfterWhatWaits() throws {
+        var inbox = PromotionInbox()
+        inbox.add(try work(), at: start)
+        inbox.isStopping = true
+        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
+        guard case .end = inbox.next(at: start, greatest: 10) else {
+            Issue.record("it did not end")
+            return
+        }
+    }
+}
