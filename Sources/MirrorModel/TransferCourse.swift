@@ -187,8 +187,8 @@ public struct TransferCourse: Sendable {
 
     /// More bytes arrived than the reception's limit allows.
     public mutating func exceeded(limit: Int64) -> Turn {
+        let isDeclared = expectation.size != nil || reception?.total != nil
         reception = nil
-        let isDeclared = expectation.size != nil
         let cause =
             isDeclared
             ? "the server sends more than the \(limit) bytes that were announced"

@@ -6,11 +6,13 @@ internal import MirrorModel
 /// digest of the whole, or a third algorithm, costs reading the file again.
 struct BodyCheck: Sendable {
     let job: TransferJob
+    /// Digests that the server sent.
+    let sent: [Digest]
     let inbox: TransferInbox
 
     /// Bytes in memory.
     func run(_ bytes: [UInt8]) {
-        let algorithms = Set(job.expectation.digests.map(\.algorithm) + [.sha256, .sha512])
+        let algorithms = Set((job.expectation.digests + sent).map(\.algorithm) + [.sha256])
         let digests = algorithms.map { ByteHasher.digest($0, of: bytes) }
         var pieces = PieceCheck(job.expectation)
         bytes.withUnsafeBytes { pieces.take($0) }

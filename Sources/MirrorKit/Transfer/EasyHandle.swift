@@ -61,8 +61,6 @@ final class EasyHandle {
     /// Bytes of the request that were sent.
     var sentBytes: Int { ccurl_get_long(handle, CURLINFO_REQUEST_SIZE) }
 
-    /// Stops, or goes on, receiving (curl_easy_pause(3)).
-    func pause(_ isPaused: Bool) {
-        curl_easy_pause(handle, isPaused ? CURLPAUSE_RECV : CURLPAUSE_CONT)
-    }
+    /// Goes on receiving after a callback has paused it (curl_easy_pause(3)).
+    func goOn() { curl_easy_pause(handle, CURLPAUSE_CONT) }
 }

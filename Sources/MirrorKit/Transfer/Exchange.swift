@@ -18,8 +18,16 @@ final class Exchange {
     protocol Listener: AnyObject {
         /// The final head came; whether its body is wanted.
         func received(head: ResponseHead, on exchange: Exchange) -> Bool
-        /// Bytes of a wanted body came; false ends the exchange.
-        func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Bool
+        /// Bytes of a wanted body came.
+        func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Reply
+    }
+
+    /// What becomes of an exchange after bytes came.
+    enum Reply {
+        case goOn
+        /// The bytes are not taken; they come again when the handle is let go on.
+        case pause
+        case stop
     }
 
     /// Why a callback of ours ended the exchange.
@@ -42,6 +50,8 @@ final class Exchange {
     private(set) var isAsking = false
     /// Bytes that came since this was last read and reset.
     var arrivedBytes = 0
+    /// Whether its bytes wait within libcurl until the loop lets it go on.
+    var isHeldBack = false
     /// Why a callback ended the exchange, where one did.
     private(set) var stop: Stop?
     /// Whether an address was refused because it is not public.
@@ -91,18 +101,18 @@ final class Exchange {
         }
     }
 
-    fileprivate func take(body: UnsafeRawBufferPointer) -> Bool {
-        arrivedBytes += body.count
+    fileprivate func take(body: UnsafeRawBufferPointer) -> Reply {
         if wantsBody {
-            guard listener.received(bytes: body, on: self) else {
-                stop = .listener
-                return false
-            }
-            return true
+            let reply = listener.received(bytes: body, on: self)
+            if case .stop = reply { stop = .listener }
+            if case .pause = reply { isHeldBack = true }
+            if case .goOn = reply { arrivedBytes += body.count }
+            return reply
         }
+        arrivedBytes += body.count
         unwantedBytes += Int64(body.count)
         if unwantedBytes > Exchange.unwantedLimit { stop = .unwanted }
-        return stop == nil
+        return stop == nil ? .goOn : .stop
     }
 
     /// Whether a socket to this address may be opened.
@@ -140,7 +150,11 @@ private func bodyCallback(
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let body = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.take(body: body) == true ? body.count : -1
+    return switch exchange(context)?.take(body: body) {
+    case .goOn: body.count
+    case .pause: Int(CURL_WRITEFUNC_PAUSE)
+    case .stop, nil: -1
+    }
 }
 
 private func requestCallback(

@@ -19,6 +19,9 @@ struct TokenBucket {
     /// Takes bytes that arrived.
     mutating func take(_ bytes: Int) { level -= Double(bytes) }
 
+    /// Whether there is a debt, as of the last look at the clock.
+    var isOverdrawn: Bool { level < 0 }
+
     /// How many milliseconds nothing may be read; 0 when there is something left.
     mutating func delay(now: Int64) -> Int64 {
         let gained = Double(max(0, now - filledAt)) * Double(rate) / 1000

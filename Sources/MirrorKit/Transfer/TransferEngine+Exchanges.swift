@@ -20,12 +20,14 @@ extension TransferEngine: Exchange.Listener {
         return true
     }
 
-    func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Bool {
-        bucket?.take(bytes.count)
-        bytesReceived += Int64(bytes.count)
+    func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Exchange.Reply {
         guard let transfer = transfers[exchange.id], transfer.localError == nil,
             let reception = transfer.course?.reception, let body = transfer.body
-        else { return false }
+        else { return .stop }
+        // libcurl reads up to a hundred times in a row from a socket that has more.
+        if transfer.isPaused || isBehind(body) || (bucket?.isOverdrawn ?? false) { return .pause }
+        bucket?.take(bytes.count)
+        bytesReceived += Int64(bytes.count)
         transfer.cost.bytesReceived += Int64(bytes.count)
         var bytes = bytes
         if let limit = reception.limit, body.length + Int64(bytes.count) > limit {
@@ -36,9 +38,9 @@ extension TransferEngine: Exchange.Listener {
             try body.append(bytes, now: SystemClock.monotonic())
         } catch {
             transfer.localError = error
-            return false
+            return .stop
         }
-        return !transfer.hasExceeded
+        return transfer.hasExceeded ? .stop : .goOn
     }
 
     /// Makes room for a body that is taken.
@@ -87,7 +89,6 @@ extension TransferEngine: Exchange.Listener {
             return decide(transfer) { $0.refused(refusal) }
         }
         conclude(transfer, failure: failure)
-        limitTotal()
     }
 
     /// The body, if there was one, is over: well, or by a failure.
@@ -137,7 +138,7 @@ extension TransferEngine: Exchange.Listener {
     }
 
     /// Ends everything when more was received than the run may.
-    private func limitTotal() {
+    func limitTotal() {
         guard let limit = configuration.transferLimit, bytesReceived > limit, refusal == nil else {
             return
         }

@@ -45,9 +45,9 @@ extension TransferEngine {
         guard let transfer = transfers[id], !transfer.isPaused else { return }
         transfer.isPaused = true
         switch transfer.state {
-        case .exchanging(let exchange): exchange.easy.pause(true)
         case .queued: schedule.remove(id)
-        case .working, .waiting, .settling: break
+        // What runs notices when its next bytes come.
+        case .exchanging, .working, .waiting, .settling: break
         }
     }
 
@@ -55,9 +55,9 @@ extension TransferEngine {
         guard let transfer = transfers[id], transfer.isPaused else { return }
         transfer.isPaused = false
         switch transfer.state {
-        case .exchanging(let exchange):
+        case .exchanging:
+            // The loop lets it go on.
             transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
-            exchange.easy.pause(false)
         case .queued:
             let url = transfer.plan?.url ?? transfer.job.sources[0].url
             schedule.add(id, priority: transfer.job.priority, host: Schedule.Host(url))

@@ -111,7 +111,6 @@ extension TransferEngine {
         transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
         transfer.state = .exchanging(exchange)
         multi.add(easy)
-        if transfer.isPaused { easy.pause(true) }
     }
 
     /// A lane that logs milestones as bytes go through it.

@@ -113,7 +113,8 @@ extension TransferEngine {
             return fail(transfer, error)
         }
         transfer.state = .working
-        let check = BodyCheck(job: transfer.job, inbox: inbox)
+        let check = BodyCheck(
+            job: transfer.job, sent: transfer.course?.sentDigests ?? [], inbox: inbox)
         if let file = body.file {
             mark(transfer, body) {}
             body.lane.submit { digests in check.run(file, digests.snapshots()) }
@@ -134,7 +135,10 @@ extension TransferEngine {
     private func accept(_ transfer: Transfer, _ verification: Verification, _ answer: Answer) {
         guard let body = transfer.body,
             let sha256 = transfer.digests.first(where: { $0.algorithm == .sha256 })
-        else { return }
+        else {
+            let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to keep.")
+            return fail(transfer, error)
+        }
         countRequests(transfer)
         let declared = Set(transfer.job.expectation.digests)
         let result = ReceivedBody(

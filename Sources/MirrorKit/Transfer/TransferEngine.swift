@@ -8,8 +8,8 @@ internal import MirrorModel
 final class TransferEngine {
     /// Bytes that one transfer's digests may be behind.
     static let laneBacklogLimit = 8 << 20
-    /// Bytes of all buffers in use.
-    static let bufferLimit = 32 << 20
+    /// Bytes of all buffers that may be in use.
+    let bufferLimit: Int
 
     let configuration: Configuration
     let settings: TransferSettings
@@ -35,6 +35,8 @@ final class TransferEngine {
     var isStopping = false
     private var wasBusy = false
     private var tickedAt: Int64
+    /// Milliseconds since the last tick in which we did not ask for bytes.
+    private var throttled: Int64 = 0
 
     init(
         configuration: Configuration, parts: any PartStore, hooks: TransferLoop.Hooks,
@@ -48,6 +50,8 @@ final class TransferEngine {
         multi = MultiHandle(connections: max(16, configuration.jobs))
         workers = WorkPool(name: "digests", threads: 2)
         copiers = WorkPool(name: "copies", threads: 2)
+        // Room for two buffers of each transfer at the least.
+        bufferLimit = max(32 << 20, configuration.jobs * (512 << 10))
         schedule = Schedule(jobs: configuration.jobs, perHost: configuration.perHost)
         tickedAt = SystemClock.monotonic()
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
@@ -62,10 +66,14 @@ final class TransferEngine {
             if isStopping, transfers.isEmpty { break }
             let pause = breathe()
             if pause == 0 {
+                letGo()
                 multi.perform()
                 while let end = multi.nextEnd() { ended(end.handle, end.result) }
+                limitTotal()
+                // The places of those that ended are given away before anything is waited for.
+                startNext()
             }
-            tick(throttled: pause > 0)
+            tick()
             tellIdle()
             wait(pause)
         }
@@ -82,15 +90,32 @@ final class TransferEngine {
     }
 
     private var isBehind: Bool {
-        if chunks.bytesInUse > TransferEngine.bufferLimit { return true }
+        if chunks.bytesInUse > bufferLimit { return true }
         return exchanges.values.contains { exchange in
-            (transfers[exchange.id]?.body?.lane.backlog ?? 0) > TransferEngine.laneBacklogLimit
+            transfers[exchange.id]?.body.map(isBehind) ?? false
+        }
+    }
+
+    /// Whether the digests of a body, or of all together, have to catch up.
+    func isBehind(_ body: IncomingBody) -> Bool {
+        body.lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
+    }
+
+    /// Lets transfers go on that were held back in the midst of reading.
+    private func letGo() {
+        for exchange in exchanges.values where exchange.isHeldBack {
+            guard let transfer = transfers[exchange.id], !transfer.isPaused else { continue }
+            if let bucket, bucket.isOverdrawn { return }
+            exchange.isHeldBack = false
+            exchange.easy.goOn()
         }
     }
 
     private func wait(_ pause: Int64) {
         if pause > 0 {
+            let began = SystemClock.monotonic()
             inbox.signal.wait(milliseconds: Int32(clamping: min(pause, 250)))
+            throttled += SystemClock.monotonic() - began
             return
         }
         let now = SystemClock.monotonic()
@@ -103,11 +128,13 @@ final class TransferEngine {
     }
 
     /// Looks after running transfers four times a second.
-    private func tick(throttled: Bool) {
+    private func tick() {
         let now = SystemClock.monotonic()
         let elapsed = now - tickedAt
         guard elapsed >= 250 else { return }
+        let asked = max(0, elapsed - throttled)
         tickedAt = now
+        throttled = 0
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id] else { continue }
             do {
@@ -120,8 +147,8 @@ final class TransferEngine {
             tellProgress(transfer, now: now)
             transfer.stall.receive(exchange.arrivedBytes)
             exchange.arrivedBytes = 0
-            let isAsking = exchange.isAsking && !throttled && !transfer.isPaused
-            if transfer.stall.ask(milliseconds: isAsking ? elapsed : 0) { stalled(exchange) }
+            let isAsking = exchange.isAsking && !transfer.isPaused
+            if transfer.stall.ask(milliseconds: isAsking ? asked : 0) { stalled(exchange) }
         }
     }
 

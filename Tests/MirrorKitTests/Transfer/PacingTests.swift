@@ -1,0 +1,72 @@
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite struct PacingTests {
+    @Test func aBucketIsOverdrawnAndPaysItsDebt() {
+        var bucket = TokenBucket(rate: 1000, now: 0)
+        var delays = [bucket.delay(now: 0)]
+        bucket.take(1100)
+        for now: Int64 in [0, 400, 1000] { delays.append(bucket.delay(now: now)) }
+        #expect(delays == [0, 1000, 600, 0])
+    }
+
+    @Test func aBucketSavesNoMoreThanATenthOfASecond() {
+        var bucket = TokenBucket(rate: 1000, now: 0)
+        var delays = [bucket.delay(now: 60_000)]
+        bucket.take(1100)
+        delays.append(bucket.delay(now: 60_000))
+        #expect(delays == [0, 1000])
+    }
+
+    @Test func silenceStallsAfterTheTimeout() {
+        var clock = StallClock(timeout: 2)
+        var stalled: [Bool] = []
+        for _ in 0..<4 { stalled.append(clock.ask(milliseconds: 500)) }
+        #expect(stalled == [false, false, false, true])
+    }
+
+    @Test func aKibibyteASecondIsEnough() {
+        var clock = StallClock(timeout: 2)
+        for _ in 0..<20 {
+            clock.receive(512)
+            let hasStalled = clock.ask(milliseconds: 500)
+            #expect(!hasStalled)
+        }
+    }
+
+    @Test func oneByteASecondIsNot() {
+        var clock = StallClock(timeout: 2)
+        var stalled: [Bool] = []
+        for _ in 0..<2 {
+            clock.receive(1)
+            stalled.append(clock.ask(milliseconds: 1000))
+        }
+        #expect(stalled == [false, true])
+    }
+
+    @Test func timeInWhichNobodyAsksDoesNotCount() {
+        var clock = StallClock(timeout: 2)
+        for _ in 0..<20 {
+            let hasStalled = clock.ask(milliseconds: 0)
+            #expect(!hasStalled)
+        }
+    }
+
+    @Test func theMeterSpeaksTwiceASecondAtMost() {
+        var meter = ProgressMeter()
+        let rates = [(0, 1000), (100, 1400), (500, 1500), (600, 1600)].map { length, now in
+            meter.read(length: length, now: now)
+        }
+        #expect(rates == [nil, nil, 1000, nil])
+    }
+
+    @Test func aQueueGivesItsElementsInOrder() {
+        var queue = PriorityQueue<Int>()
+        for number in [5, 1, 4, 1, 3, 9, 2] { queue.insert(number) }
+        var order: [Int] = []
+        while let number = queue.popFirst() { order.append(number) }
+        #expect(order == [1, 1, 2, 3, 4, 5, 9])
+    }
+}
