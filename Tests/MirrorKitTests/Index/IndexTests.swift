@@ -228,4 +228,23 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
             #expect(name == target)
         }
     }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible), arguments: [true, false])
+    func aReaderWorksOnAReadOnlyMedium(withLog: Bool) throws {
+        let disk = try SmallFileSystem(bytes: 8 << 20)
+        let path = disk.folder.path
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        if !withLog { try index.close(now: start) }
+        for name in folder.names(in: ".mirror") where !name.hasSuffix("-shm") {
+            try disk.folder.write(
+                ".mirror/" + name, try #require(folder.bytes(of: ".mirror/" + name)))
+        }
+        let remount = try #require(popen("mount -o remount,ro '\(path)'", "w"))
+        #expect(pclose(remount) == 0)
+        let reader = try Index.openForReading(try RootDirectory(opening: path)).index
+        #expect(try paths(reader) == ["Documents/a"])
+        try reader.close(now: start)
+    }
 }
