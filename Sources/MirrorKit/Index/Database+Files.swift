@@ -15,15 +15,6 @@ extension Database {
         }
     }
 
-    /// The records that have a sha256, in no order.
-    mutating func records(withSHA256 digest: Digest) throws(IndexError) -> [IndexRecord] {
-        try all(Database.selection + " WHERE sha256 = ?") {
-            $0.add(digest.bytes)
-        } read: { (row: inout Row) throws(IndexError) in
-            try row.record()
-        }
-    }
-
     /// The records of an owner, in the order of their paths' bytes.
     mutating func records(ownedBy owner: String) throws(IndexError) -> [IndexRecord] {
         try all(Database.selection + " WHERE owner = ? ORDER BY path") {

@@ -4,7 +4,8 @@ internal import MirrorModel
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
-/// a source is stored by its key.
+/// a source is stored by its key. Files have no index by digest: digests come in no order, and 500,000
+/// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
     static let version: Int64 = 1
@@ -31,7 +32,6 @@ enum Schema {
     /// Makes all tables in an empty database.
     static let creation = """
         CREATE TABLE files (path TEXT PRIMARY KEY, \(recordDefinition)) WITHOUT ROWID;
-        CREATE INDEX files_by_sha256 ON files (sha256);
         CREATE TABLE uses (path TEXT PRIMARY KEY, used_at INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE parts (
             name TEXT PRIMARY KEY, target TEXT NOT NULL, kind TEXT NOT NULL, algorithm TEXT,

@@ -48,16 +48,14 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
         #expect(index.wasCreated)
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
-        let (found, alike, owned) = try index.read {
+        let (found, owned) = try index.read {
             (database: inout Database) throws(IndexError) in
             (
                 try database.record(for: record.target),
-                try database.records(withSHA256: record.sha256),
                 try database.records(ownedBy: "maps")
             )
         }
         #expect(found == record)
-        #expect(alike == [record])
         #expect(owned == [record])
     }
 
