@@ -16,6 +16,8 @@ public struct Plan: Sendable {
     public var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     public var forgotten: [Target] = []
+    /// Parts of wanted targets that no step goes on from, by target: file names in `tmp/`.
+    public var supersededParts: [Target: [String]] = [:]
 
     /// Takes the parts of a plan.
     public init(

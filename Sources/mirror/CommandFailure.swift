@@ -13,9 +13,7 @@ struct CommandFailure {
         switch failure {
         case let refusal as ManifestRefusal:
             text = refusal.description
-            error = MirrorError(
-                .manifestInvalid,
-                refusal.diagnostics.first?.description ?? "The manifest is invalid.")
+            error = MirrorError(wrapping: refusal)
         case let failure as MirrorError:
             error = failure
             text = "mirror: error: " + failure.message.printable

@@ -1,19 +1,25 @@
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM, turned into the cancellation of the running task.
+/// SIGINT and SIGTERM, turned into the cancellation of the running command.
 ///
-/// The signals are blocked in every thread and taken by one that waits for them (sigwait(3)): no
-/// Swift runs in a signal handler. The run then ends by itself with its parts kept; should it not
-/// within a second, the process ends where it is, which the next run can settle as after a crash.
+/// The signals are blocked in every thread, and the main thread takes them with sigwait(3): no Swift
+/// runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main thread
+/// with all signals open.) The command then ends by itself with its parts kept; should it not within a
+/// second, the process ends where it is, which the next run settles as after a crash.
 enum Interruption {
-    private static let received = Mutex<Int32?>(nil)
+    private struct State {
+        var received: Int32?
+        var end: Int32?
+    }
 
-    /// Blocks the two signals, and ignores those that would end the process in mid-write.
+    private static let state = Mutex(State())
+
+    /// Blocks the signals, and ignores those that would end the process in mid-write.
     ///
     /// Call it before any other thread exists: threads inherit the mask.
     static func blockSignals() {
-        var signals = set()
+        var signals = awaited()
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         // A closed pipe and a file size limit are errors of a write, reported where it is made.
         signal(SIGPIPE, SIG_IGN)
@@ -21,53 +27,42 @@ enum Interruption {
     }
 
     /// The exit code that says which signal ended the run: 128 and the signal's number.
-    static var exitCode: Int32? { received.withLock { $0.map { 128 + $0 } } }
+    static var exitCode: Int32? { state.withLock { $0.received.map { 128 + $0 } } }
 
-    /// Runs work that is cancelled when a signal comes.
-    static func cancellable(_ work: sending @escaping () async throws -> Void) async throws {
-        let task = Task { try await work() }
-        watch { task.cancel() }
-        try await task.value
+    /// Runs a command while the calling thread, the main one, waits for its end and for signals.
+    /// Returns the exit code.
+    static func supervise(_ command: @escaping @Sendable () async -> Int32) -> Int32 {
+        let main = pthread_self()
+        let task = Task {
+            let code = await command()
+            state.withLock { $0.end = code }
+            pthread_kill(main, SIGUSR1)
+        }
+        while true {
+            var signals = awaited()
+            var number: Int32 = 0
+            guard sigwait(&signals, &number) == 0 else { continue }
+            if let code = state.withLock({ $0.end }) { return code }
+            guard number != SIGUSR1 else { continue }
+            state.withLock { $0.received = number }
+            task.cancel()
+            return waitBriefly(after: number)
+        }
     }
 
-    private static func watch(_ onSignal: @escaping @Sendable () -> Void) {
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(SignalAction(run: onSignal))
-        let code = pthread_create(&thread, nil, waitForSignal, box.toOpaque())
-        guard code == 0 else { return box.release() }
-        pthread_detach(thread)
-    }
-
-    fileprivate static func wait(then action: SignalAction) {
-        var signals = set()
-        var number: Int32 = 0
-        guard sigwait(&signals, &number) == 0 else { return }
-        received.withLock { $0 = number }
-        action.run()
-        // A second signal, or a second of waiting, ends the process.
+    /// Waits for the command's end; a second signal, or a second of waiting, ends the process.
+    private static func waitBriefly(after number: Int32) -> Int32 {
+        var signals = awaited()
         var limit = timespec(tv_sec: 0, tv_nsec: 900_000_000)
         while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
+        if let code = state.withLock({ $0.end }) { return code }
         _exit(128 + number)
     }
 
-    private static func set() -> sigset_t {
+    private static func awaited() -> sigset_t {
         var signals = sigset_t()
         sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        sigaddset(&signals, SIGTERM)
+        for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
         return signals
     }
-}
-
-private final class SignalAction: Sendable {
-    let run: @Sendable () -> Void
-    init(run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-private func waitForSignal(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let argument {
-        let action = Unmanaged<SignalAction>.fromOpaque(argument).takeRetainedValue()
-        Interruption.wait(then: action)
-    }
-    return nil
 }

@@ -6,10 +6,10 @@ import MirrorModel
 /// Where the process begins: signals first, then the command, and one place that exits.
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
-        exit(await run())
+        exit(Interruption.supervise { await run() })
     }
 
     private static func run() async -> Int32 {
@@ -19,7 +19,7 @@ enum Main {
                 try command.run()
                 return 0
             }
-            try await Interruption.cancellable { try await work.run() }
+            try await work.run()
             return 0
         } catch let code as ExitCode {
             return code.rawValue

@@ -139,6 +139,9 @@ extension Execution {
 
     private func report(kept: [Int]) {
         state.withLock { $0.ledger.enterKept(kept.count) }
+        if !plan.supersededParts.isEmpty {
+            for position in kept { discardSupersededParts(of: plan.steps[position].target) }
+        }
         guard options.reportsKept else { return }
         for position in kept {
             let step = plan.steps[position]
@@ -229,9 +232,18 @@ extension Execution {
         }
     }
 
+    /// Removes parts that a step's good end leaves without a use.
+    func discardSupersededParts(of target: Target) {
+        for name in plan.supersededParts[target] ?? [] {
+            // A leftover costs room and nothing else: the next run tries again.
+            try? engine.parts.discard(part: name)
+        }
+    }
+
     /// Enters a step's good end.
     func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         state.withLock { $0.ledger.enter(done, isAcceptedStale: isAcceptedStale) }
+        if done.outcome != .stale { discardSupersededParts(of: plan.steps[position].target) }
         emit(.done(done))
         close(position)
         engine.release(done.target, .done(done))

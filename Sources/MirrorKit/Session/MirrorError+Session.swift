@@ -5,6 +5,10 @@ extension MirrorError {
     public init(wrapping error: any Error) {
         switch error {
         case let error as MirrorError: self = error
+        case let refusal as ManifestRefusal:
+            self.init(
+                .manifestInvalid,
+                refusal.diagnostics.first?.description ?? "The manifest is invalid.")
         case is CancellationError: self.init(.cancelled, "Interrupted.")
         default:
             self.init(

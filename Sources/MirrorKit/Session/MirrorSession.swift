@@ -171,7 +171,7 @@ extension MirrorSession {
             }
             run.finish(throwing: summary.error)
         } catch {
-            run.fail(MirrorError(wrapping: error), root: root)
+            run.fail(error, root: root)
         }
     }
 

@@ -70,9 +70,9 @@ public struct Run: AsyncSequence, Sendable {
     }
 
     /// Ends a run that could not begin, or whose end failed; there is a summary all the same.
-    func fail(_ error: MirrorError, root: String) {
+    func fail(_ error: any Error, root: String) {
         if !control.state.withLock({ $0.hasSummary }) {
-            send(.failure(error, root: root))
+            send(.failure(MirrorError(wrapping: error), root: root))
         }
         finish(throwing: error)
     }

@@ -67,6 +67,10 @@ struct Survey: ~Copyable {
         plan.skipped = wanted.skipped
         plan.owned = owned
         plan.forgotten = forgotten
+        for step in steps {
+            let others = (parts[step.target] ?? []).map(\.name).filter { $0 != step.part?.name }
+            if !others.isEmpty { plan.supersededParts[step.target] = others }
+        }
         return plan
     }
 

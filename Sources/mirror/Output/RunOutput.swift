@@ -46,7 +46,7 @@ struct RunOutput {
         } catch {
             // What ended the run is in its summary; it is thrown only where there is none.
             guard let summary else { throw error }
-            if !options.json { Console.error.line(CommandFailure(error).text) }
+            Console.error.line(CommandFailure(error).text)
             return summary
         }
         return summary ?? Summary()
