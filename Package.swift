@@ -55,7 +55,8 @@ let package = Package(
         .testTarget(
             name: "MirrorKitTests",
             dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport", "CXML2"],
-            exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"], swiftSettings: strict),
+            exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"],
+            swiftSettings: strict),
         .testTarget(
             name: "MirrorCommandTests",
             dependencies: ["MirrorModel", "MirrorTestSupport", "mirror"],

@@ -69,19 +69,21 @@ public enum Hex {
 
     /// The bytes that an even number of digits in either case stand for; nil for anything else.
     public static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        var high: UInt8?
-        for digit in digits {
-            guard let value = value(of: digit) else { return nil }
-            if let pending = high {
-                bytes.append(pending << 4 | value)
-                high = nil
-            } else {
-                high = value
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        let count = digits.count / 2
+        var isHex = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
+            var rest = digits.makeIterator()
+            while initialized < count, let high = rest.next(), let low = rest.next() {
+                guard let high = value(of: high), let low = value(of: low) else {
+                    isHex = false
+                    return
+                }
+                bytes[initialized] = high << 4 | low
+                initialized += 1
             }
         }
-        return high == nil ? bytes : nil
+        return isHex ? bytes : nil
     }
 
     /// What one digit in either case stands for; nil when it is none.

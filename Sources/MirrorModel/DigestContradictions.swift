@@ -5,12 +5,14 @@ extension ResourceTable {
     func contradictions() -> [ManifestFlaw] {
         var requests: [(hash: Int, position: Int)] = []
         for position in indices where mayHaveDigest(at: position) {
+            if let hash = plainRequestHash(at: position) {
+                requests.append((hash, position))
+                continue
+            }
             let resource = self[position]
             for source in resource.sources where !resource.digests.isEmpty {
-                var hasher = Hasher()
-                hasher.combine(resource.method)
-                hasher.combine(source.url)
-                requests.append((hasher.finalize(), position))
+                let hash = requestHash(resource.method, source.url)
+                requests.append((hash, position))
             }
         }
         requests.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }

@@ -47,15 +47,30 @@ extension ResourceTable {
     }
 }
 
-/// Comparison of bytes, as memcmp(3) does it.
+/// Comparison of bytes, as memcmp(3) does it, eight at a time where there are eight.
 enum ByteOrder {
     static func commonPrefix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
         limit: Int = .max
     ) -> Int {
         let end = min(first.count, second.count, limit)
+        guard let first = UnsafeRawPointer(first.baseAddress),
+            let second = UnsafeRawPointer(second.baseAddress)
+        else { return 0 }
         var at = 0
-        while at < end, first[at] == second[at] { at += 1 }
+        while at + 8 <= end {
+            let left = first.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian
+            let right = second.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian
+            // The lowest differing bit is in the first differing byte.
+            if left != right { return at + (left ^ right).trailingZeroBitCount / 8 }
+            at += 8
+        }
+        while at < end,
+            first.load(fromByteOffset: at, as: UInt8.self)
+                == second.load(fromByteOffset: at, as: UInt8.self)
+        {
+            at += 1
+        }
         return at
     }
 

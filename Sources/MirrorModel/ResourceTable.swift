@@ -143,6 +143,26 @@ extension ResourceTable {
         return authorities.values[Int(record.authority)].url(rest)
     }
 
+    /// The hash of the request of a resource without rarities, from its bytes alone; nil for others.
+    func plainRequestHash(at position: Int) -> Int? {
+        let record = records[position]
+        guard record.rarity == 0 else { return nil }
+        let start = record.pathLength - Int(record.sharedLength)
+        let urlEnd = record.pathLength + Int(record.urlLength)
+        return arena.withBytes(at: record.position, count: urlEnd) { bytes in
+            RequestHash.value(
+                .get, authorities.values[Int(record.authority)],
+                bytes[record.pathLength...], bytes[start..<record.pathLength])
+        }
+    }
+
+    func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
+        var text = url.pathAndQuery
+        return text.withUTF8 {
+            RequestHash.value(method, URLAuthority(url), $0[...], $0[$0.endIndex...])
+        }
+    }
+
     private func digest(of record: ResourceRecord) -> Digest? {
         guard let algorithm = record.digest else { return nil }
         return arena.withBytes(

@@ -103,24 +103,46 @@ extension Target {
     public static let longestPath = 3072
 
     package static func flaw(in path: String) -> TargetFlaw? {
+        var path = path
         if path.utf8.first == slash { return .absolute }
         if path.utf8.count > longestPath { return .longPath(bytes: path.utf8.count) }
-        if path.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F) ~= $0.value }) {
-            return .controlCharacter
+        if let flaw = path.withUTF8({ flaw(inComponentsOf: $0) }) { return flaw }
+        guard let first = path.utf8.firstIndex(of: slash) else {
+            return Area(rawValue: path) == nil
+                ? .outsideAreas(suggestion: suggestion(for: path)) : .areaItself
         }
-        let components = path.utf8.split(separator: slash, omittingEmptySubsequences: false)
-        for component in components {
-            if component.isEmpty, components.count > 1 { return .emptyComponent }
-            if component.elementsEqual(".".utf8) || component.elementsEqual("..".utf8) {
-                return .dotComponent(String(Substring(component)))
-            }
-            if component.count > 255 { return .longComponent(bytes: component.count) }
+        guard let area = Area(rawValue: String(path[..<first])) else {
+            return .outsideAreas(suggestion: suggestion(for: path))
         }
-        guard let first = components.first, let area = Area(rawValue: String(Substring(first)))
-        else { return .outsideAreas(suggestion: suggestion(for: path)) }
-        if components.count == 1 { return .areaItself }
-        if area == .tmp, components.count == 2, path.utf8.suffix(5).elementsEqual(".part".utf8) {
+        let rest = path.utf8[path.utf8.index(after: first)...]
+        if area == .tmp, !rest.contains(slash), rest.suffix(5).elementsEqual(".part".utf8) {
             return .partName
+        }
+        return nil
+    }
+
+    /// What is wrong with the bytes, which are valid UTF-8; a million paths go through here.
+    private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetFlaw? {
+        var start = 0
+        var dots = 0
+        for at in 0...path.count {
+            let byte = at < path.count ? path[at] : slash
+            if byte == slash {
+                let length = at - start
+                if length == 0, !path.isEmpty { return .emptyComponent }
+                if length == dots, (1...2).contains(length) {
+                    return .dotComponent(length == 1 ? "." : "..")
+                }
+                if length > 255 { return .longComponent(bytes: length) }
+                (start, dots) = (at + 1, 0)
+            } else if byte == UInt8(ascii: ".") {
+                dots += 1
+            } else if byte < 0x20 || byte == 0x7F {
+                return .controlCharacter
+            } else if byte == 0xC2, at + 1 < path.count, path[at + 1] < 0xA0 {
+                // U+0080 to U+009F: the C1 controls.
+                return .controlCharacter
+            }
         }
         return nil
     }

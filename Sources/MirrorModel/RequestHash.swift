@@ -1,0 +1,21 @@
+/// Hashes of requests, to find those that may be one.
+enum RequestHash {
+    /// The hash of a method and a URL whose path and query come in two halves, split anywhere.
+    static func value(
+        _ method: RequestMethod, _ authority: URLAuthority,
+        _ first: Slice<UnsafeBufferPointer<UInt8>>,
+        _ second: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> Int {
+        var hasher = Hasher()
+        hasher.combine(method)
+        hasher.combine(authority.host)
+        hasher.combine(authority.port)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: first.count + second.count) {
+            text in
+            let end = text[...].update(fromContentsOf: first)
+            _ = text[end...].update(fromContentsOf: second)
+            hasher.combine(bytes: UnsafeRawBufferPointer(text))
+        }
+        return hasher.finalize()
+    }
+}
