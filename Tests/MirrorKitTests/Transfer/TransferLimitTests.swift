@@ -142,21 +142,11 @@ import Testing
     }
 
     @Test func aPausedTransferGoesOnWhenItIsResumed() async throws {
-        let bytes = bytes
-        let gate = Semaphore()
-        let server = try OriginServer(
-            responder: ClosureOrigin { _, _, connection in
-                _ = connection.answer(
-                    "HTTP/1.1 200 OK\nETag: \"1\"\nContent-Length: 400000", bytes[..<100_000])
-                gate.wait()
-                return connection.send(bytes[100_000...])
-            })
+        let (server, _) = try shelf()
         defer { server.stop() }
         let rig = try TransferRig { $0.transfer.stallTimeout = 1 }
         rig.loop.submit([try .fetching(server.url + "/f")])
-        while rig.parts.isEmpty { await Task.yield() }
         rig.loop.pause(1)
-        gate.post()
         // Longer than the stall timeout: the clock stands while nothing is asked for.
         try await Task.sleep(for: .milliseconds(1500))
         #expect(rig.told.allSatisfy { if case .ended = $0.news { false } else { true } })
