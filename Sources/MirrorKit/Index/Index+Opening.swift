@@ -58,11 +58,12 @@ extension Index {
             switch OpenIndexes.contains(file) ? .sound : try file.judge() {
             case .newer(let version): throw IndexError.newer(version: version)
             case .missing: return try empty()
-            case .damaged(let words):
-                return OpenedIndex(
-                    index: try empty().index,
-                    notice: "The index is damaged (\(words)); the next sync rebuilds it.")
-            case .sound: return try openReader(file)
+            case .damaged(let words): return try emptyInstead(ofDamaged: words)
+            case .sound:
+                do throws(IndexError) { return try openReader(file) } catch {
+                    guard case .damaged(let words) = error else { throw error }
+                    return try emptyInstead(ofDamaged: words)
+                }
             }
         }
     }
@@ -77,6 +78,7 @@ extension Index {
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;
             """)
+        try database.verify(fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
         }
@@ -117,8 +119,9 @@ extension Index {
             origin = Origin(
                 file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
         }
-        let database = try Database(origin.name, flags: origin.flags)
+        var database = try Database(origin.name, flags: origin.flags)
         try database.run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")
+        try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
         let index = Index(
             origin: origin, connection: database, log: nil, wasCreated: false)
         return OpenedIndex(index: index, notice: nil)
@@ -131,6 +134,12 @@ extension Index {
         let index = Index(
             origin: nil, connection: database, log: nil, wasCreated: true)
         return OpenedIndex(index: index, notice: nil)
+    }
+
+    private static func emptyInstead(ofDamaged words: String) throws(IndexError) -> OpenedIndex {
+        OpenedIndex(
+            index: try empty().index,
+            notice: "The index is damaged (\(words)); the next sync rebuilds it.")
     }
 
     private static func setAside(

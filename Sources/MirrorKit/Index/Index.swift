@@ -74,9 +74,11 @@ final class Index: Sendable {
     /// A walk over all records in the order of their paths' bytes, on a connection of its own: a
     /// snapshot that later writes do not disturb.
     func records() throws(IndexError) -> RecordCursor {
-        guard let origin else { return RecordCursor(nil) }
+        guard let origin else { return RecordCursor(nil) { _ in } }
         do throws(IndexError) {
-            return RecordCursor(try Database(origin.name, flags: origin.flags))
+            return RecordCursor(try Database(origin.name, flags: origin.flags)) {
+                _ = self.noted($0)
+            }
         } catch { throw noted(error) }
     }
 
@@ -140,7 +142,9 @@ final class Index: Sendable {
     }
 
     private func noted(_ error: IndexError) -> IndexError {
-        if error.isDamage { sawDamage.store(true, ordering: .releasing) }
+        if error.isDamage, log != nil, !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
+            origin?.file.markDamage()
+        }
         return error
     }
 }
@@ -148,13 +152,23 @@ final class Index: Sendable {
 /// All records of an index, pulled one at a time.
 struct RecordCursor: ~Copyable {
     private var database: Database?
+    private let note: (IndexError) -> Void
 
-    init(_ database: consuming Database?) { self.database = database }
+    /// Walks a database; `note` hears of an error before the caller does.
+    init(_ database: consuming Database?, note: @escaping (IndexError) -> Void) {
+        self.database = database
+        self.note = note
+    }
 
     /// The next record; nil after the last.
     mutating func next() throws(IndexError) -> IndexRecord? {
-        try database?.next(Database.everyRecord) {
-            (row: inout Row) throws(IndexError) in try row.record()
+        do throws(IndexError) {
+            return try database?.next(Database.everyRecord) {
+                (row: inout Row) throws(IndexError) in try row.record()
+            }
+        } catch {
+            note(error)
+            throw error
         }
     }
 }

@@ -8,6 +8,9 @@ struct IndexFile: Sendable {
     /// The database; its log and shared memory have `-wal` and `-shm` after it.
     static let name = "index.sqlite"
 
+    /// Lies beside a database in which a run found damage after it had opened it.
+    static let damageMark = "index.damaged"
+
     /// `.mirror/`, open.
     let folder: Descriptor
     /// Its real path; SQLite knows files by paths only.
@@ -65,6 +68,9 @@ struct IndexFile: Sendable {
     func judge() throws(IndexError) -> Verdict {
         do throws(Errno) {
             guard let size = try size(), size > 0 else { return .missing }
+            if faccessat(folder.number, IndexFile.damageMark, F_OK, AT_SYMLINK_NOFOLLOW) == 0 {
+                return .damaged("found by the run before")
+            }
             if let log = try self.size(suffix: "-wal"), log > 0 {
                 return judgeCopy(try PrivateCopy(from: folder, path: folderPath))
             }
@@ -96,8 +102,16 @@ struct IndexFile: Sendable {
                 break
             }
         }
+        unlinkat(folder.number, IndexFile.damageMark, 0)
         try folder.flush(path: ".mirror")
         return name
+    }
+
+    /// Says that the database is damaged, for the next run to judge by.
+    func markDamage() {
+        let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
+        let number = linux_openat(folder.number, IndexFile.damageMark, flags, 0o644)
+        if number >= 0 { close(number) }
     }
 
     /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,

@@ -158,6 +158,59 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
         #expect(try paths(try open().index).isEmpty)
     }
 
+    @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET verified = 'perhaps'"])
+    func nonsenseIsFoundWhenASmallIndexIsOpened(sql: String) throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(record)
+            try batch.run(sql)
+        }
+        try index.close(now: start)
+        let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
+        #expect(reader.notice != nil)
+        #expect(try paths(reader.index).isEmpty)
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(opened.index.wasCreated)
+        #expect(try paths(opened.index).isEmpty)
+    }
+
+    @Test func overwrittenPagesAreDamage() throws {
+        let index = try open().index
+        for number in 0..<500 {
+            let record = try fullRecord("Documents/\(number)")
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(record)
+            }
+        }
+        try index.close(now: start)
+        var bytes = try #require(folder.bytes(of: ".mirror/index.sqlite"))
+        let middle = bytes.count / 2
+        for at in middle..<middle + 8192 { bytes[at] = 0xA5 }
+        try folder.write(bytes, to: ".mirror/index.sqlite")
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(try paths(opened.index).isEmpty)
+    }
+
+    @Test func damageThatWasFoundLateIsRememberedByTheNextRun() throws {
+        do {
+            let index = try open().index
+            let record = try fullRecord("Documents/a")
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(record)
+                try batch.run("UPDATE files SET path = 'nowhere'")
+            }
+            #expect(throws: IndexError.self) { try paths(index) }
+            // Killed: nobody closes it.
+        }
+        #expect(folder.names(in: ".mirror").contains("index.damaged"))
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(!folder.names(in: ".mirror").contains("index.damaged"))
+    }
+
     @Test(arguments: [true, false])
     func aNewerIndexIsRefusedUntouched(withLog: Bool) throws {
         let index = try open().index

@@ -1,0 +1,27 @@
+internal import MirrorModel
+
+extension Database {
+    /// Up to this size a database is read through when it is opened; 8 MiB are some 30,000 rows.
+    private static let smallEnoughToVerify: Int64 = 8 << 20
+
+    /// Reads a small database through, so that damage is found while it can still be moved aside.
+    ///
+    /// A large one is not read twice: its damage is found when its rows are needed, ends the run, and
+    /// is marked for the next one. Throws `damaged`.
+    mutating func verify(fileSize: Int64?) throws(IndexError) {
+        guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
+        let words = try first("PRAGMA quick_check(1)") {
+            (row: inout Row) throws(IndexError) in try row.text()
+        }
+        guard words == "ok" else { throw .damaged(words ?? "no answer to quick_check") }
+        while try next(
+            Database.everyRecord, read: { (row: inout Row) throws(IndexError) in try row.record() })
+            != nil
+        {}
+        _ = try parts()
+        _ = try intents()
+        _ = try hiddenFiles()
+        _ = try manifests()
+        _ = try runs()
+    }
+}
