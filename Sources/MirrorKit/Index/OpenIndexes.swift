@@ -1,0 +1,19 @@
+internal import Synchronization
+
+/// Which index files this process has open in SQLite: those must not be opened and closed apart.
+enum OpenIndexes {
+    private static let counts = Mutex<[String: Int]>([:])
+
+    static func add(_ file: IndexFile) { counts.withLock { $0[file.path, default: 0] += 1 } }
+
+    static func remove(_ file: IndexFile) {
+        counts.withLock {
+            let count = ($0[file.path] ?? 0) - 1
+            $0[file.path] = count > 0 ? count : nil
+        }
+    }
+
+    static func contains(_ file: IndexFile) -> Bool {
+        counts.withLock { $0[file.path] != nil }
+    }
+}

@@ -1,0 +1,74 @@
+internal import CSQLite
+internal import MirrorModel
+
+/// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
+struct Row {
+    private let statement: OpaquePointer
+    private var index: Int32 = -1
+
+    init(statement: OpaquePointer) { self.statement = statement }
+
+    /// The next column, an integer or NULL.
+    mutating func optionalInt() throws(IndexError) -> Int64? {
+        switch advance() {
+        case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
+        case SQLITE_NULL: return nil
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, an integer.
+    mutating func int() throws(IndexError) -> Int64 {
+        guard let value = try optionalInt() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, text in sound UTF-8 or NULL.
+    mutating func optionalText() throws(IndexError) -> String? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(statement, index)
+            let count = Int(sqlite3_column_bytes(statement, index))
+            let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
+            guard let text = String(validating: bytes, as: UTF8.self) else { throw nonsense() }
+            return text
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, text.
+    mutating func text() throws(IndexError) -> String {
+        guard let value = try optionalText() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, bytes or NULL.
+    mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
+        switch advance() {
+        case SQLITE_NULL: return nil
+        case SQLITE_BLOB:
+            let count = Int(sqlite3_column_bytes(statement, index))
+            return [UInt8](
+                UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, index), count: count))
+        default: throw nonsense()
+        }
+    }
+
+    /// The next column, bytes.
+    mutating func blob() throws(IndexError) -> [UInt8] {
+        guard let value = try optionalBlob() else { throw nonsense() }
+        return value
+    }
+
+    /// The damage that a value which cannot be is.
+    func nonsense() -> IndexError {
+        let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
+        return .damaged("a row has no sound \(name)")
+    }
+
+    private mutating func advance() -> Int32 {
+        index += 1
+        return sqlite3_column_type(statement, index)
+    }
+}
