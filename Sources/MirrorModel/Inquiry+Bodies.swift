@@ -3,7 +3,7 @@ extension Inquiry {
     func judgeWhole(_ head: ResponseHead, _ answer: Answer) -> ResponseVerdict {
         let framing: Framing
         do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
-        if let refusal = refusedContent(head) { return .refuse(refusal) }
+        if let refusal = refusedCoding(head) ?? refusedType(head) { return .refuse(refusal) }
         if let length = framing.length {
             if let size = expectation.size, size != length {
                 return .refuse(sizeRefusal(declared: size, promised: length))
@@ -52,7 +52,8 @@ extension Inquiry {
             return .startOver(malformed("the server sent a range that ends beyond the file"))
         }
         if let change = versionChange(head, part) { return .startOver(change) }
-        if let refusal = refusedContent(head) { return .refuse(refusal) }
+        if let refusal = refusedCoding(head) { return .startOver(refusal) }
+        if let refusal = refusedType(head) { return .refuse(refusal) }
         if let refusal = refusedSize(total) { return .refuse(refusal) }
         return .receive(
             Reception(
@@ -79,16 +80,17 @@ extension Inquiry {
         return nil
     }
 
-    /// An encoding or a media type that is not the file itself.
-    private func refusedContent(_ head: ResponseHead) -> Refusal? {
-        let codings = head.contentCodings
-        if !codings.isEmpty, expectation.pin == nil {
-            return Refusal(
-                .encodingRefused,
-                "the body is encoded as \(Quoted(codings.joined(separator: ", ")))",
-                status: head.status, expected: "identity",
-                actual: codings.joined(separator: ", "))
-        }
+    /// An encoding that nothing shows to be the file itself.
+    private func refusedCoding(_ head: ResponseHead) -> Refusal? {
+        let codings = head.contentCodings.joined(separator: ", ")
+        guard !codings.isEmpty, expectation.pin == nil else { return nil }
+        return Refusal(
+            .encodingRefused, "the body is encoded as \(Quoted(codings))", status: head.status,
+            expected: "identity", actual: codings)
+    }
+
+    /// A media type that the file cannot have.
+    private func refusedType(_ head: ResponseHead) -> Refusal? {
         guard let type = head.mediaType else { return nil }
         if let wanted = expectation.mediaType, !wanted.contains(type) {
             return typeRefusal(head, type, expected: wanted.description)

@@ -13,7 +13,7 @@ extension TransferCourse {
     /// The same request to where redirects have led.
     mutating func hop() -> Turn.Action {
         plan = makePlan()
-        countRequest()
+        if plan.url.scheme != .file { countRequest() }
         if tried.last != current { tried.append(current) }
         return .request(plan)
     }

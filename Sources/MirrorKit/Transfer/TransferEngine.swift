@@ -70,7 +70,9 @@ final class TransferEngine {
                 multi.perform()
                 while let end = multi.nextEnd() { ended(end.handle, end.result) }
                 limitTotal()
-                // The places of those that ended are given away before anything is waited for.
+                // Whoever heard of an end may have cancelled the rest; then the free places are
+                // given away before anything is waited for.
+                for message in inbox.take() { take(message) }
                 startNext()
             }
             tick()
