@@ -26,6 +26,8 @@ extension Execution {
             jobs.append(job)
         }
         engine.submit(jobs)
+        // The run may have been ended in between, and what ended it could not know these.
+        if ending != nil { engine.cancel(jobs.map(\.id)) }
     }
 
     private func job(for position: Int) -> TransferJob? {
@@ -33,7 +35,7 @@ extension Execution {
         guard let resource = plan.resource(of: step) else { return nil }
         let identifier = engine.route { [self] in receive($0, for: position) }
         guard note(job: identifier, for: position) else {
-            settleCancellation(position)
+            leaveOut(position)
             return nil
         }
         let request = requests.request(for: resource)

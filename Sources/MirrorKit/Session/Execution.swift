@@ -29,6 +29,8 @@ final class Execution: Sendable {
         var open: Set<Int> = []
         /// The loop's numbers of the transfers under way, by step.
         var jobs: [Int: Int] = [:]
+        /// Transfers that the loop has not been given yet.
+        var feed = JobFeed()
         var ending: Ending?
         var isWaiting = false
     }
@@ -94,7 +96,9 @@ final class Execution: Sendable {
             return true
         }
         guard isFirst else { return }
-        engine.cancel(state.withLock { Array($0.jobs.values) })
+        let (jobs, waiting) = state.withLock { ($0.jobs, $0.feed.take(.max)) }
+        for position in waiting { leaveOut(position) }
+        engine.cancel(Array(jobs.values))
     }
 
     /// What ends the run early; nil when nothing does.
@@ -134,7 +138,26 @@ extension Execution {
         for position in adopted { adopt(position) }
         for position in local { beginLocally(position) }
         engine.promoter.hurry()
-        submit(sharing.leaders)
+        let feed = JobFeed(sharing.leaders.map(feedEntry))
+        state.withLock { $0.feed = feed }
+        feedLoop()
+    }
+
+    private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
+        let resource = plan.resource(of: plan.steps[position])
+        return (position, resource?.priority ?? 0, resource?.sources.first?.url.host ?? "")
+    }
+
+    /// Gives the loop as many transfers as it should know at once.
+    func feedLoop() {
+        let window = max(256, 8 * configuration.jobs)
+        while true {
+            let next = state.withLock { state in
+                state.ending == nil ? state.feed.take(max(0, window - state.jobs.count)) : []
+            }
+            if next.isEmpty { return }
+            submit(next)
+        }
     }
 
     private func report(kept: [Int]) {
@@ -225,10 +248,24 @@ extension Execution {
 
     /// Notes that the loop has done with a step, and what it cost.
     func noteEnd(of position: Int, cost: TransferCost) {
-        state.withLock { state in
+        let isRunningLow = state.withLock { state in
             state.jobs[position] = nil
             state.ledger.enterCost(
                 requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
+            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
+        }
+        if isRunningLow { feedLoop() }
+    }
+
+    /// Ends a step, and those that share its request, whose turn does not come in this run.
+    func leaveOut(_ position: Int) {
+        for position in [position] + (sharing.followers[position] ?? []) {
+            let step = plan.steps[position]
+            finish(
+                position,
+                Event.Done(
+                    target: step.target, step: step.kind, outcome: .skipped,
+                    reason: .notAttempted, verified: .none))
         }
     }
 
@@ -243,7 +280,9 @@ extension Execution {
     /// Enters a step's good end.
     func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         state.withLock { $0.ledger.enter(done, isAcceptedStale: isAcceptedStale) }
-        if done.outcome != .stale { discardSupersededParts(of: plan.steps[position].target) }
+        if done.outcome != .stale, done.outcome != .skipped {
+            discardSupersededParts(of: plan.steps[position].target)
+        }
         emit(.done(done))
         close(position)
         engine.release(done.target, .done(done))

@@ -4,6 +4,9 @@ import MirrorModel
 
 /// Shows a run while it goes: JSON lines for scripts, or a report with live progress for people.
 struct RunOutput {
+    /// How many failures people are shown one by one.
+    static let mostFailures = 50
+
     let options: OutputOptions
 
     /// Shows a run's events to the end and returns its summary; a signal ends the run early.
@@ -81,8 +84,15 @@ struct RunOutput {
             drawing.cancel()
             display.end()
         }
+        var failures = 0
         for try await event in run {
             display.apply(event)
+            if case .failed = event.body { failures += 1 }
+            if case .summary = event.body, failures > RunOutput.mostFailures {
+                let more = failures - RunOutput.mostFailures
+                display.print("and \(more) more failed; --json names them all", on: .error)
+            }
+            if case .failed = event.body, failures > RunOutput.mostFailures { continue }
             if let line = report.line(for: event) {
                 display.print(line.text, on: line.isResult ? .output : .error)
             }
