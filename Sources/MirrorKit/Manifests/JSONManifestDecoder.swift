@@ -6,6 +6,8 @@ struct JSONManifestDecoder {
     let builder: ManifestBuilder
     /// Whether `base` or `defaults` came after resources that they hold for.
     private(set) var cameTooLate = false
+    /// Whether a resource has been read, sound or not.
+    private var hasSeenResource = false
 
     init(_ bytes: ManifestBytes, builder: ManifestBuilder) throws(DecodingStop) {
         tokens = try JSONTokenizer(bytes, log: builder.log)
@@ -26,14 +28,14 @@ struct JSONManifestDecoder {
             let place = decoder.tokens.start
             switch (key, token) {
             case (.defaults, .beginObject):
-                decoder.cameTooLate = decoder.cameTooLate || !decoder.builder.resources.isEmpty
+                decoder.cameTooLate = decoder.cameTooLate || decoder.hasSeenResource
                 try decoder.decodeDefaults()
             case (.resources, .beginArray):
                 hasResources = true
                 try decoder.decodeResources()
             default:
                 if key == .resources { hasResources = true }
-                let isLate = key == .base && !decoder.builder.resources.isEmpty
+                let isLate = key == .base && decoder.hasSeenResource
                 decoder.cameTooLate = decoder.cameTooLate || isLate
                 decoder.builder.set(key, try decoder.value(token), at: place)
             }
@@ -63,7 +65,9 @@ struct JSONManifestDecoder {
             let place = tokens.start
             switch token {
             case .endArray: return
-            case .beginObject: try decodeResource(at: place)
+            case .beginObject:
+                hasSeenResource = true
+                try decodeResource(at: place)
             default:
                 let kind = try value(token).kind
                 builder.log.error(

@@ -1,0 +1,91 @@
+import Glibc
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+
+@Suite struct ManifestReaderTests {
+    private let late =
+        "{ \"resources\": [ { \"url\": \"a.bin\" } ], \"defaults\": { \"tags\": [\"t\"] },"
+        + " \"base\": \"https://h.example/\", \"name\": \"n\" }"
+
+    private func read(_ text: String) throws -> DecodedManifest {
+        try ManifestReader.read(
+            Array(text.utf8), label: "m", origin: .file(path: "/lists/m.json"))
+    }
+
+    @Test func theOrderOfKeysHasNoMeaning() throws {
+        let decoded = try read(late)
+        #expect(decoded.manifest.resources[0].sources[0].url.host == "h.example")
+        #expect(decoded.manifest.resources[0].tags == ["t"])
+    }
+
+    /// A pipe gives its bytes once, and this manifest has to be read twice.
+    @Test func aPipeCanBeReadTwice() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        let (reading, writing, text) = (ends[0], ends[1], late)
+        defer { close(reading) }
+        DetachedThread.start {
+            for byte in text.utf8 {
+                _ = withUnsafeBytes(of: byte) { write(writing, $0.baseAddress, 1) }
+            }
+            close(writing)
+        }
+        let decoded = try ManifestReader.read(
+            descriptor: reading, label: "-", origin: .standardInput)
+        #expect(decoded.manifest.name == "n")
+        #expect(decoded.manifest.resources[0].tags == ["t"])
+    }
+
+    @Test func aFolderIsNoManifest() throws {
+        let descriptor = open("/", O_RDONLY | O_DIRECTORY)
+        defer { close(descriptor) }
+        let error = try #require(throws: MirrorError.self) {
+            try ManifestReader.read(descriptor: descriptor, label: "/", origin: .file(path: "/"))
+        }
+        #expect(error.code == .manifestUnreadable)
+        #expect(error.message == "/: The manifest cannot be read: it is a folder.")
+    }
+
+    @Test func aHundredThousandErrorsAreTwentyAndANumber() throws {
+        let flawed = Array(repeating: "7", count: 100_000).joined(separator: ",")
+        let refusal = try #require(throws: ManifestRefusal.self) {
+            try read("{ \"resources\": [\(flawed)] }")
+        }
+        #expect(refusal.diagnostics.count == 20)
+        #expect(refusal.omitted == 99_980)
+        #expect(refusal.description.hasSuffix("\nand 99980 more"))
+    }
+
+    @Test func aManifestWithoutANameIsOwnedByItsStem() throws {
+        let decoded = try read("{ \"resources\": [] }")
+        #expect(decoded.manifest.name == nil)
+        #expect(decoded.manifest.owner == "m")
+    }
+
+    /// The places of what libxml2 reads, with long tags, accents, and borders between chunks.
+    @Test func placesInXMLAreExact() throws {
+        let filler = "<!-- " + String(repeating: "é", count: ManifestBytes.chunkSize) + " -->\n"
+        for lines in 1...3 {
+            let text =
+                "<manifest>\n" + String(repeating: filler, count: lines)
+                + "  <resource x-note=\"é\"\n      size=\"x\" url=\"https://h.example/a\"/></manifest>"
+            let refusal = try #require(throws: ManifestRefusal.self) { try read(text) }
+            #expect(refusal.diagnostics.map(\.line) == [lines + 3])
+            #expect(refusal.diagnostics.map(\.column) == [13])
+        }
+    }
+
+    @Test func warningsNameWeakDigests() throws {
+        let sha1 = String(repeating: "a", count: 40)
+        let decoded = try read(
+            "{ \"resources\": [\n{ \"url\": \"https://h.example/a\", \"sha1\": \"\(sha1)\" } ] }")
+        #expect(
+            decoded.warnings.map(\.description) == [
+                "m:2:41: warning: sha1 is weak: it finds accidents, not attacks, and pins nothing;"
+                    + " add sha256"
+            ])
+    }
+}
