@@ -24,7 +24,7 @@ struct JSONTokenizer {
         case value, valueOrEnd, valueAfterComma, keyOrEnd, keyAfterComma, commaOrEnd, nothing
     }
 
-    var bytes: ManifestBytes
+    let bytes: ManifestBytes
     let log: DiagnosticLog
     var buffer: [UInt8] = []
     var at = 0
@@ -47,6 +47,7 @@ struct JSONTokenizer {
     init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
         self.bytes = bytes
         self.log = log
+        bytes.rewind()
         try refill()
         if buffer.starts(with: [0xEF, 0xBB, 0xBF]) {
             at = 3

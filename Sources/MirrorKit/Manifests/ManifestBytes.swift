@@ -2,7 +2,9 @@ internal import Glibc
 internal import MirrorModel
 
 /// The bytes of a manifest, a chunk at a time; they can be read a second time.
-struct ManifestBytes {
+///
+/// Readers share one object: what a pipe gave to the first of them is kept for the next.
+final class ManifestBytes {
     /// The greatest length of a chunk.
     static let chunkSize = 64 << 10
 
@@ -14,7 +16,7 @@ struct ManifestBytes {
         case memory
     }
 
-    private var store: Store
+    private let store: Store
     private var kept: [UInt8] = []
     private var offset = 0
 
@@ -31,10 +33,10 @@ struct ManifestBytes {
     }
 
     /// Begins again.
-    mutating func rewind() { offset = 0 }
+    func rewind() { offset = 0 }
 
     /// Replaces a chunk by the next one; it is empty at the end.
-    mutating func next(_ chunk: inout [UInt8]) throws(DecodingStop) {
+    func next(_ chunk: inout [UInt8]) throws(DecodingStop) {
         chunk.removeAll(keepingCapacity: true)
         switch store {
         case .file(let descriptor, let start):

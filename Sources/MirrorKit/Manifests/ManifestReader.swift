@@ -53,10 +53,8 @@ public enum ManifestReader {
         let log = DiagnosticLog(file: label)
         let builder = ManifestBuilder(log: log, origin: origin)
         do throws(DecodingStop) {
-            var bytes = bytes
             var firstChunk: [UInt8] = []
             try bytes.next(&firstChunk)
-            bytes.rewind()
             switch ManifestNotation(firstChunk) {
             case .json:
                 return try decoded(try decodeJSON(bytes, builder), .json)

@@ -12,10 +12,9 @@ struct XMLManifestDecoder {
 
     /// Reads the whole document; throws where the rest of it makes no sense.
     func decode() throws(DecodingStop) -> DecodedManifest.Notation {
-        var bytes = bytes
         var chunk: [UInt8] = []
-        try bytes.next(&chunk)
         bytes.rewind()
+        try bytes.next(&chunk)
         if let encoding = XMLManifestDecoder.otherEncoding(chunk) {
             builder.log.error(
                 at: TextPosition(), JSONFlaw.otherEncoding(encoding).description)

@@ -45,7 +45,7 @@ final class XMLPushParser {
             context = nil
         }
         xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
-        var bytes = bytes
+        bytes.rewind()
         var chunk: [UInt8] = []
         var utf8 = UTF8Check()
         repeat {
