@@ -24,7 +24,8 @@ final class Chunk: @unchecked Sendable {
     /// Takes as many bytes as fit, and says how many.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(room, bytes.count)
-        buffer[count..<(count + taken)].copyBytes(from: bytes.prefix(taken))
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)))
         count += taken
         return taken
     }
