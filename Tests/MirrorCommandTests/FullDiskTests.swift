@@ -3,7 +3,6 @@ import Testing
 
 /// A disk of one mebibyte: what does not fit is refused, and what was there is whole.
 @Suite(
-    .enabled(if: ScenarioFile.isProgramReady),
     .enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"),
     .timeLimit(.minutes(2)))
 struct FullDiskTests {

@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 /// SIGKILL at any instant: a final name holds exactly one version that was served, before and after.
-@Suite(.enabled(if: ScenarioFile.isProgramReady), .timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(3)))
 struct KillTests {
     /// A seed from `KILL_SEED`, or another one each time; a failure prints it.
     static let seed =
@@ -19,6 +19,7 @@ struct KillTests {
                 #expect(flaws.isEmpty, "seed \(KillTests.seed), round \(round): \(flaws)")
                 guard flaws.isEmpty else { return }
             }
+            #expect(story.kills > 0)
             let result = try story.finish()
             #expect(result.ending == .exited(0), "seed \(KillTests.seed): \(result)")
             #expect(story.flaws(isFinished: true).isEmpty, "seed \(KillTests.seed)")
@@ -38,6 +39,8 @@ private struct KillStory {
     private let manifest: String
     private var random: SplitMix64
     private var versions: [String: [[UInt8]]] = [:]
+    /// How many runs were killed before they ended.
+    private(set) var kills = 0
 
     /// Sizes on both sides of what stays in memory until it is complete.
     private static let sizes = [
@@ -84,6 +87,7 @@ private struct KillStory {
         Pause.milliseconds(Int.random(in: 0..<600, using: &random))
         run.signal(SIGKILL)
         let result = run.wait()
+        kills += result.ending == .signalled(SIGKILL) ? 1 : 0
         let isClean = result.ending == .signalled(SIGKILL) || result.ending == .exited(0)
         return flaws(isFinished: false) + (isClean ? [] : ["\(result)"])
     }

@@ -5,12 +5,9 @@ import Testing
 /// A scenario file by its name without the ending.
 struct ScenarioFile: Sendable, CustomTestStringConvertible {
     /// Scenarios wait more than they work, so a few run at once.
-    static let crew = Crew(threads: 4)
+    static let crew = Crew(threads: 6)
 
     let name: String
-
-    /// Until the command line is whole, scenarios run on demand.
-    static let isProgramReady = getenv("SCENARIO") != nil
 
     var testDescription: String { name }
 

@@ -8,7 +8,7 @@ import Testing
         #expect(!scenario.title.isEmpty)
     }
 
-    @Test(.enabled(if: ScenarioFile.isProgramReady), arguments: ScenarioFile.all)
+    @Test(arguments: ScenarioFile.all)
     func everyScenarioHolds(_ file: ScenarioFile) async throws {
         let text = try file.text()
         let report = try await ScenarioFile.crew.run {

@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 /// One root has one writer.
-@Suite(.enabled(if: ScenarioFile.isProgramReady), .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct TwoRunsTests {
     /// A run that lasts until the test lets it end, and what a second one does meanwhile.
     private func meanwhile(

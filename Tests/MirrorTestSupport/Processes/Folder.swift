@@ -8,6 +8,9 @@ public struct Folder: Sendable {
     /// Takes an existing folder.
     public init(_ path: String) { self.path = path }
 
+    /// A place in memory where there is one, for files so many that a disk takes long to delete them.
+    public static let memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+
     /// Makes an empty folder beneath another, `/tmp` by default.
     public static func temporary(in parent: String = "/tmp") throws(SystemFailure) -> Folder {
         var path = Array("\(parent)/mirror-test-XXXXXX".utf8CString)

@@ -15,7 +15,7 @@ public final class Nginx: Sendable {
 
     /// Starts it and waits until it accepts connections.
     public init() throws {
-        place = try Folder.temporary()
+        place = try Folder.temporary(in: Folder.memory)
         try place.makeFolders(above: "www/.")
         folder = Folder(place.full("www"))
         certificate = place.full("certificate.pem")

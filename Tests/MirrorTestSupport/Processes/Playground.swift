@@ -7,8 +7,8 @@ public struct Playground: Sendable {
     private let program: String
 
     /// Makes an empty root beneath a new folder, or takes another place for it.
-    public init(program: String, root: String? = nil) throws {
-        folder = try Folder.temporary()
+    public init(program: String, root: String? = nil, in parent: String = "/tmp") throws {
+        folder = try Folder.temporary(in: parent)
         self.root = Folder(root ?? folder.full("root"))
         self.program = program
         if root == nil { try folder.makeFolders(above: "root/.") }
@@ -63,7 +63,12 @@ extension Command.Result {
     public var events: [JSONValue] { output.split(separator: "\n").compactMap { JSONValue($0) } }
 
     /// The last event, which says how the run went.
-    public var summary: JSONValue? { events.last { $0["event"] == .string("summary") } }
+    public var summary: JSONValue? {
+        guard let line = output.split(separator: "\n").last, let event = JSONValue(line),
+            event["event"] == .string("summary")
+        else { return nil }
+        return event
+    }
 
     /// A field of the summary as a word.
     public func summary(_ field: String) -> String? { summary?[field]?.word }
