@@ -77,7 +77,9 @@ final class TransferEngine {
             }
             tick()
             tellIdle()
-            wait(pause)
+            // What was just read may have used the limit up, and libcurl watches no socket of a
+            // transfer that was held back.
+            wait(pause > 0 ? pause : breathe())
         }
         workers.stop()
         copiers.stop()
@@ -103,10 +105,16 @@ final class TransferEngine {
         body.lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }
 
-    /// Lets transfers go on that were held back in the midst of reading.
+    /// Transfers that were held back in the midst of reading, and that nobody paused.
+    private var heldBack: some Sequence<Exchange> {
+        exchanges.values.lazy.filter { [transfers] exchange in
+            exchange.isHeldBack && transfers[exchange.id]?.isPaused == false
+        }
+    }
+
+    /// Lets transfers go on that were held back.
     private func letGo() {
-        for exchange in exchanges.values where exchange.isHeldBack {
-            guard let transfer = transfers[exchange.id], !transfer.isPaused else { continue }
+        for exchange in Array(heldBack) {
             if let bucket, bucket.isOverdrawn { return }
             exchange.isHeldBack = false
             exchange.easy.goOn()
@@ -122,6 +130,7 @@ final class TransferEngine {
         }
         let now = SystemClock.monotonic()
         var limit: Int64 = exchanges.isEmpty ? 60_000 : 250
+        if heldBack.contains(where: { _ in true }) { limit = 0 }
         if let due = schedule.nextHoldEnd { limit = min(limit, due - now) }
         for id in waiting {
             if case .waiting(let until) = transfers[id]?.state { limit = min(limit, until - now) }
