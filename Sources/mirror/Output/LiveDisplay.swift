@@ -57,10 +57,11 @@ final class LiveDisplay: Sendable {
         state.shownLines = lines.count
     }
 
-    /// Moves up over the live lines and clears to the end of the screen (ECMA-48 CUU, ED).
+    /// Moves up over the live lines and clears to the end of the screen (ECMA-48 CUU, ED), from the
+    /// first column: the terminal may have echoed a key.
     private func erase(_ state: inout State) {
         guard state.shownLines > 0 else { return }
-        Console.error.write("\u{1B}[\(state.shownLines)A\u{1B}[J")
+        Console.error.write("\r\u{1B}[\(state.shownLines)A\u{1B}[J")
         state.shownLines = 0
     }
 }
