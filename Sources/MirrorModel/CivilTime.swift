@@ -36,21 +36,29 @@ public struct CivilTime: Sendable, Hashable {
 }
 
 extension Instant {
-    /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds).
+    /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds), clamped to the
+    /// years 0000 … 9999 that four digits can say.
     public var rfc3339: String {
-        let civil = CivilTime(self)
-        let fraction = milliseconds - seconds * 1000
+        let instant = clampedToFourDigits
+        let civil = CivilTime(instant)
+        let fraction = instant.milliseconds - instant.seconds * 1000
         return "\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))T"
             + "\(padded(civil.time.hour, 2)):\(padded(civil.time.minute, 2)):"
             + "\(padded(civil.time.second, 2)).\(padded(fraction, 3))Z"
     }
 
-    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names.
+    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names; clamped likewise.
     public var basicFormat: String {
-        let civil = CivilTime(self)
+        let civil = CivilTime(clampedToFourDigits)
         return "\(padded(civil.year, 4))\(padded(civil.month, 2))\(padded(civil.day, 2))T"
             + "\(padded(civil.time.hour, 2))\(padded(civil.time.minute, 2))"
             + "\(padded(civil.time.second, 2))Z"
+    }
+
+    /// From 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
+    private var clampedToFourDigits: Instant {
+        let ends: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+        return Instant(milliseconds: min(max(milliseconds, ends.lowerBound), ends.upperBound))
     }
 }
 

@@ -16,7 +16,7 @@ public struct Instant: Sendable, Hashable, Comparable {
 
     /// Whole seconds since the Unix epoch, rounded down.
     public var seconds: Int64 {
-        milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
+        milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)
     }
 
     /// Whether the left instant is earlier.

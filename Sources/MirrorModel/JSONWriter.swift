@@ -57,16 +57,17 @@ public struct JSONWriter: Sendable {
     /// Writes a whole number.
     public mutating func number(_ value: some BinaryInteger) { raw(String(value)) }
 
-    /// Writes a number with so many decimals; one that is not finite becomes null.
+    /// Writes a number with so many decimals, 0 … 9; one that is not finite, or has too many
+    /// digits for an Int64, becomes null.
     public mutating func number(_ value: Double, decimals: Int) {
-        guard value.isFinite, abs(value) < 1e15 else { return null() }
-        var scale = 1.0
-        for _ in 0..<decimals { scale *= 10 }
-        let scaled = (abs(value) * scale).rounded()
-        let whole = Int64(scaled / scale)
-        let fraction = Int64(scaled - Double(whole) * scale)
+        var scale: Int64 = 1
+        for _ in 0..<min(max(decimals, 0), 9) { scale *= 10 }
+        let rounded = (abs(value) * Double(scale)).rounded()
+        guard let scaled = Int64(exactly: rounded) else { return null() }
+        let (whole, fraction) = scaled.quotientAndRemainder(dividingBy: scale)
         let sign = value < 0 && scaled > 0 ? "-" : ""
-        raw(decimals == 0 ? "\(sign)\(whole)" : "\(sign)\(whole).\(padded(fraction, decimals))")
+        let digits = min(decimals, 9)
+        raw(digits <= 0 ? "\(sign)\(whole)" : "\(sign)\(whole).\(padded(fraction, digits))")
     }
 
     /// Writes true or false.
