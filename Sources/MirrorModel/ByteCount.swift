@@ -20,10 +20,11 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
             guard !overflow else { return nil }
             bytes = product
         } else {
-            guard factor > 1, let value = Double(number), value.isFinite,
-                value * Double(factor) < Double(Int64.max)
-            else { return nil }
-            bytes = Int64(value * Double(factor))
+            guard factor > 1, let value = Double(number), value.isFinite else { return nil }
+            // 1.001 kB is 1001 bytes, though 1.001 has no exact Double.
+            let product = (value * Double(factor)).rounded()
+            guard product < Double(Int64.max) else { return nil }
+            bytes = Int64(product)
         }
     }
 

@@ -11,8 +11,9 @@ public enum DeleteLimit: Sendable, Hashable {
     /// Reads `10` or `25%`; nil for anything else.
     public init?(text: String) {
         let isPercentage = text.hasSuffix("%")
-        guard let number = Int(isPercentage ? text.dropLast() : text[...]), number >= 0,
-            text.utf8.first != UInt8(ascii: "+"), !isPercentage || number <= 100
+        let digits = isPercentage ? text.dropLast() : text[...]
+        guard digits.utf8.allSatisfy({ (0x30...0x39) ~= $0 }), let number = Int(digits),
+            !isPercentage || number <= 100
         else { return nil }
         self = isPercentage ? .percent(number) : .count(number)
     }
@@ -23,10 +24,14 @@ public enum DeleteLimit: Sendable, Hashable {
         switch self {
         case .count(let most): return removals <= most
         case .percent(let share):
-            return Double(removals) * 100 <= Double(owned) * Double(share)
+            // Products of 128 bits: exact at every size.
+            let (removed, allowed) = (
+                removals.multipliedFullWidth(by: 100), owned.multipliedFullWidth(by: share)
+            )
+            return (removed.high, removed.low) <= (allowed.high, allowed.low)
         case .whenOmitted:
             if resources == 0 { return false }
-            return owned <= 10 || removals * 2 <= owned
+            return owned <= 10 || removals <= owned / 2
         }
     }
 }
