@@ -44,10 +44,10 @@ public struct Expectation: Sendable, Hashable {
     public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 }
 
-/// The version that is at the target now, unchanged since mirror put it there.
+/// The version that mirror put at the target: what an answer is compared with.
 public struct LocalVersion: Sendable, Hashable {
-    /// Where it came from.
-    public var provenance: Provenance
+    /// Where it came from; nil when it is not known, and so no source can be asked about it.
+    public var provenance: Provenance?
     /// What the server said of it.
     public var validators: Validators
     /// Its size in bytes.
@@ -56,12 +56,15 @@ public struct LocalVersion: Sendable, Hashable {
     public var sha256: Digest
 
     /// Takes what the index knows.
-    public init(provenance: Provenance, validators: Validators, size: Int64, sha256: Digest) {
+    public init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
         self.provenance = provenance
         self.validators = validators
         self.size = size
         self.sha256 = sha256
     }
+
+    /// Whether a request can be made conditional on it.
+    public var isConfirmable: Bool { provenance != nil && validators.isUsableAsCondition }
 }
 
 /// How stubborn and how patient a transfer is.

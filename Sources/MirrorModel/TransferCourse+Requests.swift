@@ -40,8 +40,8 @@ extension TransferCourse {
                 if isGuarded { plan.ifRange = part.validators.strong }
             }
         }
-        if let local, local.provenance.source == standing.source.key, !standing.asksPlainly,
-            mayTell(local.provenance), local.validators.isUsableAsCondition
+        if let local, let provenance = local.provenance, local.isConfirmable,
+            provenance.source == standing.source.key, !standing.asksPlainly, mayTell(provenance)
         {
             plan.condition = .local(local.validators)
         }
