@@ -43,8 +43,10 @@ public struct Plan: Sendable {
         return plan
     }
 
-    /// Whether executing it would change something or ask somebody.
-    public var isEmpty: Bool { steps.allSatisfy { $0.means == .nothing } }
+    /// Whether there is nothing to do: nothing to change, nobody to ask, and nothing in the way.
+    public var isEmpty: Bool {
+        steps.allSatisfy { $0.means == .nothing && $0.kind != .conflict }
+    }
 }
 
 /// What a plan comes to, in numbers.
@@ -72,15 +74,23 @@ public struct PlanTotals: Sendable, Hashable {
             switch step.means {
             case .transfer(_, let local):
                 requests += 1
-                bytesReused += step.offset
+                bytesReused.addSaturating(step.offset)
                 if let size = step.size {
-                    bytesToFetch += max(0, size - step.offset)
-                } else if local == nil {
+                    bytesToFetch.addSaturating(max(0, size - step.offset))
+                } else if local?.isConfirmable != true {
                     unknownSizes += 1
                 }
-            case .copy: bytesToCopy += step.size ?? 0
+            case .copy: bytesToCopy.addSaturating(step.size ?? 0)
             case .nothing, .adoption, .move, .removal: break
             }
         }
+    }
+}
+
+extension Int64 {
+    /// Adds a number that is not negative; where the sum does not fit, it is the greatest number.
+    fileprivate mutating func addSaturating(_ other: Int64) {
+        let (sum, overflow) = addingReportingOverflow(other)
+        self = overflow ? .max : sum
     }
 }
