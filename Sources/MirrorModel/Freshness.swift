@@ -23,7 +23,7 @@ public enum Freshness: Sendable, Hashable {
         }
         guard let end = record.freshUntil else { return .due(.noLifetime) }
         let lifetime = end.seconds(since: record.confirmedAt)
-        return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: lifetime))
+        return end > now ? .fresh(until: end) : .due(.expired(since: end, lifetime: lifetime))
     }
 }
 
@@ -33,8 +33,10 @@ public enum DueCause: Sendable, Hashable {
     case always
     /// The caller asked for everything to be treated as due.
     case asked
-    /// Its lifetime, in seconds, ended at an instant.
+    /// The manifest's `refresh`, in seconds, ended at an instant.
     case age(since: Instant, lifetime: Int64)
+    /// `refresh` is `http`, and the lifetime that the server gave, in seconds, ended at an instant.
+    case expired(since: Instant, lifetime: Int64)
     /// `refresh` is `http`, and the server gave no lifetime.
     case noLifetime
     /// The last confirmation lies in the future.

@@ -5,6 +5,7 @@ public enum Reason: Sendable, Hashable {
     case fresh(until: Instant)
     case touched
     case unrecorded
+    case modeChanged(isExecutable: Bool)
     case ownedBefore(by: String)
     // Something to fetch.
     case missing
@@ -14,6 +15,7 @@ public enum Reason: Sendable, Hashable {
     case sourceChanged(to: SourceKey)
     case sourceUnknown
     case due(DueCause, at: Instant)
+    case dueWithoutValidator(DueCause, at: Instant)
     case drifted
     case partAvailable(bytes: Int64)
     // Other people's bytes.
@@ -22,6 +24,7 @@ public enum Reason: Sendable, Hashable {
     case editedAndChanged
     case stranger
     case strangerOfUnknownVersion
+    case unread
     case obstructed(FileKind)
     // Bytes that are in the tree already.
     case sameBytesAt(Target)
@@ -46,6 +49,7 @@ extension Reason {
         case .fresh: "fresh"
         case .touched: "touched"
         case .unrecorded: "unrecorded"
+        case .modeChanged: "mode-changed"
         case .ownedBefore: "owner-changed"
         case .missing: "missing"
         case .refetchAsked: "refetch"
@@ -53,7 +57,7 @@ extension Reason {
         case .sizeChanged: "size-changed"
         case .sourceChanged: "source-changed"
         case .sourceUnknown: "source-unknown"
-        case .due: "due"
+        case .due, .dueWithoutValidator: "due"
         case .drifted: "drifted"
         case .partAvailable: "part-available"
         case .edited: "edited"
@@ -61,6 +65,7 @@ extension Reason {
         case .editedAndChanged: "edited-changed"
         case .stranger: "stranger"
         case .strangerOfUnknownVersion: "stranger-unpinned"
+        case .unread: "unread"
         case .obstructed: "obstructed"
         case .sameBytesAt: "same-bytes-elsewhere"
         case .orphanHasBytes: "orphan-has-bytes"
@@ -83,6 +88,8 @@ extension Reason {
         case .fresh(let until): "fresh until \(until.rfc3339)"
         case .touched: "its bytes are the recorded ones, its time or inode was not"
         case .unrecorded: "its bytes are the wanted ones, the index did not know them"
+        case .modeChanged(let isExecutable):
+            "the manifest wants it \(isExecutable ? "" : "not to be ")executable"
         case .ownedBefore(let owner): "the manifest \(owner) put it there"
         case .missing: "not there"
         case .refetchAsked: "asked for by --refetch"
@@ -93,6 +100,8 @@ extension Reason {
         case .sourceChanged(let key): "the source is now \(key)"
         case .sourceUnknown: "the index does not say which source it came from"
         case .due(let cause, let now): cause.because(at: now)
+        case .dueWithoutValidator(let cause, let now):
+            cause.because(at: now) + "; fetched whole, there is no validator to ask with"
         case .drifted: "changed since mirror put it there"
         case .partAvailable(let bytes): "\(ByteCount(bytes)) of it were fetched before"
         case .edited: "edited here; the manifest still wants the version that was edited"
@@ -100,6 +109,7 @@ extension Reason {
         case .editedAndChanged: "edited here, and the manifest wants another version"
         case .stranger: "a file that mirror did not put there holds other bytes"
         case .strangerOfUnknownVersion: "a file that mirror did not put there may hold other bytes"
+        case .unread: "it came to be, or changed, while the tree was looked at"
         case .obstructed(let kind): "a \(kind.rawValue) is in the way"
         case .sameBytesAt(let target): "\(target) has the same bytes"
         case .orphanHasBytes(let target): "\(target), no longer wanted, has the bytes"
@@ -122,12 +132,16 @@ extension DueCause {
         case .always: return "due on every run (refresh=always)"
         case .asked: return "due: asked for by --refresh"
         case .age(let since, let lifetime):
-            let late = now.seconds(since: since)
-            return
-                "due: \(DurationText(seconds: late)) ago, lifetime \(DurationText(seconds: lifetime))"
+            return "due: \(late(since, now)), refresh=\(Refresh.after(seconds: lifetime))"
+        case .expired(let since, let lifetime):
+            return "due: \(late(since, now)), max-age=\(max(0, lifetime))"
         case .noLifetime: return "due: the server gave no lifetime (refresh=http)"
         case .clockWentBack: return "due: it was last confirmed in the future"
         }
+    }
+
+    private func late(_ since: Instant, _ now: Instant) -> String {
+        "\(DurationText(seconds: now.seconds(since: since))) ago"
     }
 }
 

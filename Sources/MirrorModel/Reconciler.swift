@@ -21,8 +21,11 @@ public struct Reconciler: Sendable {
             return Decision(
                 .conflict, .obstructed(kind), means: .nothing, occupant: .obstacle(kind))
         case .absent:
-            return arrival(situation, now: now, reason: .missing, occupant: .nothing)
+            return arrival(situation)
         case .file(let stamp, _):
+            if situation.isUnread {
+                return Decision(.conflict, .unread, means: .nothing, occupant: .drifted(stamp))
+            }
             if refetched.contains(situation.resource.target) {
                 return Decision(
                     .fetch, .refetchAsked,
@@ -63,10 +66,10 @@ public struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
             if case .due(let cause) = freshness {
-                return Decision(
-                    .revalidate, .due(cause, at: now),
-                    means: transfer(situation, ifChangedSince: record.localVersion),
-                    occupant: occupant)
+                let means = transfer(situation, ifChangedSince: record.localVersion)
+                var reason = Reason.due(cause, at: now)
+                if case .transfer(_, nil) = means { reason = .dueWithoutValidator(cause, at: now) }
+                return Decision(.revalidate, reason, means: means, occupant: occupant)
             }
             if situation.isUntouched, case .fresh(let until?) = freshness {
                 return Decision(
@@ -76,9 +79,12 @@ public struct Reconciler: Sendable {
         if situation.isUntouched {
             return Decision(.keep, .intact, means: .nothing, occupant: occupant)
         }
+        if stamp != record.stamp { return adoption(situation, stamp, .touched) }
         return adoption(
             situation, stamp,
-            record.owner == situation.owner ? .touched : .ownedBefore(by: record.owner))
+            record.owner == situation.owner
+                ? .modeChanged(isExecutable: situation.resource.isExecutable)
+                : .ownedBefore(by: record.owner))
     }
 
     /// A file that changed since mirror put it there.
@@ -91,7 +97,8 @@ public struct Reconciler: Sendable {
                 .repair, .drifted, means: source(situation), occupant: .drifted(stamp))
         }
         let occupant = occupant(situation, stamp)
-        if situation.reasonRecordIsOutdated != nil {
+        // An unknown source does not say that another version is wanted; asking would tell.
+        if let reason = situation.reasonRecordIsOutdated, reason != .sourceUnknown {
             return Decision(
                 .conflict, .editedAndChanged, means: source(situation), occupant: occupant)
         }
@@ -100,9 +107,11 @@ public struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
         {
+            // The version goes along even where no condition can be made of it: when the server
+            // sends its bytes, they are not news.
             return Decision(
                 .edited, .editedAndDue,
-                means: transfer(situation, ifChangedSince: record.localVersion),
+                means: .transfer(part: situation.fittingPart, ifChangedSince: record.version),
                 occupant: occupant)
         }
         return Decision(.edited, .edited, means: .nothing, occupant: occupant)
@@ -110,40 +119,32 @@ public struct Reconciler: Sendable {
 
     /// Bytes for a target that has none: from the tree where they are, else from where a part ends,
     /// else from the start.
-    private func arrival(
-        _ situation: Situation, now: Instant, reason: Reason, occupant: Step.Occupant
-    ) -> Decision {
+    private func arrival(_ situation: Situation) -> Decision {
         if refetched.contains(situation.resource.target) {
             return Decision(
                 .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
-                occupant: occupant)
+                occupant: .nothing)
         }
-        if let orphan = situation.orphan, isUsable(orphan, for: situation.resource, now: now) {
+        // When everything is to be asked for, a renamed file would be the one that was not.
+        if let orphan = situation.fittingOrphan,
+            situation.resource.pin != nil || !everythingIsDue
+        {
             return Decision(
                 .move, .orphanHasBytes(orphan.target),
                 means: prunes ? .move(of: orphan.target) : .copy(of: orphan.target),
-                occupant: occupant)
+                occupant: .nothing)
         }
         if let donor = situation.donor {
             return Decision(
-                .copy, .sameBytesAt(donor), means: .copy(of: donor), occupant: occupant)
+                .copy, .sameBytesAt(donor), means: .copy(of: donor), occupant: .nothing)
         }
         let means = transfer(situation)
         if case .transfer(let part?, _) = means {
             return Decision(
                 .resume, .partAvailable(bytes: part.trustedLength), means: means,
-                occupant: occupant)
+                occupant: .nothing)
         }
-        return Decision(.fetch, reason, means: means, occupant: occupant)
-    }
-
-    /// An orphan stands in for an unpinned resource only while nobody would ask the server anyway.
-    private func isUsable(_ orphan: IndexRecord, for resource: Resource, now: Instant) -> Bool {
-        if resource.pin != nil { return true }
-        let freshness = Freshness.judge(
-            resource.refresh, record: orphan, now: now, everythingIsDue: everythingIsDue)
-        if case .fresh = freshness { return true }
-        return false
+        return Decision(.fetch, .missing, means: means, occupant: .nothing)
     }
 
     private func adoption(

@@ -45,26 +45,29 @@ extension Situation {
             && record.isExecutable == resource.isExecutable
     }
 
-    /// The file was read, and its bytes are those that the manifest pins.
+    /// The file was read, and its bytes are of the digest and size that the manifest declares.
     var holdsPinnedBytes: Bool {
-        guard let pin = resource.pin else { return false }
-        return digests.contains(pin)
+        guard let pin = resource.pin, case .file(let stamp, _) = file else { return false }
+        return digests.contains(pin) && (resource.size ?? stamp.size) == stamp.size
+    }
+
+    /// The file may be somebody's, and it was not read: between two looks it came to be, or changed.
+    var isUnread: Bool {
+        guard case .file(let stamp, _) = file, digests.isEmpty else { return false }
+        guard let record else { return true }
+        return resource.target.area == .documents && stamp != record.stamp
     }
 
     /// Why the recorded version is not the wanted one; nil when it is.
     var reasonRecordIsOutdated: Reason? {
         guard let record else { return nil }
-        if let declared = resource.digests.first,
-            let known = record.digest(of: declared.algorithm), known != declared
-        {
+        if let (known, declared) = contradiction(of: record) {
             return .digestChanged(from: known, to: declared)
         }
-        if let pin = resource.pin, record.digest(of: pin.algorithm) == nil {
-            // The record has no digest of that algorithm: the file was read for it, or will be.
-            guard let read = digests.first(where: { $0.algorithm == pin.algorithm }) else {
-                return .digestChanged(from: record.sha256, to: pin)
-            }
-            if read != pin { return .digestChanged(from: read, to: pin) }
+        if let pin = resource.pin, !resource.digests.contains(where: record.isProven) {
+            // The record knows none of the algorithms; its bytes tell, if they are still there.
+            let read = isIntact ? digests.first { $0.algorithm == pin.algorithm } : nil
+            if read != pin { return .digestChanged(from: read ?? record.sha256, to: pin) }
         }
         if let size = resource.size, size != record.stamp.size {
             return .sizeChanged(from: record.stamp.size, to: size)
@@ -75,6 +78,32 @@ extension Situation {
             ? nil : sources.first.map { .sourceChanged(to: $0) }
     }
 
+    /// A known digest that a declared one contradicts; beside a pin the weak ones do not count.
+    private func contradiction(of record: IndexRecord) -> (known: Digest, declared: Digest)? {
+        for declared in resource.digests where declared.algorithm.isStrong || resource.pin == nil {
+            if let known = record.digest(of: declared.algorithm), known != declared {
+                return (known, declared)
+            }
+        }
+        return nil
+    }
+
+    /// The orphan, if its bytes are the wanted ones: by the pin, or, where nothing is pinned, because
+    /// the same source vouched for them with a strong validator.
+    var fittingOrphan: IndexRecord? {
+        guard let orphan, (resource.size ?? orphan.stamp.size) == orphan.stamp.size,
+            contradiction(of: orphan) == nil
+        else { return nil }
+        if resource.pin != nil {
+            return resource.digests.contains(where: orphan.isProven) ? orphan : nil
+        }
+        // The answer to a POST depends on its body, which a source's key does not hold.
+        guard resource.method == .get, orphan.validators.strong != nil,
+            let source = orphan.provenance?.source, sources.contains(source)
+        else { return nil }
+        return orphan
+    }
+
     /// The part that may be continued, the longest one; nil when none fits.
     var fittingPart: PartRecord? {
         guard resource.method == .get else { return nil }
@@ -83,9 +112,11 @@ extension Situation {
 
     private func fits(_ part: PartRecord) -> Bool {
         guard part.trustedLength > 0 else { return false }
-        if let total = part.total, let size = resource.size, total != size { return false }
+        let size = resource.size ?? part.total ?? .max
+        guard (part.total ?? size) == size, part.trustedLength <= size else { return false }
         switch part.identity {
-        case .digest(let digest): return resource.digests.contains(digest)
+        case .digest(let digest):
+            return digest.algorithm.isStrong && resource.digests.contains(digest)
         case .version(let provenance, _):
             return resource.pin == nil && sources.contains(provenance.source)
         case .anonymous: return false
@@ -100,14 +131,19 @@ extension IndexRecord {
         return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
     }
 
-    /// The version for a conditional request; nil when no source vouched for it.
-    public var localVersion: LocalVersion? {
-        guard let provenance, validators.entityTag != nil || validators.lastModified != nil else {
-            return nil
-        }
-        return LocalVersion(
+    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
+    func isProven(by declared: Digest) -> Bool {
+        declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
+    }
+
+    /// The version that mirror put there, whether or not a server can be asked about it.
+    var version: LocalVersion {
+        LocalVersion(
             provenance: provenance, validators: validators, size: stamp.size, sha256: sha256)
     }
+
+    /// The version for a conditional request; nil when no source vouched for it.
+    public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
 }
 
 extension PartRecord {
