@@ -19,6 +19,7 @@ extension Binder {
         add(record.promotedAt.milliseconds)
         add(record.confirmedAt.milliseconds)
         add(record.freshUntil?.milliseconds)
+        add(record.isExecutable ? 1 : 0)
     }
 
     /// The columns `source` and `answered_by`.
@@ -64,6 +65,7 @@ extension Row {
         record.mediaType = mediaType
         record.confirmedAt = Instant(milliseconds: try int())
         record.freshUntil = try optionalInstant()
+        record.isExecutable = try int() != 0
         return record
     }
 

@@ -16,17 +16,18 @@ enum Schema {
     static let recordColumns = """
         path, owner, size, modified, changed, inode, sha256, other_algorithm, other_digest, source, \
         answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at, \
-        confirmed_at, fresh_until
+        confirmed_at, fresh_until, executable
         """
     /// One parameter for each of them.
-    static let recordParameters = Array(repeating: "?", count: 19).joined(separator: ", ")
+    static let recordParameters = Array(repeating: "?", count: 20).joined(separator: ", ")
 
     private static let recordDefinition = """
         owner TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
         changed INTEGER NOT NULL, inode INTEGER NOT NULL, sha256 BLOB NOT NULL,
         other_algorithm TEXT, other_digest BLOB, source TEXT, answered_by TEXT, entity_tag TEXT,
         last_modified INTEGER, strong INTEGER, media_type TEXT, verified TEXT NOT NULL,
-        promoted_at INTEGER NOT NULL, confirmed_at INTEGER NOT NULL, fresh_until INTEGER
+        promoted_at INTEGER NOT NULL, confirmed_at INTEGER NOT NULL, fresh_until INTEGER,
+        executable INTEGER NOT NULL
         """
 
     /// Makes all tables in an empty database.

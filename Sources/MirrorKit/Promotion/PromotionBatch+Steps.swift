@@ -95,6 +95,7 @@ extension PromotionBatch {
     mutating func record() throws(PromotionFault) {
         let (staged, failures) = (staged, failures)
         let stamps = placed.mapValues(\.stamp)
+        let restamped = restamped
         let works = works
         do throws(IndexError) {
             try index.write { (batch: inout Database) throws(IndexError) in
@@ -105,7 +106,10 @@ extension PromotionBatch {
                     } else if failures[at] == nil {
                         switch work {
                         case .land: break
-                        case .confirm(let confirmed, _): try batch.put(confirmed.record)
+                        case .confirm(let confirmed, _):
+                            var record = confirmed.record
+                            record.stamp = restamped[at] ?? record.stamp
+                            try batch.put(record)
                         case .remove(let removal, _): try batch.removeRecord(for: removal.target)
                         }
                     }

@@ -19,6 +19,8 @@ struct PromotionBatch {
     var staged: [Int: Staged] = [:]
     /// Files that were adopted and must be flushed by themselves.
     var adopted: [Descriptor] = []
+    /// Stamps of files that were given another mode, by the position of their work.
+    var restamped: [Int: FileStamp] = [:]
     var placed: [Int: Placed] = [:]
     var failures: [Int: MirrorError] = [:]
     /// Folders whose entries changed.
@@ -75,21 +77,25 @@ struct PromotionBatch {
                 switch work {
                 case .land(let landing, _):
                     staged[at] = try staging.stage(landing, folders: &folders)
-                case .confirm(let confirmed, _): try check(confirmed)
+                case .confirm(let confirmed, _): try check(confirmed, at)
                 case .remove(let removal, _): try remove(removal)
                 }
             } catch { failures[at] = error }
         }
     }
 
-    private mutating func check(_ confirmed: Confirmed) throws(MirrorError) {
-        guard confirmed.isAdoption else { return }
+    private mutating func check(_ confirmed: Confirmed, _ at: Int) throws(MirrorError) {
+        guard confirmed.isAdoption || confirmed.mode != nil else { return }
         let target = confirmed.record.target
         do throws(Errno) {
             let file = try folders.entry(target.path).open(O_RDONLY)
             let status = try file.status(path: target.path)
             guard status.isFile, status.stamp == confirmed.record.stamp else {
                 throw Errno(number: ESTALE, call: "statx", path: target.path)
+            }
+            if let mode = confirmed.mode {
+                try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
+                restamped[at] = try file.status(path: target.path).stamp
             }
             if !isGroup || status.device != flush.device { adopted.append(file) }
         } catch {

@@ -32,6 +32,8 @@ struct Confirmed: Sendable {
     let record: IndexRecord
     /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
     let isAdoption: Bool
+    /// The permissions that the file is given, where the manifest's wish changed.
+    var mode: UInt32?
 }
 
 /// A file to be removed.

@@ -32,14 +32,20 @@ extension Execution {
             record.stamp = known.stamp
             record.promotedAt = known.promotedAt
         }
-        confirm(position, record, isAdoption: isAdoption, done)
+        let isEdited = done.outcome == .edited
+        confirm(position, record, isAdoption: isAdoption, setsMode: !isEdited, done)
     }
 
-    /// Ends a step by its row alone.
+    /// Ends a step by its row alone, and by the file's mode where the manifest's wish changed.
     func confirm(
-        _ position: Int, _ record: IndexRecord, isAdoption: Bool, _ done: Event.Done
+        _ position: Int, _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true,
+        _ done: Event.Done
     ) {
-        let confirmed = Confirmed(record: record, isAdoption: isAdoption)
+        var confirmed = Confirmed(record: record, isAdoption: isAdoption)
+        let known = try? engine.index.record(for: record.target)
+        if setsMode, record.isExecutable != (known?.isExecutable ?? false) {
+            confirmed.mode = record.isExecutable ? 0o755 : 0o644
+        }
         engine.promoter.submit(confirmed) { [self] error in
             if let error { fail(position, error) } else { finish(position, done) }
         }

@@ -24,6 +24,7 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
     record.mediaType = "text/plain"
     record.confirmedAt = start.advanced(bySeconds: 5)
     record.freshUntil = start.advanced(bySeconds: 60)
+    record.isExecutable = true
     return record
 }
 
