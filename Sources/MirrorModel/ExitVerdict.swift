@@ -16,6 +16,19 @@ public enum ExitVerdict {
         }
     }
 
+    /// The code for a run that went to its end, or that something ended.
+    ///
+    /// A deadline may heal, but what had failed for good until then does not: running again
+    /// would not help.
+    public static func code(
+        endedBy failure: FailureCode?, healing: Int, lasting: Int, stale: Int
+    ) -> Int32 {
+        let rest = code(healing: healing, lasting: lasting, stale: stale)
+        guard let failure else { return rest }
+        let end = code(for: failure)
+        return end == 69 && rest == 1 ? 1 : end
+    }
+
     /// The code for a run that went to its end.
     ///
     /// - Parameters:

@@ -72,8 +72,9 @@ public struct Ledger: Sendable {
         summary.error = error
         summary.seconds = seconds
         summary.exit =
-            exit ?? error.map { ExitVerdict.code(for: $0.code) }
-            ?? ExitVerdict.code(healing: healing, lasting: lasting, stale: staleBeyondLimit)
+            exit
+            ?? ExitVerdict.code(
+                endedBy: error?.code, healing: healing, lasting: lasting, stale: staleBeyondLimit)
         return summary
     }
 }
