@@ -1,0 +1,46 @@
+import MirrorModel
+import Testing
+
+/// The exit code that follows from what happened.
+@Suite struct ExitVerdictTests {
+    @Test(arguments: FailureCode.allCases) func whatEndsARunHasItsCode(failure: FailureCode) {
+        let expected: Int32 =
+            switch failure {
+            case .usage: 64
+            case .manifestInvalid: 65
+            case .manifestUnreadable: 66
+            case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
+                .retryAfterTooLong, .stale, .deadline, .cancelled, .sourceChanged:
+                69
+            case .internalError: 70
+            case .rootUnusable: 73
+            case .inputOutput, .noSpace: 74
+            case .locked: 75
+            case .deleteLimit, .spaceLimit, .transferLimit: 77
+            case .indexNewer: 78
+            default: 1
+            }
+        #expect(ExitVerdict.code(for: failure) == expected)
+        #expect(
+            ExitVerdict.code(endedBy: failure, healing: 1, lasting: 0, stale: 1) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (0, 0, 0, 0), (1, 0, 0, 69), (0, 0, 1, 69), (0, 1, 0, 1), (1, 1, 1, 1), (9, 0, 9, 69),
+        ] as [(Int, Int, Int, Int32)])
+    func lastingFailuresOutweighPassingOnes(
+        healing: Int, lasting: Int, stale: Int, code: Int32
+    ) {
+        #expect(ExitVerdict.code(healing: healing, lasting: lasting, stale: stale) == code)
+        #expect(
+            ExitVerdict.code(endedBy: nil, healing: healing, lasting: lasting, stale: stale)
+                == code)
+    }
+
+    @Test func aDeadlineDoesNotHideWhatWillNotHeal() {
+        #expect(ExitVerdict.code(endedBy: .deadline, healing: 3, lasting: 1, stale: 0) == 1)
+        #expect(ExitVerdict.code(endedBy: .noSpace, healing: 0, lasting: 1, stale: 0) == 74)
+        #expect(ExitVerdict.code(endedBy: .transferLimit, healing: 0, lasting: 1, stale: 0) == 77)
+    }
+}
