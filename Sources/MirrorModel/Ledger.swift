@@ -32,6 +32,9 @@ public struct Ledger: Sendable {
     /// Enters resources that were kept as they are.
     public mutating func enterKept(_ count: Int) { summary[.kept] += count }
 
+    /// Enters resources that were not finished when the run ended.
+    public mutating func enterLeftOut(_ count: Int) { summary[.skipped] += count }
+
     /// Enters a resource that failed.
     public mutating func enter(_ failed: Event.Failed) {
         summary[.failed] += 1

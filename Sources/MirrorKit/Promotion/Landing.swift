@@ -18,6 +18,12 @@ struct Landing: Sendable {
     /// What happens to other people's bytes.
     let onConflict: ConflictPolicy
 
+    /// The bytes that wait in memory for it.
+    var bytesInMemory: Int {
+        if case .memory(let bytes) = content { return bytes.count }
+        return 0
+    }
+
     enum Content: Sendable {
         case memory([UInt8])
         case part(String)

@@ -11,9 +11,7 @@ enum PromotionWork: Sendable {
 
     /// The bytes that wait in memory for it.
     var bytesInMemory: Int {
-        if case .land(let landing, _) = self, case .memory(let bytes) = landing.content {
-            return bytes.count
-        }
+        if case .land(let landing, _) = self { return landing.bytesInMemory }
         return 0
     }
 

@@ -66,9 +66,12 @@ extension Execution {
             target: record.target, content: content, record: record,
             occupant: Landing.Occupant(step.occupant), modified: modified,
             isExecutable: record.isExecutable, onConflict: configuration.onConflict)
+        let bytes = landing.bytesInMemory
+        noteLanding(bytesInMemory: bytes)
         leases.land(landing.target) { [self] in
             engine.promoter.submit(landing) { [self] result in
                 leases.landed(landing.target)
+                noteLanded(bytesInMemory: bytes)
                 settle(result, for: position, content, done)
             }
         }

@@ -18,22 +18,10 @@ final class Execution: Sendable {
     let leases: FileLeases
     let sharing: RequestSharing
     private let emitEvent: @Sendable (Event) -> Void
-    private let state: Mutex<State>
+    let state: Mutex<ExecutionState>
     private let settled = WakeSignal()
     private let began = ContinuousClock.now
     private let startedAt = SystemClock.now()
-
-    private struct State {
-        var ledger: Ledger
-        /// Steps that have not ended.
-        var open: Set<Int> = []
-        /// The loop's numbers of the transfers under way, by step.
-        var jobs: [Int: Int] = [:]
-        /// Transfers that the loop has not been given yet.
-        var feed = JobFeed()
-        var ending: Ending?
-        var isWaiting = false
-    }
 
     /// What ends a run before its end.
     enum Ending {
@@ -61,7 +49,7 @@ final class Execution: Sendable {
         sharing = RequestSharing(plan)
         let resources = plan.steps.count { $0.resource != nil } + plan.skipped
         state = Mutex(
-            State(
+            ExecutionState(
                 ledger: Ledger(
                     resources: resources, skipped: plan.skipped, orphans: plan.orphansLeft,
                     root: plan.root)))
@@ -138,26 +126,7 @@ extension Execution {
         for position in adopted { adopt(position) }
         for position in local { beginLocally(position) }
         engine.promoter.hurry()
-        let feed = JobFeed(sharing.leaders.map(feedEntry))
-        state.withLock { $0.feed = feed }
-        feedLoop()
-    }
-
-    private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
-        let resource = plan.resource(of: plan.steps[position])
-        return (position, resource?.priority ?? 0, resource?.sources.first?.url.host ?? "")
-    }
-
-    /// Gives the loop as many transfers as it should know at once.
-    func feedLoop() {
-        let window = max(256, 8 * configuration.jobs)
-        while true {
-            let next = state.withLock { state in
-                state.ending == nil ? state.feed.take(max(0, window - state.jobs.count)) : []
-            }
-            if next.isEmpty { return }
-            submit(next)
-        }
+        beginTransfers()
     }
 
     private func report(kept: [Int]) {
@@ -191,9 +160,25 @@ extension Execution {
         while state.withLock({ $0.isWaiting }) {
             let left = options.deadline.map { Double($0) - (ContinuousClock.now - began).inSeconds }
             if let left, left <= 0, ending == nil { end(.error(.deadlineIsOver(options.deadline))) }
-            let pause = ending == nil ? left ?? 3600 : 3600
+            if case .interrupted = ending, abandonAfterGrace() { return }
+            let pause = ending == nil ? left ?? 3600 : 0.05
             settled.wait(milliseconds: Int32(min(max(pause, 0.001), 3600) * 1000))
             settled.clear()
+        }
+    }
+
+    /// After a signal, a flush that takes its time is not waited for: what it promotes is settled
+    /// by the next run, as after a crash. True when the wait is over.
+    private func abandonAfterGrace() -> Bool {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            let limit = state.graceEnd ?? now.advanced(by: .milliseconds(400))
+            state.graceEnd = limit
+            guard now >= limit else { return false }
+            state.ledger.enterLeftOut(state.open.count)
+            state.open = []
+            state.isWaiting = false
+            return true
         }
     }
 
@@ -208,8 +193,9 @@ extension Execution {
             error = MirrorError(.cancelled, "Interrupted. Parts are kept; run again to go on.")
         case .firstFailure, nil: break
         }
-        let summary = state.withLock {
-            $0.ledger.closed(
+        let summary = state.withLock { state in
+            state.isClosed = true
+            return state.ledger.closed(
                 error: error, exit: exit, seconds: (ContinuousClock.now - began).inSeconds)
         }
         try? noteRun(
@@ -232,41 +218,10 @@ extension Execution {
 }
 
 extension Execution {
-    /// Sends an event.
+    /// Sends an event; after the summary there is none.
     func emit(_ body: Event.Body) {
+        if case .summary = body {} else if state.withLock({ $0.isClosed }) { return }
         emitEvent(Event(run: identifier, time: SystemClock.now(), body: body))
-    }
-
-    /// Notes that the loop works on a step; false when the run is ending and it must not begin.
-    func note(job: Int, for position: Int) -> Bool {
-        state.withLock { state in
-            guard state.ending == nil else { return false }
-            state.jobs[position] = job
-            return true
-        }
-    }
-
-    /// Notes that the loop has done with a step, and what it cost.
-    func noteEnd(of position: Int, cost: TransferCost) {
-        let isRunningLow = state.withLock { state in
-            state.jobs[position] = nil
-            state.ledger.enterCost(
-                requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
-            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
-        }
-        if isRunningLow { feedLoop() }
-    }
-
-    /// Ends a step, and those that share its request, whose turn does not come in this run.
-    func leaveOut(_ position: Int) {
-        for position in [position] + (sharing.followers[position] ?? []) {
-            let step = plan.steps[position]
-            finish(
-                position,
-                Event.Done(
-                    target: step.target, step: step.kind, outcome: .skipped,
-                    reason: .notAttempted, verified: .none))
-        }
     }
 
     /// Removes parts that a step's good end leaves without a use.

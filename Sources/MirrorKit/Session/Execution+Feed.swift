@@ -1,0 +1,87 @@
+internal import MirrorModel
+internal import Synchronization
+
+/// How much is under way at once: the loop is given a window of the transfers, and waits where the
+/// network is faster than the disk.
+extension Execution {
+    /// Bounds on what waits for the promoter: the network can be faster than the disk.
+    private static let mostLandings = 4096
+    private static let mostLandingBytes = 16 << 20
+
+    /// Begins the transfers, in the order of their priorities, the hosts in turn.
+    func beginTransfers() {
+        let feed = JobFeed(sharing.leaders.map(feedEntry))
+        state.withLock { $0.feed = feed }
+        feedLoop()
+    }
+
+    private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
+        let resource = plan.resource(of: plan.steps[position])
+        return (position, resource?.priority ?? 0, resource?.sources.first?.url.host ?? "")
+    }
+
+    /// Gives the loop as many transfers as it should know at once.
+    func feedLoop() {
+        let window = max(256, 8 * configuration.jobs)
+        while true {
+            let next = state.withLock { state in
+                guard state.ending == nil, state.landings < Self.mostLandings,
+                    state.landingBytes < Self.mostLandingBytes
+                else { return [Int]() }
+                return state.feed.take(max(0, window - state.jobs.count))
+            }
+            if next.isEmpty { return }
+            submit(next)
+        }
+    }
+
+    /// Notes that the loop works on a step; false when the run is ending and it must not begin.
+    func note(job: Int, for position: Int) -> Bool {
+        state.withLock { state in
+            guard state.ending == nil else { return false }
+            state.jobs[position] = job
+            return true
+        }
+    }
+
+    /// Notes that the loop has done with a step, and what it cost.
+    func noteEnd(of position: Int, cost: TransferCost) {
+        let isRunningLow = state.withLock { state in
+            state.jobs[position] = nil
+            state.ledger.enterCost(
+                requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
+            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
+        }
+        if isRunningLow { feedLoop() }
+    }
+
+    /// Notes that bytes are on their way to a final name.
+    func noteLanding(bytesInMemory: Int) {
+        state.withLock { state in
+            state.landings += 1
+            state.landingBytes += bytesInMemory
+        }
+    }
+
+    /// Notes that a landing is over, and goes on where the feed waited for it.
+    func noteLanded(bytesInMemory: Int) {
+        let goesOn = state.withLock { state in
+            state.landings -= 1
+            state.landingBytes -= bytesInMemory
+            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
+        }
+        if goesOn { feedLoop() }
+    }
+
+    /// Ends a step, and those that share its request, whose turn does not come in this run.
+    func leaveOut(_ position: Int) {
+        for position in [position] + (sharing.followers[position] ?? []) {
+            let step = plan.steps[position]
+            finish(
+                position,
+                Event.Done(
+                    target: step.target, step: step.kind, outcome: .skipped,
+                    reason: .notAttempted, verified: .none))
+        }
+    }
+}

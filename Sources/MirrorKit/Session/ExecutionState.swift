@@ -1,0 +1,21 @@
+internal import MirrorModel
+
+/// What an execution knows of its steps while they are under way; guarded by its mutex.
+struct ExecutionState: Sendable {
+    var ledger: Ledger
+    /// Steps that have not ended.
+    var open: Set<Int> = []
+    /// The loop's numbers of the transfers under way, by step.
+    var jobs: [Int: Int] = [:]
+    /// Transfers that the loop has not been given yet.
+    var feed = JobFeed()
+    /// Landings that the promoter has not finished, and their bytes in memory.
+    var landings = 0
+    var landingBytes = 0
+    var ending: Execution.Ending?
+    var isWaiting = false
+    /// How long what is under way is waited for after a signal.
+    var graceEnd: ContinuousClock.Instant?
+    /// The summary has been made: what ends later is no longer told.
+    var isClosed = false
+}
