@@ -5,7 +5,11 @@ struct ProgressBoard {
     private struct Running {
         var bytes: Int64
         var size: Int64?
-        var rate: Int64
+        var rate: Int64 = 0
+        /// What was there before the run.
+        var offset: Int64 = 0
+        /// Whether the plan counted it among the transfers of unknown size, and it is still there.
+        var isOfUnknownSize = false
     }
 
     private var running: [String: Running] = [:]
@@ -27,19 +31,33 @@ struct ProgressBoard {
             knownBytes = totals.bytesToFetch
             unknownSizes = totals.unknownSizes
             transfers = totals.requests
-        case .start(let start):
-            set(start.target, Running(bytes: start.offset, size: start.size, rate: 0))
+        case .start(let start): begin(start)
         case .progress(let progress):
-            set(
-                progress.target,
-                Running(bytes: progress.bytes, size: progress.size, rate: progress.rate))
-        case .restart(let again): set(again.target, Running(bytes: 0, size: nil, rate: 0))
+            guard var state = running[progress.target.path] else { break }
+            state.bytes = progress.bytes
+            state.size = progress.size
+            state.rate = progress.rate
+            if state.isOfUnknownSize, let size = progress.size {
+                learn(size - state.offset)
+                state.isOfUnknownSize = false
+            }
+            set(progress.target, state)
+        case .restart(let again):
+            guard var state = running[again.target.path] else { break }
+            // What was there counts for nothing now, and is to be fetched as well.
+            knownBytes += state.offset
+            (state.bytes, state.offset, state.rate) = (0, 0, 0)
+            set(again.target, state)
         case .done(let done):
-            if running[done.target.path] != nil { ended += 1 }
+            if let state = running[done.target.path] {
+                ended += 1
+                if state.isOfUnknownSize { learn(done.bytesReceived) }
+            }
             endedBytes += done.bytesReceived
             remove(done.target)
         case .failed(let failure):
             failed += 1
+            if running[failure.target.path]?.isOfUnknownSize == true { learn(0) }
             remove(failure.target)
         case .retry, .summary: break
         }
@@ -59,7 +77,7 @@ struct ProgressBoard {
     /// One line about the whole: files, bytes, rate, time left.
     var total: String {
         let now = running.values.reduce(into: (bytes: Int64(0), rate: Int64(0))) {
-            $0.bytes += $1.bytes
+            $0.bytes += $1.bytes - $1.offset
             $0.rate += $1.rate
         }
         let bytes = endedBytes + now.bytes
@@ -94,6 +112,22 @@ struct ProgressBoard {
 
     private func clipped(_ line: String, to columns: Int) -> String {
         line.count > columns ? line.prefix(max(1, columns - 1)) + "…" : line
+    }
+
+    private mutating func begin(_ start: Event.Start) {
+        // A condition most often brings no body, so the plan expects none.
+        let isExpected = start.step != .revalidate && start.step != .edited
+        set(
+            start.target,
+            Running(
+                bytes: start.offset, size: start.size, offset: start.offset,
+                isOfUnknownSize: start.size == nil && isExpected && start.source != nil))
+    }
+
+    /// A transfer of unknown size turned out to bring so many bytes.
+    private mutating func learn(_ bytes: Int64) {
+        knownBytes += bytes
+        unknownSizes = max(0, unknownSizes - 1)
     }
 
     private mutating func set(_ target: Target, _ state: Running) {
