@@ -18,7 +18,9 @@ struct TextReport {
         case .restart(let again) where level != .quiet:
             return (line(for: again, "starting over"), false)
         case .summary(let summary):
-            return level == .quiet ? nil : (self.summary(summary), true)
+            // A run that did not begin has nothing to count; its error is printed.
+            let hasBegun = summary.error == nil || summary.resources > 0
+            return level == .quiet || !hasBegun ? nil : (self.summary(summary), true)
         case .plan, .start, .progress, .retry, .restart: return nil
         }
     }
