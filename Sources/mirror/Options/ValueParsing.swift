@@ -5,11 +5,25 @@ public import MirrorModel
 extension ByteCount: ExpressibleByArgument {
     /// Reads an argument; nil when it is not one.
     public init?(argument: String) { self.init(text: argument) }
+
+    /// A default as it would be typed: `64MiB`.
+    public var defaultValueDescription: String {
+        let units: [(Int64, String)] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
+        let unit = units.first { bytes >= $0.0 && bytes % $0.0 == 0 }
+        return unit.map { "\(bytes / $0.0)\($0.1)" } ?? "\(bytes)"
+    }
 }
 
 extension DurationText: ExpressibleByArgument {
     /// Reads an argument; nil when it is not one.
     public init?(argument: String) { self.init(text: argument) }
+
+    /// A default as it would be typed: `5m`.
+    public var defaultValueDescription: String {
+        let units: [(Int64, String)] = [(86400, "d"), (3600, "h"), (60, "m")]
+        let unit = units.first { seconds >= $0.0 && seconds % $0.0 == 0 }
+        return unit.map { "\(seconds / $0.0)\($0.1)" } ?? "\(seconds)s"
+    }
 }
 
 extension DeleteLimit: ExpressibleByArgument {
