@@ -63,7 +63,7 @@ final class TransferEngine {
             for message in inbox.take() { take(message) }
             wakeWaiting()
             startNext()
-            if isStopping, transfers.isEmpty { break }
+            if isDone { break }
             let pause = breathe()
             if pause == 0 {
                 letGo()
@@ -77,6 +77,8 @@ final class TransferEngine {
             }
             tick()
             tellIdle()
+            // The message to stop may be among those that were taken just now; its signal is gone.
+            if isDone { break }
             // What was just read may have used the limit up, and libcurl watches no socket of a
             // transfer that was held back.
             wait(pause > 0 ? pause : breathe())
@@ -84,6 +86,8 @@ final class TransferEngine {
         workers.stop()
         copiers.stop()
     }
+
+    private var isDone: Bool { isStopping && transfers.isEmpty }
 
     /// For how many milliseconds no socket is read: under the rate limit, while digests are behind,
     /// and while everything is paused.
