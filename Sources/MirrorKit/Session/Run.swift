@@ -47,8 +47,35 @@ public struct Run: AsyncSequence, Sendable {
     public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
 
     /// The events of the run.
-    public func makeAsyncIterator() -> AsyncThrowingStream<Event, any Error>.AsyncIterator {
-        stream.makeAsyncIterator()
+    public func makeAsyncIterator() -> Iterator {
+        let control = control
+        return Iterator(
+            events: stream.makeAsyncIterator(),
+            reader: Reader { control.end(.interrupted(exit: 128 + SIGINT)) })
+    }
+
+    /// Reads the events; a run whose reader has gone is ended.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var events: AsyncThrowingStream<Event, any Error>.Iterator
+        fileprivate let reader: Reader
+
+        /// The next event; nil after the summary.
+        public mutating func next() async throws -> Event? { try await events.next() }
+
+        /// The next event; nil after the summary.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
+            try await events.next(isolation: actor)
+        }
+    }
+
+    /// Lives as long as someone may ask for the next event. The stream itself cannot tell that the
+    /// loop was left: the run holds it to send into.
+    fileprivate final class Reader: Sendable {
+        private let gone: @Sendable () -> Void
+
+        init(gone: @escaping @Sendable () -> Void) { self.gone = gone }
+
+        deinit { gone() }
     }
 
     func attach(_ execution: Execution) {
