@@ -1,0 +1,129 @@
+import MirrorKit
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+/// The library as an app uses it: plan, execute, look up, and what is thrown when.
+@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+    private static let whole = """
+          on GET /a
+            reply
+              HTTP/1.1 200 OK
+              ETag: "v1"
+              @body v1
+        """
+
+    @Test func theShortWayReturnsTheSummary() async throws {
+        let stage = try SessionStage(SessionTests.whole)
+        defer { stage.end() }
+        let summary = try await stage.session.sync(stage.manifest("a"))
+        #expect(summary.exit == 0)
+        #expect(summary[.fetched] == 1)
+        #expect(summary.requests == 1)
+        #expect(stage.read("a") == SessionStage.v1)
+        #expect(stage.scenario.script.complaints == [])
+    }
+
+    @Test func aPlanAsksNobodyAndMakesNothing() async throws {
+        let stage = try SessionStage("")
+        defer { stage.end() }
+        let plan = try await stage.session.plan(stage.manifest("a"))
+        #expect(plan.steps.map(\.kind) == [.fetch])
+        #expect(stage.scenario.script.requests.isEmpty)
+        #expect(stage.folder.entries().isEmpty)
+    }
+
+    @Test func theLastEventIsTheSummary() async throws {
+        let stage = try SessionStage(SessionTests.whole)
+        defer { stage.end() }
+        let plan = try await stage.session.plan(stage.manifest("a"))
+        var names: [String] = []
+        for try await event in stage.session.execute(plan) {
+            switch event.body {
+            case .plan: names.append("plan")
+            case .start: names.append("start")
+            case .done: names.append("done")
+            case .summary: names.append("summary")
+            default: break
+            }
+        }
+        #expect(names == ["plan", "start", "done", "summary"])
+    }
+
+    @Test func aFileThatWasFetchedCanBeLookedUp() async throws {
+        let stage = try SessionStage(SessionTests.whole)
+        defer { stage.end() }
+        let target = try Target("Caches/a")
+        #expect(try await stage.session.lookup(target) == nil)
+        try await stage.session.sync(stage.manifest("a"))
+        let file = try #require(await stage.session.lookup(target))
+        #expect(file.state == .intact)
+        #expect(file.size == 300_000)
+        #expect(file.sha256?.hex == Checksum.sha256(SessionStage.v1))
+        #expect(stage.session.path(of: target) == stage.folder.full("root/Caches/a"))
+        try stage.folder.write("root/Caches/a", [1])
+        #expect(try await stage.session.lookup(target)?.state == .changed)
+    }
+
+    @Test func aFailedResourceThrowsNothing() async throws {
+        let stage = try SessionStage(
+            """
+              on GET /a
+                reply
+                  HTTP/1.1 404 Not Found
+                  Content-Length: 0
+            """)
+        defer { stage.end() }
+        let summary = try await stage.session.sync(stage.manifest("a"))
+        #expect(summary.exit == 1)
+        #expect(summary[.failed] == 1)
+    }
+
+    @Test func aLockedRootIsThrown() async throws {
+        let stage = try SessionStage(
+            """
+              on GET /a
+                reply
+                  @requests 2
+                  HTTP/1.1 200 OK
+                  @body v1
+            """)
+        defer { stage.end() }
+        let manifest = try stage.manifest("a")
+        let first = Task { try await stage.session.sync(manifest) }
+        try await stage.requests(1)
+        let second = try MirrorSession(root: stage.folder.full("root"))
+        let error = await #expect(throws: MirrorError.self) { try await second.sync(manifest) }
+        #expect(error?.code == .locked)
+        try await stage.knock()
+        #expect(try await first.value.exit == 0)
+    }
+
+    @Test func aTargetThatIsInFlightIsJoined() async throws {
+        let stage = try SessionStage(
+            """
+              on GET /a
+                reply
+                  @requests 2
+                  HTTP/1.1 200 OK
+                  @body v1
+            """)
+        defer { stage.end() }
+        let manifest = try stage.manifest("a")
+        let plan = try await stage.session.plan(manifest)
+        let first = Task { try await SessionTests.endings(stage.session.execute(plan)) }
+        try await stage.requests(1)
+        let second = Task { try await SessionTests.endings(stage.session.execute(plan)) }
+        try await stage.knock()
+        #expect(try await first.value == ["done a"])
+        #expect(try await second.value == ["done a"])
+        #expect(stage.scenario.script.requests.filter { $0.path == "/a" }.count == 1)
+        #expect(stage.read("a") == SessionStage.v1)
+    }
+
+    private static func endings(_ run: Run) async throws -> [String] {
+        var endings: [String] = []
+        for try await event in run { endings += event.ending.map { [$0] } ?? [] }
+        return endings
+    }
+}
