@@ -96,6 +96,7 @@ import Testing
         ("cp old new; mv new old", "untouched old", "tree: old was touched"),
         ("exit 0", "mode old 700", "tree: the mode of old is 420"),
         ("touch -d @5 old", "modified old 6", "tree: old was modified at 5"),
+        ("exit 0", "absent old", "tree: old is there"),
         ("exit 0", "link old", "tree: old is no symbolic link"),
     ])
     func aTreeThatIsOtherwiseIsAComplaint(

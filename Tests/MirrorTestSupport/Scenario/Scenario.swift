@@ -52,6 +52,7 @@ enum TreeExpectation: Sendable {
     case mode(path: String, Int)
     case modified(path: String, Int)
     case link(path: String)
+    case absent(path: String)
     case empty
 }
 

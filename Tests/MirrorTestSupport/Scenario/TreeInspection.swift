@@ -46,6 +46,7 @@ struct TreeInspection {
     ) -> String? {
         switch expectation {
         case .empty: return nil
+        case .absent(let path): return root.status(path) == nil ? nil : "tree: \(path) is there"
         case .file(let pattern, let bytes):
             guard let name = take(pattern, &rest) else { return "tree: \(pattern) is absent" }
             guard let actual = root.read(name) else { return "tree: \(name) cannot be read" }

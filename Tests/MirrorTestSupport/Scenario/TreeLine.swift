@@ -13,6 +13,7 @@ enum TreeLine {
             return .part(of: words[1], atLeast: words.count == 4 ? least : 1)
         case "untouched" where words.count == 2: return .untouched(path: words[1])
         case "link" where words.count == 2: return .link(path: words[1])
+        case "absent" where words.count == 2: return .absent(path: words[1])
         case "mode" where words.count == 3:
             return .mode(path: words[1], Int(words[2], radix: 8) ?? 0)
         case "modified" where words.count == 3:
