@@ -8,6 +8,7 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case stalled = "stalled"
     case privateAddress = "private-address"
     case offline = "offline"
+    case noCredentials = "no-credentials"
     // What a source answered.
     case httpStatus = "http-status"
     case retryAfterTooLong = "retry-after-too-long"

@@ -67,8 +67,8 @@ public actor MirrorSession {
     public nonisolated func execute(
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
-        let run = Run()
-        Task { await self.perform(plan, options, for: run) }
+        let (run, control) = Run.begin()
+        Task { await self.perform(plan, options, for: control) }
         return run
     }
 
@@ -88,6 +88,8 @@ public actor MirrorSession {
                 for try await event in run {
                     if case .summary(let last) = event.body { summary = last }
                 }
+                // A cancelled task stops reading before the summary.
+                if Task.isCancelled { throw MirrorError(wrapping: CancellationError()) }
                 return summary
             } onCancel: {
                 run.cancel()
@@ -150,12 +152,15 @@ extension MirrorSession {
 // MARK: Runs
 
 extension MirrorSession {
-    private func perform(_ plan: Plan, _ options: RunOptions, for run: Run) async {
+    private func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
         do {
             let engine = try await acquire(wait: 0)
             let summary: Summary
             do {
-                let requests = try PreparedRequests(plan, secrets: options.secrets)
+                var requests = try PreparedRequests(plan, secrets: options.secrets)
+                if let credentials = options.credentials, !options.isOffline {
+                    try await requests.supply(for: plan, by: credentials)
+                }
                 let execution = Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, leases: leases, emit: { run.send($0) })

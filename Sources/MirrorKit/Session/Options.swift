@@ -35,6 +35,10 @@ public struct RunOptions: Sendable {
     public var deadline: Int64?
     /// Values for `${NAME}` in headers and bodies.
     public var secrets = Secrets()
+    /// Supplies headers, such as a token, for an origin: asked once in a run, before the first
+    /// request that may go there. They are sent to that origin only, in the place of the manifest's
+    /// headers of the same names. What it throws ends the run with `no-credentials`.
+    public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true
 

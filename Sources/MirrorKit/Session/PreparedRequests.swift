@@ -13,6 +13,7 @@ struct PreparedRequests: Sendable {
     }
 
     private let expansion: SecretExpansion
+    private var supplied: [Origin: [(name: String, value: String)]] = [:]
 
     /// Throws `ManifestRefusal` with each name that is not granted, unset or empty.
     init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
@@ -24,14 +25,51 @@ struct PreparedRequests: Sendable {
         }
     }
 
+    /// Asks for the credentials of every origin that the plan's transfers may go to.
+    ///
+    /// Throws `MirrorError` with `noCredentials`.
+    mutating func supply(
+        for plan: Plan, by credentials: @Sendable (Origin) async throws -> [HeaderField]
+    ) async throws {
+        for step in plan.steps where step.needsNetwork {
+            for source in plan.resource(of: step)?.sources ?? [] {
+                let origin = source.url.origin
+                guard origin.scheme != .file, supplied[origin] == nil else { continue }
+                do {
+                    let fields = try await credentials(origin)
+                    supplied[origin] = try fields.map(PreparedRequests.plain)
+                } catch {
+                    throw MirrorError(
+                        .noCredentials,
+                        "\(origin): no credentials were supplied. Nothing was fetched.")
+                }
+            }
+        }
+    }
+
     /// The request for a resource of the plan.
     func request(for resource: Resource) -> Request {
         let sources = resource.sources.map { source in
             PreparedSource(
-                url: source.url, key: SourceKey(source.url), headers: expansion.headers(of: source))
+                url: source.url, key: SourceKey(source.url), headers: headers(of: source))
         }
         let body = resource.sources.first.flatMap { expansion.body(of: resource.method, for: $0) }
         return Request(sources: sources, body: body)
+    }
+
+    /// A header without variables that can stand in a request.
+    private static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
+        guard let value = field.value.filled(by: { _ in nil }), HeaderFlaw.ofValue(value) == nil,
+            HeaderFlaw.ofName(field.name) == nil
+        else { throw MirrorError(.noCredentials, "A header cannot be sent.") }
+        return (field.name, value)
+    }
+
+    private func headers(of source: Source) -> [(name: String, value: String)] {
+        let own = expansion.headers(of: source)
+        guard let supplied = supplied[source.url.origin] else { return own }
+        let names = Set(supplied.map { $0.name.lowercased() })
+        return own.filter { !names.contains($0.name.lowercased()) } + supplied
     }
 }
 

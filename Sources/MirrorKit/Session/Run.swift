@@ -13,34 +13,16 @@ public struct Run: AsyncSequence, Sendable {
     public typealias Failure = any Error
 
     private let stream: AsyncThrowingStream<Event, any Error>
-    private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
-    private let control: Control
+    private let control: RunControl
 
-    /// What is known of the run from outside.
-    private final class Control: Sendable {
-        struct State {
-            var execution: Execution?
-            var ending: Execution.Ending?
-            var hasSummary = false
+    /// A run and what reports it; only the run holds the stream, so that letting go of it is noticed.
+    static func begin() -> (run: Run, control: RunControl) {
+        let (stream, continuation) = AsyncThrowingStream<Event, any Error>.makeStream()
+        let control = RunControl(continuation)
+        continuation.onTermination = { [weak control] reason in
+            if case .cancelled = reason { control?.end(.interrupted(exit: 128 + SIGINT)) }
         }
-        let state = Mutex(State())
-
-        func end(_ ending: Execution.Ending) {
-            let execution = state.withLock { state in
-                state.ending = ending
-                return state.execution
-            }
-            execution?.end(ending)
-        }
-    }
-
-    init() {
-        let control = Control()
-        (stream, continuation) = AsyncThrowingStream.makeStream()
-        continuation.onTermination = { reason in
-            if case .cancelled = reason { control.end(.interrupted(exit: 128 + SIGINT)) }
-        }
-        self.control = control
+        return (Run(stream: stream, control: control), control)
     }
 
     /// Ends the run early; parts are kept, and the summary carries this exit code.
@@ -77,28 +59,56 @@ public struct Run: AsyncSequence, Sendable {
 
         deinit { gone() }
     }
+}
 
+/// The side of a run that carries it out: takes events, and passes on that it is to end.
+final class RunControl: Sendable {
+    private struct State {
+        var execution: Execution?
+        var ending: Execution.Ending?
+        var hasSummary = false
+    }
+
+    private let state = Mutex(State())
+    private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
+
+    init(_ continuation: AsyncThrowingStream<Event, any Error>.Continuation) {
+        self.continuation = continuation
+    }
+
+    /// Ends the run, now or as soon as it begins.
+    func end(_ ending: Execution.Ending) {
+        let execution = state.withLock { state in
+            state.ending = ending
+            return state.execution
+        }
+        execution?.end(ending)
+    }
+
+    /// Names what carries the run out.
     func attach(_ execution: Execution) {
-        let ending = control.state.withLock { state in
+        let ending = state.withLock { state in
             state.execution = execution
             return state.ending
         }
         if let ending { execution.end(ending) }
     }
 
+    /// Passes an event on.
     func send(_ event: Event) {
-        if case .summary = event.body { control.state.withLock { $0.hasSummary = true } }
+        if case .summary = event.body { state.withLock { $0.hasSummary = true } }
         continuation.yield(event)
     }
 
+    /// Ends the events.
     func finish(throwing error: (any Error)?) {
-        control.state.withLock { $0.execution = nil }
+        state.withLock { $0.execution = nil }
         continuation.finish(throwing: error)
     }
 
     /// Ends a run that could not begin, or whose end failed; there is a summary all the same.
     func fail(_ error: any Error, root: String) {
-        if !control.state.withLock({ $0.hasSummary }) {
+        if !state.withLock({ $0.hasSummary }) {
             send(.failure(MirrorError(wrapping: error), root: root))
         }
         finish(throwing: error)

@@ -1,0 +1,109 @@
+import MirrorKit
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+/// What a plan says, what a run tells, and what is refused, for manifests made in code.
+@Suite(.timeLimit(.minutes(1))) struct AgreementTests {
+    private let bytes = TestBytes.make(300_000, seed: 1)
+
+    @Test func aManifestMadeInCodeIsSynced() async throws {
+        let rig = try SessionRig()
+        let resource = try rig.resource("Documents/a.bin", bytes)
+        let summary = try await rig.session.sync(Manifest(name: "code", resources: [resource]))
+        #expect(summary[.fetched] == 1)
+        #expect(summary.exit == 0)
+        #expect(rig.bytes("Documents/a.bin") == bytes)
+        let file = try #require(try await rig.session.lookup(resource.target))
+        #expect(file.state == .intact)
+        #expect(file.verified == .size)
+        #expect(rig.parts.isEmpty)
+    }
+
+    @Test func whatThePlanSaysIsWhatTheEventsTell() async throws {
+        let rig = try SessionRig()
+        var kept = try rig.resource("Caches/kept.bin", bytes)
+        kept.refresh = .never
+        let due = try rig.resource("Caches/due.bin", TestBytes.make(70_000, seed: 2))
+        _ = try await rig.session.sync(Manifest(name: "m", resources: [kept, due]))
+        let new = try rig.resource("Documents/new.bin", TestBytes.make(10, seed: 3))
+        let manifest = Manifest(name: "m", resources: [kept, due, new])
+        let plan = try await rig.session.plan(manifest)
+        #expect(plan.steps.map(\.kind) == [.revalidate, .keep, .fetch])
+        var told: [Target: Step.Kind] = [:]
+        for try await event in rig.session.execute(plan) {
+            if case .done(let done) = event.body { told[done.target] = done.step }
+        }
+        #expect(told == Dictionary(uniqueKeysWithValues: plan.steps.map { ($0.target, $0.kind) }))
+        #expect(try await rig.session.plan(manifest).steps.allSatisfy { $0.kind != .fetch })
+    }
+
+    @Test func equalTargetsAreRefused() async throws {
+        let rig = try SessionRig()
+        let resource = try rig.resource("Documents/a.bin", bytes)
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.plan(Manifest(name: "m", resources: [resource, resource]))
+        }
+        #expect(error?.code == .manifestInvalid)
+    }
+
+    @Test func aFailedResourceIsAnEventAndNotAnError() async throws {
+        let rig = try SessionRig()
+        let good = try rig.resource("Documents/a.bin", bytes)
+        var gone = good
+        gone.target = try Target("Documents/gone.bin")
+        gone.sources = [Source(url: try SourceURL(rig.server.url + "/gone"))]
+        let summary = try await rig.session.sync(Manifest(name: "m", resources: [good, gone]))
+        #expect(summary[.fetched] == 1)
+        #expect(summary[.failed] == 1)
+        #expect(summary.exit == 1)
+    }
+
+    @Test func twoSessionsOnOneRootExcludeEachOther() async throws {
+        let rig = try SessionRig()
+        let resource = try rig.resource("Documents/a.bin", bytes)
+        let other = try MirrorSession(root: rig.session.root)
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.withLock {
+                _ = try await other.sync(Manifest(name: "m", resources: [resource]))
+            }
+        }
+        #expect(error?.code == .locked)
+        #expect(rig.origin.requests.isEmpty)
+    }
+
+    @Test func credentialsAreAskedForOnceAndSentToTheirOrigin() async throws {
+        let rig = try SessionRig()
+        let one = try rig.resource("Caches/1.bin", bytes)
+        let two = try rig.resource("Caches/2.bin", bytes)
+        var asked = 0
+        let origins = AsyncStream.makeStream(of: Origin.self)
+        var options = RunOptions()
+        options.credentials = { origin in
+            origins.continuation.yield(origin)
+            return [HeaderField(name: "Authorization", value: Template(literal: "Bearer t"))]
+        }
+        _ = try await rig.session.sync(
+            Manifest(name: "m", resources: [one, two]), options: options)
+        origins.continuation.finish()
+        for await origin in origins.stream {
+            #expect(origin.description == rig.server.url)
+            asked += 1
+        }
+        #expect(asked == 1)
+        #expect(rig.bytes("Caches/2.bin") == bytes)
+    }
+
+    @Test func credentialsThatCannotBeHadEndTheRunBeforeAnyRequest() async throws {
+        struct NoToken: Error {}
+        let rig = try SessionRig()
+        let resource = try rig.resource("Caches/1.bin", bytes)
+        var options = RunOptions()
+        options.credentials = { _ in throw NoToken() }
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.sync(Manifest(name: "m", resources: [resource]), options: options)
+        }
+        #expect(error?.code == .noCredentials)
+        #expect(rig.origin.requests.isEmpty)
+    }
+}

@@ -1,0 +1,40 @@
+import MirrorKit
+import MirrorModel
+import MirrorTestSupport
+
+/// A session on a root of its own, and an honest origin that it fetches from.
+final class SessionRig: Sendable {
+    let folder: TemporaryFolder
+    let shelf = MemoryShelf()
+    let origin: ShelfOrigin
+    let server: OriginServer
+    let session: MirrorSession
+
+    /// Starts the origin; `bytesPerSecond` is for each connection, nil as fast as it can.
+    init(
+        bytesPerSecond: Int? = nil, _ configure: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        folder = try TemporaryFolder()
+        origin = ShelfOrigin(shelf, bytesPerSecond: bytesPerSecond)
+        server = try OriginServer(responder: origin)
+        var configuration = Configuration()
+        configuration.leastFreeSpace = 0
+        configure(&configuration)
+        session = try MirrorSession(root: folder.path + "/root", configuration: configuration)
+    }
+
+    deinit { server.stop() }
+
+    /// Puts bytes on the origin, and makes the resource that wants them.
+    func resource(_ path: String, _ bytes: [UInt8]) throws -> Resource {
+        let name = "/" + (path.split(separator: "/").last.map(String.init) ?? path)
+        shelf.put(name, bytes)
+        return Resource(target: try Target(path), url: try SourceURL(server.url + name))
+    }
+
+    /// What a file beneath the root holds.
+    func bytes(_ path: String) -> [UInt8]? { folder.bytes(of: "root/" + path) }
+
+    /// The parts that are there.
+    var parts: [String] { folder.names(in: "root/tmp").filter { $0.hasSuffix(".part") } }
+}
