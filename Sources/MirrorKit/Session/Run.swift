@@ -15,7 +15,8 @@ public struct Run: AsyncSequence, Sendable {
     private let stream: AsyncThrowingStream<Event, any Error>
     private let control: RunControl
 
-    /// A run and what reports it; only the run holds the stream, so that letting go of it is noticed.
+    /// A run and what reports it; only the run holds the stream, so that a run whose events nobody
+    /// reads is ended when it is let go.
     static func begin() -> (run: Run, control: RunControl) {
         let (stream, continuation) = AsyncThrowingStream<Event, any Error>.makeStream()
         let control = RunControl(continuation)
@@ -50,8 +51,8 @@ public struct Run: AsyncSequence, Sendable {
         }
     }
 
-    /// Lives as long as someone may ask for the next event. The stream itself cannot tell that the
-    /// loop was left: the run holds it to send into.
+    /// Lives as long as someone may ask for the next event: a caller may hold the run, and the
+    /// stream with it, after the loop was left.
     fileprivate final class Reader: Sendable {
         private let gone: @Sendable () -> Void
 

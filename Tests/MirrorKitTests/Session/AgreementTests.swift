@@ -7,19 +7,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AgreementTests {
     private let bytes = TestBytes.make(300_000, seed: 1)
 
-    @Test func aManifestMadeInCodeIsSynced() async throws {
-        let rig = try SessionRig()
-        let resource = try rig.resource("Documents/a.bin", bytes)
-        let summary = try await rig.session.sync(Manifest(name: "code", resources: [resource]))
-        #expect(summary[.fetched] == 1)
-        #expect(summary.exit == 0)
-        #expect(rig.bytes("Documents/a.bin") == bytes)
-        let file = try #require(try await rig.session.lookup(resource.target))
-        #expect(file.state == .intact)
-        #expect(file.verified == .size)
-        #expect(rig.parts.isEmpty)
-    }
-
     @Test func whatThePlanSaysIsWhatTheEventsTell() async throws {
         let rig = try SessionRig()
         var kept = try rig.resource("Caches/kept.bin", bytes)
@@ -45,31 +32,6 @@ import Testing
             try await rig.session.plan(Manifest(name: "m", resources: [resource, resource]))
         }
         #expect(error?.code == .manifestInvalid)
-    }
-
-    @Test func aFailedResourceIsAnEventAndNotAnError() async throws {
-        let rig = try SessionRig()
-        let good = try rig.resource("Documents/a.bin", bytes)
-        var gone = good
-        gone.target = try Target("Documents/gone.bin")
-        gone.sources = [Source(url: try SourceURL(rig.server.url + "/gone"))]
-        let summary = try await rig.session.sync(Manifest(name: "m", resources: [good, gone]))
-        #expect(summary[.fetched] == 1)
-        #expect(summary[.failed] == 1)
-        #expect(summary.exit == 1)
-    }
-
-    @Test func twoSessionsOnOneRootExcludeEachOther() async throws {
-        let rig = try SessionRig()
-        let resource = try rig.resource("Documents/a.bin", bytes)
-        let other = try MirrorSession(root: rig.session.root)
-        let error = await #expect(throws: MirrorError.self) {
-            try await rig.session.withLock {
-                _ = try await other.sync(Manifest(name: "m", resources: [resource]))
-            }
-        }
-        #expect(error?.code == .locked)
-        #expect(rig.origin.requests.isEmpty)
     }
 
     @Test func credentialsAreAskedForOnceAndSentToTheirOrigin() async throws {
