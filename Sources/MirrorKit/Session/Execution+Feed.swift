@@ -81,7 +81,8 @@ extension Execution {
                 position,
                 Event.Done(
                     target: step.target, step: step.kind, outcome: .skipped,
-                    reason: .notAttempted, verified: .none))
+                    reason: .notAttempted,
+                    verified: recordedVerification(of: step.target)))
         }
     }
 }

@@ -13,7 +13,7 @@ extension Execution {
                 position,
                 Event.Done(
                     target: step.target, step: step.kind, outcome: .edited, reason: step.reason,
-                    verified: .digest))
+                    verified: recordedVerification(of: step.target)))
         default: fail(position, .obstructed(step))
         }
     }

@@ -76,6 +76,11 @@ extension Execution {
         confirm(position, record, isAdoption: known?.sha256 != sha256, done)
     }
 
+    /// What the bytes that mirror put at a target were held against; nothing where it put none.
+    func recordedVerification(of target: Target) -> Verification {
+        (try? engine.index.record(for: target))?.verified ?? .none
+    }
+
     /// Removes the rows of orphans whose files are gone.
     func forgetLostOrphans() throws {
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }

@@ -154,7 +154,8 @@ extension Execution {
             let outcome: Outcome = step.kind == .edited ? .edited : .stale
             let done = Event.Done(
                 target: step.target, step: step.kind, outcome: outcome,
-                reason: .unreachable(error.code), verified: .digest)
+                reason: .unreachable(error.code),
+                verified: recordedVerification(of: step.target))
             finish(position, done, isAcceptedStale: acceptsStale(step.target))
         } else {
             fail(position, error)

@@ -139,7 +139,7 @@ extension Execution {
             let step = plan.steps[position]
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
-                verified: .digest)
+                verified: recordedVerification(of: step.target))
             if case .ours(_, let sha256) = step.occupant { done.sha256 = sha256 }
             emit(.done(done))
         }

@@ -68,4 +68,17 @@ import Testing
         #expect(error?.code == .noCredentials)
         #expect(rig.origin.requests.isEmpty)
     }
+
+    @Test func aKeptFileIsVerifiedAsItWasWhenItCame() async throws {
+        let rig = try SessionRig()
+        var unpinned = try rig.resource("Caches/a.bin", bytes)
+        unpinned.refresh = .never
+        let manifest = Manifest(name: "m", resources: [unpinned])
+        _ = try await rig.session.sync(manifest)
+        var told: [Verification] = []
+        for try await event in rig.session.execute(try await rig.session.plan(manifest)) {
+            if case .done(let done) = event.body { told.append(done.verified) }
+        }
+        #expect(told == [.size])
+    }
 }
