@@ -8,6 +8,9 @@ struct ManifestFetch: Sendable {
     let key: SourceKey
     let configuration: Configuration
 
+    /// What stands for a target, of which a manifest has none.
+    static let target = "tmp/manifest"
+
     /// How it ended.
     enum Result: Sendable {
         case received(ReceivedBody, ManifestText)
@@ -19,7 +22,7 @@ struct ManifestFetch: Sendable {
     func run(ifChangedSince local: LocalVersion?) async throws -> Result {
         let store = ScratchPartStore()
         let job = TransferJob(
-            id: 1, target: try Target("tmp/manifest"),
+            id: 1, target: try Target(ManifestFetch.target),
             sources: [PreparedSource(url: url, key: key, headers: [])], postBody: nil,
             expectation: Expectation(), local: local, part: nil, priority: 0)
         let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)

@@ -85,6 +85,13 @@ struct ManifestLoader: Sendable {
         }
     }
 
+    /// What a transfer's error says after the target that it names, which is none of the user's.
+    private static func reason(_ error: MirrorError) -> String {
+        let prefix = ManifestFetch.target + ": "
+        return error.message.hasPrefix(prefix)
+            ? String(error.message.dropFirst(prefix.count)) : error.message
+    }
+
     private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
         var decoded = try ManifestReader.read(
             descriptor: copy.file.number, label: url.description, origin: .url(url))
@@ -100,7 +107,7 @@ struct ManifestLoader: Sendable {
             let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
             var failure = error
             failure.code = .manifestUnreadable
-            failure.message = "\(url): the manifest cannot be fetched: \(error.message)\(hint)"
+            failure.message = "\(url): the manifest cannot be fetched: \(Self.reason(error))\(hint)"
             throw failure
         }
         var loaded = try decode(copy, url)

@@ -28,10 +28,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let run = RunOutput(options: output)
-        try await run.reportingFailure(root: root.root ?? "") {
-            var configuration = network.configuration
-            running.apply(to: &configuration)
-            let session = try MirrorSession(root: root.root, configuration: configuration)
+        try await run.reportingFailure(opening: makeSession) { session in
             var arguments = ManifestArguments(locations: manifests, network: network)
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)
@@ -42,11 +39,18 @@ struct PruneCommand: AsyncParsableCommand {
             var options = RunOptions()
             running.apply(to: &options)
             let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                run.announce(root: session.root)
                 let plan = try await removals(manifests, in: session)
                 return try await run.show(session.execute(plan, options: options))
             }
             try run.exit(after: summary)
         }
+    }
+
+    private func makeSession() throws -> MirrorSession {
+        var configuration = network.configuration
+        running.apply(to: &configuration)
+        return try MirrorSession(root: root.root, configuration: configuration)
     }
 
     private func removals(

@@ -33,8 +33,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         let output = RunOutput(options: output)
-        try await output.reportingFailure(root: root.root ?? "") {
-            let session = try makeSession()
+        try await output.reportingFailure(opening: makeSession) { session in
             let manifests = try await arguments.load(in: session)
             if dryRun {
                 let plan = try await session.plan(manifests, options: selection.planOptions)
@@ -49,7 +48,7 @@ struct SyncCommand: AsyncParsableCommand {
     ) async throws {
         let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
             for notice in try await session.notices() { output.note(notice) }
-            if !self.output.json, !self.output.quiet { Console.output.line("root \(session.root)") }
+            output.announce(root: session.root)
             let plan = try await session.plan(manifests, options: selection.planOptions)
             return try await output.show(session.execute(plan, options: try runOptions()))
         }

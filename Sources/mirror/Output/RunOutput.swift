@@ -27,14 +27,26 @@ struct RunOutput {
         if summary.exit != 0 { throw ExitCode(summary.exit) }
     }
 
+    /// The first line of a report: which root it is about.
+    func announce(root: String) {
+        if !options.json, !options.quiet { Console.output.line("root \(root.printable)") }
+    }
+
     /// A sentence about something that is not as it should be and does not end the run.
     func note(_ text: String) {
         if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
     }
 
     /// Lets a command fail before its run begins; under `--json` there is a summary all the same.
-    func reportingFailure(root: String, _ body: () async throws -> Void) async throws {
-        do { try await body() } catch {
+    func reportingFailure(
+        opening open: () throws -> MirrorSession, _ body: (MirrorSession) async throws -> Void
+    ) async throws {
+        var root = ""
+        do {
+            let session = try open()
+            root = session.root
+            try await body(session)
+        } catch {
             if options.json, !(error is ExitCode) {
                 print(json: .failure(CommandFailure(error).error, root: root))
             }
