@@ -59,7 +59,7 @@ public final class Command: Sendable {
         var pid: pid_t = 0
         let failure = CStrings.withPointers([program] + arguments) { words in
             CStrings.withPointers(environment.map { "\($0.key)=\($0.value)" }) {
-                posix_spawn(&pid, program, &actions, &attributes, words, $0)
+                Command.spawn(&pid, program, &actions, &attributes, words, $0)
             }
         }
         guard failure == 0 else { throw SystemFailure("posix_spawn", program, errno: failure) }
@@ -96,6 +96,21 @@ public final class Command: Sendable {
         seconds: Int = 60
     ) throws(SystemFailure) -> Result {
         try Command(program, arguments, environment: environment).wait(seconds: seconds)
+    }
+
+    /// posix_spawn(3), again while a program that a test has just written is still open for writing
+    /// in a child that another thread forked in that moment and that has not got to its exec yet.
+    private static func spawn(
+        _ pid: inout pid_t, _ program: String, _ actions: inout posix_spawn_file_actions_t,
+        _ attributes: inout posix_spawnattr_t, _ words: [UnsafeMutablePointer<CChar>?],
+        _ environment: [UnsafeMutablePointer<CChar>?]
+    ) -> Int32 {
+        for _ in 1...500 {
+            let failure = posix_spawn(&pid, program, &actions, &attributes, words, environment)
+            if failure != ETXTBSY { return failure }
+            usleep(2000)
+        }
+        return ETXTBSY
     }
 
     /// A test runner may ignore or block signals; a child begins with the defaults.
