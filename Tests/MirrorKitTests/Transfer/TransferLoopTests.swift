@@ -1,4 +1,5 @@
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 @testable import MirrorKit
@@ -199,5 +200,43 @@ import Testing
         }
         let result = await rig.run(try .fetching(server.url + "/f"))
         #expect(result?.error?.code == .stalled)
+    }
+
+    /// A stop that is read together with the messages after an end must not wait for another signal.
+    @Test func aStopDuringTheLastEndEndsTheThreadAtOnce() async throws {
+        let shelf = MemoryShelf()
+        shelf.put("/f", small)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let loop = Box<TransferLoop?>(nil)
+        let (stopped, continuation) = AsyncStream.makeStream(of: Void.self)
+        let hooks = TransferLoop.Hooks { _, news in
+            guard case .ended = news else { return }
+            DetachedThread.start {
+                loop.value.withLock { $0 }?.stop()
+                continuation.finish()
+            }
+            // Long enough for the stop to be in the inbox when the end has been told.
+            Pause.milliseconds(100)
+        }
+        let made = TransferLoop(
+            configuration: Configuration(), parts: TreePartStore(root: root, index: index),
+            hooks: hooks)
+        loop.value.withLock { $0 = made }
+        made.submit([try .fetching(server.url + "/f")])
+        let hurry = Task {
+            try await Task.sleep(for: .seconds(20))
+            continuation.yield()
+        }
+        var isLate = false
+        for await _ in stopped {
+            isLate = true
+            break
+        }
+        hurry.cancel()
+        #expect(!isLate)
     }
 }
