@@ -9,6 +9,8 @@ internal import MirrorModel
 final class XMLPushParser {
     /// How many elements may be open at once.
     static let deepest = 64
+    /// How many attributes an element may have: each is looked up in the input for its position.
+    static let mostAttributes = 256
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
 
@@ -81,6 +83,10 @@ final class XMLPushParser {
         let place = cursor.elementStart
         guard texts.count < Self.deepest else {
             stop("more than \(Self.deepest) levels of elements", at: place)
+            return
+        }
+        guard attributes.count <= Self.mostAttributes else {
+            stop("more than \(Self.mostAttributes) attributes in one element", at: place)
             return
         }
         texts.append(([], nil))
