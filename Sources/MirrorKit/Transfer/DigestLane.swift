@@ -49,6 +49,14 @@ final class DigestLane: Sendable {
     /// Adds work after all bytes so far.
     func submit(_ work: @escaping Work) { add(.work(work), bytes: 0) }
 
+    /// Asks for a milestone of all bytes so far, whenever the last one was.
+    func logRest() {
+        submit { [afterBytes] digests in
+            digests.loggedAt = 0
+            afterBytes(&digests)
+        }
+    }
+
     private func add(_ item: Item, bytes: Int) {
         let mustStart = queue.withLock { queue in
             queue.items.append(item)

@@ -26,6 +26,8 @@ final class IncomingBody {
     private var written: Int64 = 0
     private var chunk: Chunk?
     private var chunkBegan: Int64 = 0
+    /// Whether bytes went to the lane since it was last asked to log them.
+    private var isUnlogged = false
     private let began: Int64
 
     /// A body that begins now.
@@ -84,6 +86,11 @@ final class IncomingBody {
     func tick(now: Int64) throws(MirrorError) {
         if file == nil, length > 0, now - began >= IncomingBody.memoryAge { try spill(now: now) }
         if chunk != nil, now - chunkBegan >= IncomingBody.bufferAge { try flush() }
+        // When no more bytes come, none of them asks for the milestone that the last ones are due.
+        if isUnlogged, chunk == nil, now - chunkBegan >= LaneDigests.milestoneAge {
+            isUnlogged = false
+            lane.logRest()
+        }
     }
 
     /// Makes the part, and puts the bytes into it that were in memory.
@@ -112,6 +119,7 @@ final class IncomingBody {
         }
         written += Int64(chunk.count)
         lane.append(chunk)
+        isUnlogged = true
     }
 
     /// Counts bytes that a worker put into the part, and into the digests.

@@ -178,4 +178,26 @@ import Testing
         let folder = await rig.run(try .fetching("file:///etc", id: 6))
         #expect(folder?.error?.code == .sourceFileUnreadable)
     }
+
+    @Test func bytesBeforeASilenceAreLogged() async throws {
+        let body = TestBytes.make(2 << 20, seed: 11)
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                let head = "HTTP/1.1 200 OK\nETag: \"a\"\nContent-Length: \(body.count)"
+                return connection.answer(head, body.prefix(1 << 20))
+                    && connection.pause(milliseconds: 60_000)
+            })
+        defer { server.stop() }
+        let rig = try TransferRig()
+        rig.loop.submit([try .fetching(server.url + "/f")])
+        var logged: Int64 = 0
+        // Ten seconds at most, long before the silence counts as a stall.
+        for _ in 0..<500 where logged < 1 << 20 {
+            try await Task.sleep(for: .milliseconds(20))
+            let records = try rig.records(try Target("Caches/f.bin"))
+            logged = records.first?.milestones.last?.length ?? 0
+        }
+        #expect(logged == 1 << 20)
+        rig.loop.cancelAll()
+    }
 }
