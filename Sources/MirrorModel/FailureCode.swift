@@ -22,7 +22,6 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case digestMismatch = "digest-mismatch"
     case unverifiable = "unverifiable"
     case sourceChanged = "source-changed"
-    case stale = "stale"
     // The tree.
     case conflict = "conflict"
     case obstructed = "obstructed"
@@ -48,7 +47,7 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     public var isRetryable: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
-            .retryAfterTooLong, .stale, .deadline, .cancelled, .locked, .sourceChanged:
+            .retryAfterTooLong, .deadline, .cancelled, .locked, .sourceChanged:
             true
         default: false
         }

@@ -41,6 +41,7 @@ struct PruneCommand: AsyncParsableCommand {
             let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
                 run.announce(root: session.root)
                 let plan = try await removals(manifests, in: session)
+                PlanOutput(options: output).showRemovals(of: plan)
                 return try await run.show(session.execute(plan, options: options))
             }
             try run.exit(after: summary)

@@ -50,6 +50,7 @@ struct SyncCommand: AsyncParsableCommand {
             for notice in try await session.notices() { output.note(notice) }
             output.announce(root: session.root)
             let plan = try await session.plan(manifests, options: selection.planOptions)
+            PlanOutput(options: self.output).showRemovals(of: plan)
             return try await output.show(session.execute(plan, options: try runOptions()))
         }
         try output.exit(after: summary)

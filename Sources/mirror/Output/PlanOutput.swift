@@ -15,6 +15,15 @@ struct PlanOutput {
         if !options.quiet { Console.output.line(totals(plan)) }
     }
 
+    /// Prints the removals of a plan that is about to be executed: they have no events of their own.
+    func showRemovals(of plan: Plan) {
+        guard !options.json, !options.quiet else { return }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        for step in plan.steps where step.means == .removal {
+            Console.output.line(line(step, plan, style))
+        }
+    }
+
     private func shows(_ step: Step) -> Bool {
         if options.quiet { return step.kind == .conflict }
         return options.verbose || step.kind != .keep || step.means != .nothing
