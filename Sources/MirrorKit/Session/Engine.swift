@@ -18,12 +18,30 @@ final class Engine: Sendable {
     private let configuration: Configuration
     private let loop = Mutex<TransferLoop?>(nil)
     private let routes = Routes()
-    private let claims = Mutex<[Target: [@Sendable (End) -> Void]]>([:])
+    private let claims = Mutex(Claims())
 
     /// How a step ended, for those that waited for it.
     enum End: Sendable {
         case done(Event.Done)
         case failed(MirrorError)
+        /// The run that it belonged to ended early; whoever waited goes on without it.
+        case abandoned
+    }
+
+    /// Who has a target: a step of an execution.
+    struct Claimant: Sendable, Hashable {
+        let run: String
+        let position: Int
+    }
+
+    private struct Claims {
+        struct Claim {
+            let claimant: Claimant
+            var waiters: [@Sendable (End) -> Void] = []
+        }
+        var byTarget: [Target: Claim] = [:]
+        /// Targets that were claimed besides a step's own, because a server named them.
+        var named: [Claimant: Target] = [:]
     }
 
     /// Who hears what the loop reports.
@@ -116,24 +134,30 @@ final class Engine: Sendable {
         if let loop = loop.withLock({ $0 }) { body(loop) }
     }
 
-    /// Takes a target for oneself; false when it is taken, and then `waiter` hears its end.
-    func claim(_ target: Target, waiter: @escaping @Sendable (End) -> Void) -> Bool {
+    /// Takes a target for a step; false when another has it, and then `waiter` hears its end.
+    func claim(
+        _ target: Target, by claimant: Claimant, waiter: @escaping @Sendable (End) -> Void
+    ) -> Bool {
         claims.withLock { claims in
-            if claims[target] != nil {
-                claims[target]?.append(waiter)
-                return false
+            guard let claim = claims.byTarget[target] else {
+                claims.byTarget[target] = Claims.Claim(claimant: claimant)
+                return true
             }
-            claims[target] = []
-            return true
+            if claim.claimant == claimant { return true }
+            claims.byTarget[target]?.waiters.append(waiter)
+            return false
         }
     }
 
     /// Takes a target whose name a server gave; throws `nameTaken` when it is not free.
-    func reserve(_ target: Target, for provisional: Target) throws(MirrorError) {
+    func reserve(
+        _ target: Target, for provisional: Target, by claimant: Claimant
+    ) throws(MirrorError) {
         if target == provisional { return }
         let isFree = claims.withLock { claims in
-            if claims[target] != nil { return false }
-            claims[target] = []
+            if let claim = claims.byTarget[target] { return claim.claimant == claimant }
+            claims.byTarget[target] = Claims.Claim(claimant: claimant)
+            claims.named[claimant] = target
             return true
         }
         var scan = TreeScan(root)
@@ -145,9 +169,16 @@ final class Engine: Sendable {
         }
     }
 
-    /// Lets a target go, and tells those that wait for it how it ended.
-    func release(_ target: Target, _ end: End) {
-        let waiters = claims.withLock { $0.removeValue(forKey: target) } ?? []
+    /// Lets go what a step has claimed, and tells those that wait for it how it ended.
+    func release(_ target: Target, by claimant: Claimant, _ end: End) {
+        let waiters = claims.withLock { claims in
+            [target, claims.named.removeValue(forKey: claimant)].flatMap { target in
+                guard let target, claims.byTarget[target]?.claimant == claimant else {
+                    return [@Sendable (End) -> Void]()
+                }
+                return claims.byTarget.removeValue(forKey: target)?.waiters ?? []
+            }
+        }
         for waiter in waiters { waiter(end) }
     }
 }

@@ -94,7 +94,7 @@ extension Execution {
             case .nothing = step.occupant
         else { return step.target }
         let target = try suggestedTarget(beside: step.target, body.suggestedName)
-        try engine.reserve(target, for: step.target)
+        try engine.reserve(target, for: step.target, by: claimant(position))
         if let source = resource.sources.first {
             try engine.index.rememberServerName(
                 owner: plan.manifests[step.manifest].owner, folder: step.target.folder,

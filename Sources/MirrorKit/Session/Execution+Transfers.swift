@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import Synchronization
 
 /// Transfers: submitting them, and settling how they ended.
 extension Execution {
@@ -16,18 +17,39 @@ extension Execution {
             }
             if step.kind == .conflict, configuration.onConflict == .keep {
                 fail(position, .conflictKept(step.target))
+                submitFollowers(of: position)
                 continue
             }
-            let isFirst = engine.claim(step.target) { [self] in
-                settleJoined(position, $0)
-            }
-            guard isFirst else { continue }
-            guard let job = job(for: position) else { continue }
+            guard claim(position), let job = job(for: position) else { continue }
             jobs.append(job)
         }
-        engine.submit(jobs)
+        state.withLock { state in
+            if state.isPaused { state.held += jobs } else { engine.submit(jobs) }
+        }
         // The run may have been ended in between, and what ended it could not know these.
-        if ending != nil { engine.cancel(jobs.map(\.id)) }
+        if ending != nil { giveUp(jobs.map(\.id)) }
+    }
+
+    /// Lets those ask for themselves that waited for a step's answer.
+    func submitFollowers(of position: Int) { submit(sharing.followers[position] ?? []) }
+
+    /// Takes a step's target; false when another run of the session has it under way.
+    private func claim(_ position: Int) -> Bool {
+        state.withLock { _ = $0.joined.insert(position) }
+        let isFirst = engine.claim(plan.steps[position].target, by: claimant(position)) { [self] in
+            settleJoined(position, $0)
+        }
+        if isFirst {
+            state.withLock { _ = $0.joined.remove(position) }
+        } else if ending != nil, leavesJoined(position) {
+            leaveOut(position)
+        }
+        return isFirst
+    }
+
+    /// Whether a step was still waiting for another run; it is not any more.
+    private func leavesJoined(_ position: Int) -> Bool {
+        state.withLock { $0.joined.remove(position) != nil }
     }
 
     private func job(for position: Int) -> TransferJob? {
@@ -121,7 +143,7 @@ extension Execution {
             }
         } catch {
             fail(position, MirrorError(wrapping: error))
-            for follower in sharing.followers[position] ?? [] { submit([follower]) }
+            submitFollowers(of: position)
         }
     }
 
@@ -175,10 +197,17 @@ extension Execution {
         settleFailure(position, cancellation(of: plan.steps[position].target))
     }
 
+    /// Another run of the session brought the target to its end, or gave it up.
     private func settleJoined(_ position: Int, _ end: Engine.End) {
+        guard leavesJoined(position) else { return }
         switch end {
-        case .done(let done): finish(position, done)
+        case .done(let done):
+            finish(
+                position, done,
+                isAcceptedStale: done.outcome != .stale || acceptsStale(done.target))
         case .failed(let error): fail(position, error)
+        case .abandoned: return submit([position])
         }
+        submitFollowers(of: position)
     }
 }

@@ -84,9 +84,15 @@ final class Execution: Sendable {
             return true
         }
         guard isFirst else { return }
-        let (jobs, waiting) = state.withLock { ($0.jobs, $0.feed.take(.max)) }
+        let (jobs, waiting) = state.withLock { state in
+            let waiting = state.feed.take(.max) + state.joined
+            state.joined = []
+            return (state.jobs, waiting)
+        }
         for position in waiting { leaveOut(position) }
-        engine.cancel(Array(jobs.values))
+        giveUp(Array(jobs.values))
+        // Whoever waits for the run's end does not wait as long any more.
+        settled.raise()
     }
 
     /// What ends the run early; nil when nothing does.
@@ -101,6 +107,39 @@ final class Execution: Sendable {
 
     /// The loop's numbers of all transfers under way.
     var jobs: [Int] { state.withLock { Array($0.jobs.values) } }
+
+    /// Asks for no more bytes until `resume`; transfers that would begin wait too.
+    func pause() {
+        state.withLock { state in
+            state.isPaused = true
+            engine.pause(Array(state.jobs.values))
+        }
+    }
+
+    /// Goes on asking for bytes.
+    func resume() {
+        state.withLock { state in
+            state.isPaused = false
+            submitHeld(&state)
+            engine.resume(Array(state.jobs.values))
+        }
+    }
+
+    /// Cancels transfers; those that were held back have to begin for that.
+    func giveUp(_ jobs: [Int]) {
+        state.withLock { submitHeld(&$0) }
+        engine.cancel(jobs)
+    }
+
+    private func submitHeld(_ state: inout ExecutionState) {
+        engine.submit(state.held)
+        state.held = []
+    }
+
+    /// How the engine knows a step.
+    func claimant(_ position: Int) -> Engine.Claimant {
+        Engine.Claimant(run: identifier, position: position)
+    }
 }
 
 // MARK: Beginning
@@ -240,7 +279,7 @@ extension Execution {
         }
         emit(.done(done))
         close(position)
-        engine.release(done.target, .done(done))
+        release(position, .done(done), isPassedOn: done.outcome != .skipped && !done.isUnfinished)
     }
 
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
@@ -261,7 +300,16 @@ extension Execution {
         default: if options.stopsAtFirstFailure, !failed.isOptional { end(.firstFailure) }
         }
         close(position)
-        engine.release(step.target, .failed(error))
+        let isUnfinished = error.code == .cancelled || error.code == .deadline
+        release(position, .failed(error), isPassedOn: !isUnfinished)
+    }
+
+    /// Tells other runs that want the target; what only the end of this one left undone, they do
+    /// themselves.
+    private func release(_ position: Int, _ end: Engine.End, isPassedOn: Bool) {
+        engine.release(
+            plan.steps[position].target, by: claimant(position),
+            isPassedOn || ending == nil ? end : .abandoned)
     }
 
     /// Enters the end of an orphan's removal.
@@ -284,5 +332,12 @@ extension Execution {
         let removals = plan.steps.indices.filter { plan.steps[$0].means == .removal }
         open(removals)
         for position in removals { remove(position) }
+    }
+}
+
+extension Event.Done {
+    /// Whether the source was not asked to the end because the run ended.
+    fileprivate var isUnfinished: Bool {
+        reason == .unreachable(.cancelled) || reason == .unreachable(.deadline)
     }
 }

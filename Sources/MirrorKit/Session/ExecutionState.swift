@@ -7,6 +7,11 @@ struct ExecutionState: Sendable {
     var open: Set<Int> = []
     /// The loop's numbers of the transfers under way, by step.
     var jobs: [Int: Int] = [:]
+    /// Steps whose targets another run of the session has under way.
+    var joined: Set<Int> = []
+    /// Whether transfers are held back until somebody lets them go on, and which have not begun.
+    var isPaused = false
+    var held: [TransferJob] = []
     /// Transfers that the loop has not been given yet.
     var feed = JobFeed()
     /// Landings that the promoter has not finished, and their bytes in memory.
