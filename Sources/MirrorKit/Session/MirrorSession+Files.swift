@@ -7,12 +7,13 @@ extension MirrorSession {
     /// The file is looked at and not read: `state` is `changed` when its stamp is not the recorded
     /// one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
     public func lookup(_ target: Target) async throws -> StoredFile? {
-        let view = try await view()
-        return try await Offload.run {
-            guard let record = try view.index?.record(for: target), let root = view.root
-            else { return nil }
-            var scan = TreeScan(root)
-            return StoredFile(record, file: try scan.look(at: target))
+        try await reading { view in
+            try await Offload.run {
+                guard let record = try view.index?.record(for: target), let root = view.root
+                else { return nil }
+                var scan = TreeScan(root)
+                return StoredFile(record, file: try scan.look(at: target))
+            }
         }
     }
 
@@ -33,40 +34,29 @@ extension MirrorSession {
 
     /// What is in the tree, and what the manifests want that is not; in the order of the paths.
     public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
-        let view = try await view()
-        return try await Offload.run {
-            var inventory = try Inventory(view: view, manifests: manifests, now: SystemClock.now())
-            return try inventory.files()
+        try await reading { view in
+            try await Offload.run {
+                var inventory = try Inventory(
+                    view: view, manifests: manifests, now: SystemClock.now())
+                return try inventory.files()
+            }
         }
     }
 
     /// Reads every file that the index knows or a manifest wants, and reports what differs.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
-        let view = try await view()
         let root = root
         let cancellation = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await Offload.run {
-                var check = try IntegrityCheck(
-                    view: view, manifests: manifests, isCancelled: { cancellation.isSet })
-                return try check.report(root: root)
+        return try await reading { view in
+            try await withTaskCancellationHandler {
+                try await Offload.run {
+                    var check = try IntegrityCheck(
+                        view: view, manifests: manifests, isCancelled: { cancellation.isSet })
+                    return try check.report(root: root)
+                }
+            } onCancel: {
+                cancellation.set()
             }
-        } onCancel: {
-            cancellation.set()
-        }
-    }
-
-    /// Root and index as they can be read now: the engine's while there is one.
-    func view() async throws -> TreeView {
-        if let engine = try await openEngine() {
-            return TreeView(root: engine.root, index: engine.index)
-        }
-        let location = location
-        return try await Offload.run {
-            guard let root = try location.openIfThere() else {
-                return TreeView(root: nil, index: nil)
-            }
-            return TreeView(root: root, index: try Index.openForReading(root).index)
         }
     }
 }

@@ -9,19 +9,20 @@ extension MirrorSession {
     public func loadManifests(
         _ sources: [ManifestSource], isOffline: Bool = false
     ) async throws -> LoadedManifests {
-        let view = try await view()
-        let sources = try sources.isEmpty ? remembered(in: view) : sources
-        let loader = ManifestLoader(
-            view: view, configuration: configuration, isOffline: isOffline)
-        var result = LoadedManifests()
-        for source in sources {
-            let loaded = try await loader.load(source)
-            result.manifests.append(loaded.decoded.manifest)
-            result.decoded.append(loaded.decoded)
-            if let notice = loaded.notice { result.notices.append(notice) }
-            if let memory = loaded.memory { fetchedManifests[memory.record.location] = memory }
+        try await reading { view in
+            let sources = try sources.isEmpty ? remembered(in: view) : sources
+            let loader = ManifestLoader(
+                view: view, configuration: configuration, isOffline: isOffline)
+            var result = LoadedManifests()
+            for source in sources {
+                let loaded = try await loader.load(source)
+                result.manifests.append(loaded.decoded.manifest)
+                result.decoded.append(loaded.decoded)
+                if let notice = loaded.notice { result.notices.append(notice) }
+                if let memory = loaded.memory { fetchedManifests[memory.record.location] = memory }
+            }
+            return result
         }
-        return result
     }
 
     /// Reads one manifest for its own sake: no root is looked for, and nothing is kept.
@@ -35,8 +36,9 @@ extension MirrorSession {
 
     /// The manifests that this root remembers; empty when none was synced yet.
     public func rememberedManifests() async throws -> [ManifestSource] {
-        let view = try await view()
-        return try view.index?.manifests().compactMap(ManifestSource.init(_:)) ?? []
+        try await reading { view in
+            try view.index?.manifests().compactMap(ManifestSource.init(_:)) ?? []
+        }
     }
 
     private func remembered(in view: TreeView) throws -> [ManifestSource] {

@@ -13,7 +13,10 @@ public actor MirrorSession {
     public nonisolated let configuration: Configuration
     let location: RootLocation
     private var opening: Task<Engine, any Error>?
+    /// The end of the engine before, whose lock has to go first.
+    private var closing: Task<Void, any Error>?
     private var users = 0
+    private var isPaused = false
     private var executions: [String: Execution] = [:]
     nonisolated let leases = FileLeases()
     var fetchedManifests: [String: FetchedManifest] = [:]
@@ -35,21 +38,20 @@ public actor MirrorSession {
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
         for manifest in manifests { try manifest.refuseFlaws() }
-        let engine = try await opening?.value
-        let location = location
+        let root = root
         let cancellation = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await Offload.run {
-                let directory = try engine?.root ?? location.openIfThere()
-                let index =
-                    try engine?.index ?? directory.map { try Index.openForReading($0).index }
-                let survey = try Survey(
-                    manifests: manifests, options: options, root: directory, index: index,
-                    now: SystemClock.now(), isCancelled: { cancellation.isSet })
-                return try survey.plan(for: location.path)
+        return try await reading { view in
+            try await withTaskCancellationHandler {
+                try await Offload.run {
+                    let survey = try Survey(
+                        manifests: manifests, options: options, root: view.root,
+                        index: view.index, now: SystemClock.now(),
+                        isCancelled: { cancellation.isSet })
+                    return try survey.plan(for: root)
+                }
+            } onCancel: {
+                cancellation.set()
             }
-        } onCancel: {
-            cancellation.set()
         }
     }
 
@@ -102,11 +104,7 @@ public actor MirrorSession {
     public func withLock<Value: Sendable>(
         waitingSeconds wait: Int64 = 0, _ body: () async throws -> Value
     ) async throws -> Value {
-        _ = try await acquire(wait: wait)
-        let result: Result<Value, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        try await release()
-        return try result.get()
+        try await using(try await acquire(wait: wait)) { _ in try await body() }
     }
 
     /// Sentences for people about what was found when the lock was taken: a damaged index, a network
@@ -128,11 +126,17 @@ extension MirrorSession {
         withJob(target) { $0.cancel([$1], discardingParts: discardingPart) }
     }
 
-    /// Stops asking for bytes at all.
-    public func pauseAll() { for run in executions.values { run.engine.pause(run.jobs) } }
+    /// Stops asking for bytes at all, for runs that begin later too, until `resumeAll`.
+    public func pauseAll() {
+        isPaused = true
+        for run in executions.values { run.pause() }
+    }
 
     /// Goes on asking for bytes.
-    public func resumeAll() { for run in executions.values { run.engine.resume(run.jobs) } }
+    public func resumeAll() {
+        isPaused = false
+        for run in executions.values { run.resume() }
+    }
 
     /// Ends all runs of this session; parts are kept, or deleted.
     public func cancelAll(discardingParts: Bool = false) {
@@ -154,9 +158,7 @@ extension MirrorSession {
 extension MirrorSession {
     private func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
         do {
-            let engine = try await acquire(wait: 0)
-            let summary: Summary
-            do {
+            let summary = try await using(try await acquire(wait: 0)) { engine in
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
                     try await requests.supply(for: plan, by: credentials)
@@ -164,15 +166,13 @@ extension MirrorSession {
                 let execution = Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, leases: leases, emit: { run.send($0) })
+                if isPaused { execution.pause() }
                 executions[execution.identifier] = execution
                 run.attach(execution)
-                summary = try await Offload.run { execution.run() }
+                let summary = try await Offload.run { execution.run() }
                 executions[execution.identifier] = nil
                 try await remember(plan.manifests, in: engine)
-                try await release()
-            } catch {
-                try await release()
-                throw error
+                return summary
             }
             run.finish(throwing: summary.error)
         } catch {
@@ -180,8 +180,40 @@ extension MirrorSession {
         }
     }
 
-    /// The engine that is open, or being opened; nil while no plan is executed.
-    func openEngine() async throws -> Engine? { try await opening?.value }
+    /// Root and index as they can be read now: the engine's, which stays open meanwhile, where
+    /// there is one.
+    func reading<Value: Sendable>(
+        _ body: (TreeView) async throws -> Value
+    ) async throws -> Value {
+        // Where another process has the lock, there is no engine; reading needs none.
+        if opening != nil, let engine = try? await acquire(wait: 0) {
+            return try await using(engine) {
+                try await body(TreeView(root: $0.root, index: $0.index))
+            }
+        }
+        let location = location
+        return try await body(
+            try await Offload.run {
+                guard let root = try location.openIfThere() else {
+                    return TreeView(root: nil, index: nil)
+                }
+                return TreeView(root: root, index: try Index.openForReading(root).index)
+            })
+    }
+
+    /// Gives an engine that was acquired to a body, and releases it after that.
+    private func using<Value: Sendable>(
+        _ engine: Engine, _ body: (Engine) async throws -> Value
+    ) async throws -> Value {
+        let value: Value
+        do { value = try await body(engine) } catch {
+            // What failed first is what is told.
+            try? await release()
+            throw error
+        }
+        try await release()
+        return value
+    }
 
     /// The engine, opened by the first that needs it.
     private func acquire(wait: Int64) async throws -> Engine {
@@ -192,8 +224,10 @@ extension MirrorSession {
                 throw error
             }
         }
-        let (location, configuration) = (location, configuration)
+        let (location, configuration, closing) = (location, configuration, closing)
         let task = Task {
+            // How it ended has been told to whoever closed it.
+            _ = try? await closing?.value
             let root = try await Offload.run { try location.open() }
             let lock = try await RootLock.acquire(
                 root, now: SystemClock.now(), wait: .seconds(wait))
@@ -202,7 +236,13 @@ extension MirrorSession {
             }
         }
         opening = task
-        do { return try await task.value } catch {
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
             users -= 1
             opening = nil
             throw error
@@ -214,7 +254,8 @@ extension MirrorSession {
         users -= 1
         guard users == 0, let task = opening else { return }
         opening = nil
-        let engine = try await task.value
-        try await engine.close()
+        let closing = Task { try await task.value.close() }
+        self.closing = closing
+        try await closing.value
     }
 }
