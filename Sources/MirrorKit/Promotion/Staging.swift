@@ -43,7 +43,9 @@ struct Staging {
                 }
                 return try copy(part, for: landing, folders: &folders, isNear: false)
             case .copy(let source):
-                let original = try root.openFile(source.path)
+                let original = try found(source) { () throws(Errno) in
+                    try root.openFile(source.path)
+                }
                 return try copy(original, for: landing, folders: &folders, isNear: isNear)
             case .move(let source):
                 return try stageMove(of: source, landing, home: home, folders: &folders)
@@ -99,8 +101,9 @@ struct Staging {
         of source: Target, _ landing: Landing, home: FolderCache.Folder,
         folders: inout FolderCache
     ) throws(Errno) -> Staged {
-        let entry = try folders.entry(source.path)
-        let file = try entry.open(O_RDONLY)
+        let file = try found(source) { () throws(Errno) in
+            try folders.entry(source.path).open(O_RDONLY)
+        }
         let status = try file.status(path: source.path)
         guard status.isFile else { throw changed(source.path) }
         let known = try? index.read { (database: inout Database) throws(IndexError) in
@@ -167,6 +170,16 @@ struct Staging {
         return Staged(
             landing: landing, intent: intent,
             file: groupDevice == status.device ? nil : file, isDisposable: isDisposable)
+    }
+
+    /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.
+    private func found(
+        _ source: Target, _ open: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Descriptor {
+        do throws(Errno) { return try open() } catch {
+            let isGone = [ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO].contains(error.number)
+            throw isGone ? changed(source.path) : error
+        }
     }
 
     /// The error of bytes that are no longer those that were verified.

@@ -94,15 +94,15 @@ extension Execution {
         }
     }
 
-    /// A copy whose source turned out to have other bytes is fetched instead.
+    /// A copy whose source is gone, or turned out to have other bytes, is fetched instead.
     private func landingFailed(
         _ position: Int, _ content: Landing.Content, _ error: MirrorError
     ) {
         switch (content, error.code) {
-        case (.copy, .digestMismatch), (.move, .digestMismatch): submit([position])
+        case (.copy, .sourceChanged), (.move, .sourceChanged): submit([position])
         default:
             fail(position, error)
-            for follower in sharing.followers[position] ?? [] { submit([follower]) }
+            submitFollowers(of: position)
         }
     }
 
