@@ -74,23 +74,15 @@ public struct PlanTotals: Sendable, Hashable {
             switch step.means {
             case .transfer(_, let local):
                 requests += 1
-                bytesReused.addSaturating(step.offset)
+                bytesReused = bytesReused.addingSaturated(step.offset)
                 if let size = step.size {
-                    bytesToFetch.addSaturating(max(0, size - step.offset))
+                    bytesToFetch = bytesToFetch.addingSaturated(max(0, size - step.offset))
                 } else if local?.isConfirmable != true {
                     unknownSizes += 1
                 }
-            case .copy: bytesToCopy.addSaturating(step.size ?? 0)
+            case .copy: bytesToCopy = bytesToCopy.addingSaturated(step.size ?? 0)
             case .nothing, .adoption, .move, .removal: break
             }
         }
-    }
-}
-
-extension Int64 {
-    /// Adds a number that is not negative; where the sum does not fit, it is the greatest number.
-    fileprivate mutating func addSaturating(_ other: Int64) {
-        let (sum, overflow) = addingReportingOverflow(other)
-        self = overflow ? .max : sum
     }
 }

@@ -43,7 +43,7 @@ struct RunLimits {
             case .nothing, .adoption, .move, .removal: continue
             }
             guard let volume = space.volume(of: step.target.area) else { continue }
-            needed[volume.place, default: 0] += bytes
+            needed[volume.place] = bytes.addingSaturated(needed[volume.place] ?? 0)
             if step.needsNetwork, let parts = space.volume(of: .tmp), parts != volume {
                 needed[parts.place] = max(needed[parts.place] ?? 0, bytes)
             }
@@ -72,12 +72,4 @@ func admission(
         .spaceLimit,
         "\(root.path)/tmp: \(ByteCount(bytes)) more do not fit: \(ByteCount(parts.availableBytes)) are left, and \(ByteCount(configuration.leastFreeSpace)) stay free (--min-free). Parts are kept. Make room, or lower --min-free."
     )
-}
-
-extension Int64 {
-    /// The sum, or the greatest number where it does not fit.
-    func addingSaturated(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
 }

@@ -18,9 +18,7 @@ struct CheckOutput {
         guard !options.quiet, let decoded = report.decoded else { return }
         let resources = decoded.manifest.resources
         let pinned = resources.count { $0.pin != nil }
-        let bytes = resources.reduce(Int64(0)) {
-            $0.addingReportingOverflow($1.size ?? 0).partialValue
-        }
+        let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
         Console.output.line(
             "\(report.label.printable): \(decoded.notation.rawValue), \(resources.count) resources, \(pinned) pinned, \(ByteCount(bytes)) declared."
         )

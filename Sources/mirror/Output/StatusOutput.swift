@@ -20,7 +20,7 @@ struct StatusOutput {
             let count = files.count { $0.state == state }
             return count > 0 ? "\(count) \(state.rawValue)" : nil
         }
-        let bytes = files.reduce(Int64(0)) { $0 + ($1.size ?? 0) }
+        let bytes = files.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
         let due = files.count { if case .due = $0.freshness { true } else { false } }
         Console.output.line(
             counts.isEmpty
@@ -68,7 +68,7 @@ struct StatusOutput {
             for state in StoredFile.State.allCases {
                 json.member(state.rawValue, files.count { $0.state == state })
             }
-            json.member("bytes", files.reduce(Int64(0)) { $0 + ($1.size ?? 0) })
+            json.member("bytes", files.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) })
         }
         json.endObject()
         json.newline()

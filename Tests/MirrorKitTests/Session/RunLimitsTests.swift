@@ -1,0 +1,24 @@
+import MirrorKit
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+/// What is refused before the first request.
+@Suite(.timeLimit(.minutes(1))) struct RunLimitsTests {
+    @Test func sizesThatNoNumberHoldsTogetherAreRefused() async throws {
+        let folder = try Folder.temporary()
+        defer { folder.remove() }
+        let session = try MirrorSession(root: folder.full("root"))
+        let resources = try ["a", "b"].map { name in
+            var resource = Resource(
+                target: try Target("Caches/\(name)"),
+                url: try SourceURL("http://127.0.0.1:9/\(name)", relativeTo: nil))
+            resource.size = .max
+            return resource
+        }
+        let error = await #expect(throws: MirrorError.self) {
+            try await session.sync(Manifest(name: "huge", resources: resources))
+        }
+        #expect(error?.code == .spaceLimit)
+    }
+}
