@@ -11,6 +11,9 @@ struct ManifestFetch: Sendable {
     /// What stands for a target, of which a manifest has none.
     static let target = "tmp/manifest"
 
+    /// Bytes beyond which no answer is taken for a manifest; a million resources take 160 MiB.
+    static let greatestSize: Int64 = 1 << 30
+
     /// How it ended.
     enum Result: Sendable {
         case received(ReceivedBody, ManifestText)
@@ -25,6 +28,9 @@ struct ManifestFetch: Sendable {
             id: 1, target: try Target(ManifestFetch.target),
             sources: [PreparedSource(url: url, key: key, headers: [])], postBody: nil,
             expectation: Expectation(), local: local, part: nil, priority: 0)
+        var configuration = configuration
+        configuration.transfer.sizeLimit = min(
+            configuration.transfer.sizeLimit ?? .max, ManifestFetch.greatestSize)
         let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
         let loop = TransferLoop(configuration: configuration, parts: store) { _, news in
             if case .ended(let result) = news { continuation.yield(result) }

@@ -111,6 +111,8 @@ struct ManifestLoader: Sendable {
             throw failure
         }
         var loaded = try decode(copy, url)
+        // The copy does not grow younger by being used: its row stays as it is.
+        loaded.memory = nil
         let age = copy.record.syncedAt.map { SystemClock.now().seconds(since: $0) }
         let words = age.map { "\(DurationText(seconds: $0)) old" } ?? "of unknown age"
         loaded.notice =
