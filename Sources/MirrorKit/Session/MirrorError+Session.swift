@@ -33,9 +33,15 @@ extension MirrorError {
             .deadline, "The deadline\(words) is over. Parts are kept; run again to go on.")
     }
 
-    /// Something that is not a file is in the way.
+    /// Something that is not a file is in the way, or a file that would not stay while it was read.
     static func obstructed(_ step: Step) -> MirrorError {
-        MirrorError(
+        if step.reason == .unread {
+            return MirrorError(
+                .sourceChanged,
+                "\(step.target): \(step.reason.because). It was left as it is; run again when nothing writes to it.",
+                target: step.target)
+        }
+        return MirrorError(
             .obstructed,
             "\(step.target): \(step.reason.because). mirror replaces regular files only; move it away and run again.",
             target: step.target)

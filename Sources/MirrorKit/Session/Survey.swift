@@ -120,12 +120,17 @@ struct Survey: ~Copyable {
         guard !isKnown || options.rehashes else { return }
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
-        let read = try FileDigests.read(
-            situation.resource.target, in: root, algorithms: algorithms, isCancelled: isCancelled)
-        if let read {
-            situation.digests = read.digests
-            situation.file = .file(read.stamp, sha256: nil)
-        } else {
+        // Between the look and the reading, a file can go, and another one come.
+        for _ in 1...3 {
+            guard case .file = situation.file else { return }
+            let read = try FileDigests.read(
+                situation.resource.target, in: root, algorithms: algorithms,
+                isCancelled: isCancelled)
+            if let read {
+                situation.digests = read.digests
+                situation.file = .file(read.stamp, sha256: nil)
+                return
+            }
             situation.file = try scan?.look(at: situation.resource.target) ?? .absent
         }
     }
