@@ -137,7 +137,9 @@ final class TransferEngine {
         if heldBack.contains(where: { _ in true }) { limit = 0 }
         if let due = schedule.nextHoldEnd { limit = min(limit, due - now) }
         for id in waiting {
-            if case .waiting(let until) = transfers[id]?.state { limit = min(limit, until - now) }
+            // One that is paused is not begun when its time comes: it must not keep the loop awake.
+            guard let transfer = transfers[id], !transfer.isPaused else { continue }
+            if case .waiting(let until) = transfer.state { limit = min(limit, until - now) }
         }
         multi.wait(for: inbox.signal, milliseconds: Int32(clamping: max(0, limit)))
     }
