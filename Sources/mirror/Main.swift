@@ -12,7 +12,17 @@ enum Main {
         exit(Interruption.supervise { await run() })
     }
 
+    /// Runs the command; a report that could not be written whole is a failure of its own.
     private static func run() async -> Int32 {
+        let code = await work()
+        guard code < 128, let number = Console.output.writeError else { return code }
+        Console.error.line(
+            "mirror: error: standard output cannot be written: \(String(cString: strerror(number)))."
+        )
+        return 74
+    }
+
+    private static func work() async -> Int32 {
         do {
             var command = try MirrorCommand.parseAsRoot()
             guard var work = command as? any AsyncParsableCommand else {

@@ -39,6 +39,7 @@ struct PruneCommand: AsyncParsableCommand {
             var options = RunOptions()
             running.apply(to: &options)
             let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                for notice in try await session.notices() { run.note(notice) }
                 run.announce(root: session.root)
                 let plan = try await removals(manifests, in: session)
                 PlanOutput(options: output).showRemovals(of: plan)

@@ -20,10 +20,9 @@ struct RunOutput {
         }
     }
 
-    /// Ends the command with the exit code of a run, or of a report that could not be written.
+    /// Ends the command with the exit code of a run.
     func exit(after summary: Summary) throws {
         if let code = Interruption.exitCode { throw ExitCode(code) }
-        if Console.output.writeError != nil { throw ExitCode(74) }
         if summary.exit != 0 { throw ExitCode(summary.exit) }
     }
 
