@@ -156,6 +156,10 @@ extension Execution {
                     .internalError, "\(step.target): confirmed, and the index has no row of it.")
             }
             record.confirm(by: confirmation, at: SystemClock.now())
+            if case .ours(let stamp, record.sha256) = step.occupant {
+                record.stamp = stamp
+                record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+            }
             var done = Event.Done(
                 target: step.target, step: step.kind,
                 outcome: step.kind == .edited ? .edited : .notModified, reason: .confirmed,
