@@ -16,6 +16,10 @@ final class RootLock: Sendable {
         self.warning = warning
     }
 
+    // Closing would not do: a child process that was forked and has not called exec yet holds the
+    // descriptor too, and with it the lock (flock(2)).
+    deinit { _ = linux_flock(file.number, LOCK_UN) }
+
     /// Takes the lock, and waits for it at most so long. Throws `MirrorError` with `locked`.
     static func acquire(
         _ root: RootDirectory, now: Instant, wait: Duration = .zero

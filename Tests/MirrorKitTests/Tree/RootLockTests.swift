@@ -28,6 +28,24 @@ import Testing
         _ = try await RootLock.acquire(root, now: now)
     }
 
+    /// As in a child process between fork and exec.
+    @Test func aSecondDescriptorOfTheFileDoesNotKeepTheLock() throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        var lock: RootLock? = try RootLock.tryAcquire(root, now: now)
+        let path = folder.path + "/.mirror/lock"
+        let number = (3..<4096).first { number in
+            guard let resolved = realpath("/proc/self/fd/\(number)", nil) else { return false }
+            defer { free(resolved) }
+            return String(cString: resolved) == path
+        }
+        let copy = dup(Int32(try #require(number)))
+        defer { close(copy) }
+        #expect(lock != nil)
+        lock = nil
+        _ = try RootLock.tryAcquire(root, now: now)
+    }
+
     @Test func aWaitEndsWhenTheHolderGoes() async throws {
         let folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
