@@ -85,8 +85,9 @@ extension ManifestBuilder {
             log.error(at: place, "tags is \(value.kind); write a list such as [\"large\"]")
             return []
         }
-        let spaces: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
-        return text.split(whereSeparator: { spaces.contains($0) }).reduce(into: []) { tags, word in
+        // By scalars: a combining mark after a space would make one Character of both.
+        let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
+        return words.reduce(into: []) { tags, word in
             addTag(.untyped(String(word)), to: &tags, at: place)
         }
     }

@@ -46,7 +46,9 @@ final class XMLPushParser {
             xmlFreeParserCtxt(context)
             context = nil
         }
-        xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue))
+        // Without NOENT an attribute's `&amp;` arrives as `&#38;`. No entity but the predefined ones
+        // can exist, so nothing else is replaced.
+        xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
         bytes.rewind()
         var chunk: [UInt8] = []
         var utf8 = UTF8Check()

@@ -39,6 +39,15 @@ import Testing
         #expect(decoded.manifest.resources[0].tags == ["t"])
     }
 
+    @Test func referencesInAttributesAreWhatTheyStandFor() throws {
+        let decoded = try read(
+            "<manifest><resource url=\"https://h.example/a?b=1&amp;c=&#50;\" tags=\"x \u{301}y\"/>"
+                + "</manifest>")
+        let resource = decoded.manifest.resources[0]
+        #expect(resource.sources[0].url.requestText == "https://h.example/a?b=1&c=2")
+        #expect(resource.tags == ["x", "\u{301}y"])
+    }
+
     @Test func aFolderIsNoManifest() throws {
         let descriptor = open("/", O_RDONLY | O_DIRECTORY)
         defer { close(descriptor) }
