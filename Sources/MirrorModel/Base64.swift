@@ -1,5 +1,21 @@
 /// Base64 with its padding (RFC 4648 §4).
 enum Base64 {
+    /// The text of bytes.
+    static func encode(_ bytes: [UInt8]) -> String {
+        let alphabet = Array(
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * (3 - group.count))
+            for position in 0..<4 {
+                let character = alphabet[Int(bits >> (18 - 6 * position) & 63)]
+                text.append(position <= group.count ? character : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// The bytes; nil for anything but whole groups of four with canonical padding.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }

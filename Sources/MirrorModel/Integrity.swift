@@ -1,5 +1,10 @@
 /// Subresource Integrity metadata: `sha512-…base64…`, several separated by spaces.
 public enum Integrity {
+    /// A digest as metadata: its algorithm, a hyphen, and the value in base64.
+    public static func text(of digest: Digest) -> String {
+        digest.algorithm.rawValue + "-" + Base64.encode(digest.bytes)
+    }
+
     /// The digest of the strongest algorithm that the text names (SRI §3.3.3).
     ///
     /// sha1 is read because npm wrote it; algorithms that nobody here knows are passed over where a

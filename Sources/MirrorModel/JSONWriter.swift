@@ -6,9 +6,16 @@ public struct JSONWriter: Sendable {
     /// What has been written since it was last taken.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
+    private var isAfterKey = false
+    private var depth = 0
+    /// Spaces that a level is indented by; 0 writes everything in one line.
+    private let indentation: Int
 
-    /// An empty document.
-    public init() {}
+    /// An empty document, to be written in one line.
+    public init() { indentation = 0 }
+
+    /// An empty document with a line for each member and element, for people to read and edit.
+    public init(indentation: Int) { self.indentation = max(indentation, 0) }
 
     /// Takes what has been written so far, and goes on with nothing held.
     public mutating func take() -> [UInt8] {
@@ -44,7 +51,9 @@ public struct JSONWriter: Sendable {
         separate()
         quote(name)
         bytes.append(UInt8(ascii: ":"))
+        if indentation > 0 { bytes.append(UInt8(ascii: " ")) }
         needsComma = false
+        isAfterKey = true
     }
 
     /// Writes a string value.
@@ -116,15 +125,26 @@ public struct JSONWriter: Sendable {
         separate()
         bytes.append(UInt8(ascii: bracket))
         needsComma = false
+        depth += 1
     }
 
     private mutating func close(_ bracket: Unicode.Scalar) {
+        depth -= 1
+        if needsComma { beginLine() }
         bytes.append(UInt8(ascii: bracket))
         needsComma = true
     }
 
     private mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if !isAfterKey, depth > 0 { beginLine() }
+        isAfterKey = false
+    }
+
+    private mutating func beginLine() {
+        guard indentation > 0 else { return }
+        bytes.append(UInt8(ascii: "\n"))
+        bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: depth * indentation))
     }
 
     private mutating func quote(_ text: String) {

@@ -41,6 +41,8 @@ extension Target: ExpressibleByArgument {
 
 extension ConflictPolicy: ExpressibleByArgument {}
 
+extension DecodedManifest.Notation: ExpressibleByArgument {}
+
 /// When output is coloured.
 enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
     case auto, always, never

@@ -103,3 +103,31 @@ import Testing
         #expect(String(decoding: bytes, as: UTF8.self) == "[0,1,2]\n9")
     }
 }
+
+/// JSON that people read and edit.
+@Suite struct IndentedJSONTests {
+    @Test func membersAndElementsHaveLinesOfTheirOwn() {
+        var json = JSONWriter(indentation: 2)
+        json.object { json in
+            json.member("a", 1)
+            json.member("b", ["x", "y"])
+            json.key("c")
+            json.object { _ in }
+            json.member("d", [String]())
+        }
+        json.newline()
+        let text = """
+            {
+              "a": 1,
+              "b": [
+                "x",
+                "y"
+              ],
+              "c": {},
+              "d": []
+            }
+
+            """
+        #expect(String(decoding: json.bytes, as: UTF8.self) == text)
+    }
+}

@@ -1,0 +1,71 @@
+public import MirrorModel
+
+/// Writes manifests: one model becomes JSON, XML or Metalink 4.
+///
+/// What is written and read again is the same model: defaults are merged, URLs absolute (but `file:`
+/// URLs beneath the manifest's folder), and notes are gone. Memory does not grow with the manifest.
+public struct ManifestWriter: Sendable {
+    /// The notation to write.
+    public var notation: DecodedManifest.Notation
+    /// Whether what the notation cannot say is left out instead of refused; a POST never is.
+    public var isLossy = false
+    /// The absolute path of the folder that the text will lie in; nil when it is not known.
+    public var folder: String?
+    /// What diagnostics call the manifest that is written: the one that it was read from.
+    public var label: String
+
+    /// A writer that refuses what the notation cannot say.
+    public init(_ notation: DecodedManifest.Notation, label: String) {
+        self.notation = notation
+        self.label = label
+    }
+
+    /// Finds what the notation cannot say; gives the warnings, at most 20.
+    ///
+    /// Throws `ManifestRefusal`, which names each resource and key.
+    @discardableResult
+    public func check(_ manifest: Manifest) throws(ManifestRefusal) -> [Diagnostic] {
+        let log = DiagnosticLog(file: label)
+        NotationCheck(notation: notation, isLossy: isLossy, log: log).check(manifest)
+        if let refusal = log.refusal { throw refusal }
+        return log.warnings
+    }
+
+    /// Checks, then writes in chunks of about 64 KiB; a refusal comes before the first of them.
+    public func write(_ manifest: Manifest, to sink: ([UInt8]) throws -> Void) throws {
+        try check(manifest)
+        let base = folder.flatMap { SourceURL(folder: $0) }
+        switch notation {
+        case .json: try write(manifest, JSONManifestEncoder(folder: base), sink)
+        case .xml: try write(manifest, XMLManifestEncoder(folder: base), sink)
+        case .metalink: try write(manifest, MetalinkEncoder(folder: base), sink)
+        }
+    }
+
+    private func write(
+        _ manifest: Manifest, _ encoder: some ManifestEncoder, _ sink: ([UInt8]) throws -> Void
+    ) throws {
+        var encoder = encoder
+        encoder.begin(manifest)
+        for resource in manifest.resources {
+            encoder.add(resource)
+            if encoder.pendingBytes >= 64 << 10 { try sink(encoder.take()) }
+        }
+        encoder.end()
+        try sink(encoder.take())
+    }
+}
+
+extension DecodedManifest.Notation {
+    /// The notation that a file's extension stands for; nil for any other than json, xml, meta4 and
+    /// metalink.
+    public init?(fileName: String) {
+        guard let dot = fileName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
+        switch fileName[fileName.utf8.index(after: dot)...].lowercased() {
+        case "json": self = .json
+        case "xml": self = .xml
+        case "meta4", "metalink": self = .metalink
+        default: return nil
+        }
+    }
+}

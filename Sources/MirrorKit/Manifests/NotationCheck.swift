@@ -1,0 +1,101 @@
+internal import MirrorModel
+
+/// Finds what a notation cannot say of a manifest, before any byte of it is written.
+///
+/// What would change which bytes are asked for is always an error; the rest may be left out when the
+/// caller says so, and is a warning then.
+struct NotationCheck {
+    let notation: DecodedManifest.Notation
+    let isLossy: Bool
+    let log: DiagnosticLog
+
+    /// Holds everything against the notation; the log has the outcome.
+    func check(_ manifest: Manifest) {
+        let top = TextPosition()
+        if let name = manifest.name {
+            switch notation {
+            case .metalink: loss("the manifest", "name", at: top)
+            case .xml: checkText(name, "the manifest", "name", at: top)
+            case .json: break
+            }
+        }
+        for resource in manifest.resources { check(resource) }
+    }
+
+    private func check(_ resource: Resource) {
+        let name = resource.target.path.printable
+        let place = TextPosition(line: resource.line, column: resource.column)
+        if notation == .metalink {
+            if resource.method != .get { error("\(name): Metalink has no method", at: place) }
+            for key in MetalinkLosses.keys(of: resource) { loss(name, key, at: place) }
+        }
+        checkServerName(resource, name, at: place)
+        if notation != .metalink { checkMirrors(resource, name, at: place) }
+        guard notation != .json else { return }
+        checkText(resource.target.path, name, "path", at: place)
+        guard notation == .xml else { return }
+        for tag in resource.tags { checkText(tag, name, "tags", at: place) }
+        if case .post(let body) = resource.method {
+            checkText(body.description, name, "body", at: place)
+        }
+        for source in resource.sources {
+            for header in source.headers {
+                checkText(header.value.description, name, "headers", at: place)
+            }
+        }
+    }
+
+    /// A name that the server gives stands for the one that the URL has until then.
+    private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
+        guard resource.isNamedByServer, notation != .metalink else { return }
+        let suggested = resource.sources.first?.url.lastSegment
+        if suggested.map({ !$0.utf8.elementsEqual(resource.target.name.utf8) }) ?? true {
+            error("\(name): path: the URL suggests another name; give the file its path", at: place)
+        }
+    }
+
+    private func checkMirrors(_ resource: Resource, _ name: String, at place: TextPosition) {
+        for source in resource.sources.dropFirst()
+        where WrittenResource.ownHeaders(of: source, in: resource) == nil {
+            error(
+                "\(name): mirrors: a mirror of the url's origin inherits its headers; \(source.url)"
+                    + " has fewer", at: place)
+        }
+    }
+
+    private func checkText(_ text: String, _ what: String, _ key: String, at place: TextPosition) {
+        guard let scalar = XMLText.firstForbidden(in: text) else { return }
+        let number = String(scalar.value, radix: 16, uppercase: true)
+        error("\(what): \(key) has the character U+\(number), which XML cannot hold", at: place)
+    }
+
+    private func loss(_ what: String, _ key: String, at place: TextPosition) {
+        if isLossy {
+            log.warning(at: place, "\(what): \(key) is left out, because Metalink has none")
+        } else {
+            error("\(what): Metalink has no \(key)", at: place)
+        }
+    }
+
+    private func error(_ text: String, at place: TextPosition) {
+        let advice = notation == .json ? "" : "; write JSON"
+        log.error(at: place, text + advice)
+    }
+}
+
+/// What Metalink 4 has no place for.
+enum MetalinkLosses {
+    /// The keys of a resource that would be lost.
+    static func keys(of resource: Resource) -> [String] {
+        var keys: [String] = []
+        if resource.sources.contains(where: { !$0.headers.isEmpty }) { keys.append("headers") }
+        if resource.refresh != resource.assumedRefresh { keys.append("refresh") }
+        if resource.isNamedByServer { keys.append("path that the server completes") }
+        if resource.mediaType != nil { keys.append("type") }
+        if resource.priority != 0 { keys.append("priority of a resource") }
+        if resource.isExecutable { keys.append("executable") }
+        if resource.isOptional { keys.append("optional") }
+        if !resource.tags.isEmpty { keys.append("tags") }
+        return keys
+    }
+}

@@ -1,0 +1,60 @@
+internal import MirrorModel
+
+/// A resource as mirror's own notations write it: what a reader would take for granted is left out.
+///
+/// The model holds what decoding made of a manifest (defaults merged, URLs absolute), so writing it
+/// needs neither `defaults` nor `base`, and reading it again makes the same model.
+struct WrittenResource {
+    /// A source beside the primary one, with the headers that it does not inherit.
+    struct Mirror {
+        let url: String
+        let headers: [HeaderField]
+    }
+
+    let resource: Resource
+    let path: String
+    let url: String
+    let mirrors: [Mirror]
+    /// Digests that have a key of their own.
+    let digests: [Digest]
+    /// Subresource Integrity, for a digest that has no key.
+    let integrity: String?
+    /// Nil where it is what a reader assumes.
+    let refresh: Refresh?
+
+    init(_ resource: Resource, folder: SourceURL?) {
+        self.resource = resource
+        path = resource.isNamedByServer ? resource.target.folder + "/" : resource.target.path
+        url = resource.sources.first?.url.reference(from: folder) ?? ""
+        mirrors = resource.sources.dropFirst().map { source in
+            Mirror(
+                url: source.url.reference(from: folder),
+                headers: WrittenResource.ownHeaders(of: source, in: resource) ?? source.headers)
+        }
+        let keys = Set(ResourceKey.allCases.map(\.rawValue))
+        digests = resource.digests.filter { keys.contains($0.algorithm.rawValue) }
+        integrity = resource.digests.first { !keys.contains($0.algorithm.rawValue) }
+            .map(Integrity.text(of:))
+        refresh = resource.refresh == resource.assumedRefresh ? nil : resource.refresh
+    }
+
+    /// What a mirror must declare to get the headers that it has; nil when nothing would do.
+    ///
+    /// A mirror of the primary source's origin inherits its headers, and can replace but not remove
+    /// them.
+    static func ownHeaders(of source: Source, in resource: Resource) -> [HeaderField]? {
+        guard let primary = resource.sources.first, primary.url.origin == source.url.origin
+        else { return source.headers }
+        for start in source.headers.indices.reversed() {
+            let own = Array(source.headers[(start + 1)...])
+            if primary.headers.overlaid(with: own) == source.headers { return own }
+        }
+        let all = primary.headers.overlaid(with: source.headers)
+        return all == source.headers ? source.headers : nil
+    }
+}
+
+extension Resource {
+    /// When a resource is asked for again whose manifest does not say.
+    var assumedRefresh: Refresh { pin != nil ? .never : .always }
+}

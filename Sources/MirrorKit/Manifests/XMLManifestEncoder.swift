@@ -1,0 +1,95 @@
+internal import MirrorModel
+
+/// Writes a manifest in mirror's own XML: scalar keys as attributes, the others as elements.
+struct XMLManifestEncoder: ManifestEncoder {
+    private var bytes: [UInt8] = []
+    private let folder: SourceURL?
+
+    init(folder: SourceURL?) { self.folder = folder }
+
+    var pendingBytes: Int { bytes.count }
+
+    mutating func take() -> [UInt8] {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return bytes
+    }
+
+    mutating func begin(_ manifest: Manifest) {
+        bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<manifest version=\"1\"".utf8
+        if let name = manifest.name { attribute("name", name) }
+        bytes += ">\n".utf8
+    }
+
+    mutating func add(_ resource: Resource) {
+        let written = WrittenResource(resource, folder: folder)
+        bytes += "  <resource".utf8
+        addAttributes(written)
+        let headers = resource.sources.first?.headers ?? []
+        let body: Template? = if case .post(let body) = resource.method { body } else { nil }
+        guard
+            !(headers.isEmpty && body == nil && written.mirrors.isEmpty && resource.pieces == nil)
+        else {
+            bytes += "/>\n".utf8
+            return
+        }
+        bytes += ">\n".utf8
+        for header in headers { add(header, indentation: "    ") }
+        for mirror in written.mirrors { add(mirror) }
+        if let pieces = resource.pieces { add(pieces) }
+        if let body {
+            bytes += "    <body>".utf8
+            XMLText.append(body.description, isAttribute: false, to: &bytes)
+            bytes += "</body>\n".utf8
+        }
+        bytes += "  </resource>\n".utf8
+    }
+
+    mutating func end() { bytes += "</manifest>\n".utf8 }
+
+    private mutating func addAttributes(_ written: WrittenResource) {
+        let resource = written.resource
+        attribute("path", written.path)
+        attribute("url", written.url)
+        if let size = resource.size { attribute("size", "\(size)") }
+        for digest in written.digests { attribute(digest.algorithm.rawValue, digest.hex) }
+        if let integrity = written.integrity { attribute("integrity", integrity) }
+        if let type = resource.mediaType { attribute("type", type.description) }
+        if let refresh = written.refresh { attribute("refresh", refresh.description) }
+        if resource.method != .get { attribute("method", "POST") }
+        if resource.priority != 0 { attribute("priority", "\(resource.priority)") }
+        if resource.isExecutable { attribute("executable", "true") }
+        if resource.isOptional { attribute("optional", "true") }
+        if !resource.tags.isEmpty { attribute("tags", resource.tags.joined(separator: " ")) }
+    }
+
+    private mutating func add(_ header: HeaderField, indentation: String) {
+        bytes += "\(indentation)<header".utf8
+        attribute("name", header.name)
+        attribute("value", header.value.description)
+        bytes += "/>\n".utf8
+    }
+
+    private mutating func add(_ mirror: WrittenResource.Mirror) {
+        bytes += "    <mirror".utf8
+        attribute("url", mirror.url)
+        guard !mirror.headers.isEmpty else {
+            bytes += "/>\n".utf8
+            return
+        }
+        bytes += ">\n".utf8
+        for header in mirror.headers { add(header, indentation: "      ") }
+        bytes += "    </mirror>\n".utf8
+    }
+
+    private mutating func add(_ pieces: Pieces) {
+        bytes += "    <pieces length=\"\(pieces.length)\">\n".utf8
+        for position in 0..<pieces.count {
+            bytes += "      <sha256>\(Hex.encode(pieces.sha256(at: position)))</sha256>\n".utf8
+        }
+        bytes += "    </pieces>\n".utf8
+    }
+
+    private mutating func attribute(_ name: String, _ value: String) {
+        XMLText.appendAttribute(name, value, to: &bytes)
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror convert`: writes a manifest in another notation.
+struct ConvertCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert",
+        abstract: "Write a manifest in another notation: JSON, XML or Metalink 4.",
+        discussion: """
+            What OUT says is what IN says: read again, it is the same manifest. Defaults are merged \
+            into the resources, URLs become absolute (file: URLs beneath OUT's folder stay \
+            relative to it), comments and x- notes are not kept. What a notation cannot say is an \
+            error, and nothing is written; Metalink has no method, headers, refresh, type, \
+            priority, executable, optional, tags and no name. An existing OUT is replaced atomically.
+
+            EXAMPLES:
+              mirror convert manifest.json manifest.xml
+              mirror convert https://origin.example/release.meta4 - --to json
+              mirror convert --lossy manifest.json release.meta4   leave out what Metalink lacks
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "A path, an http(s) URL, or - for standard input.", valueName: "in"))
+    var input: String
+
+    @Argument(
+        help: ArgumentHelp("A path, or - for standard output.", valueName: "out"))
+    var destination: String
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "json, xml or metalink. Default: what OUT's extension says (.json .xml .meta4 .metalink).",
+            valueName: "notation"))
+    var to: DecodedManifest.Notation?
+
+    @Flag(name: .long, help: "Leave out what the notation cannot say, with a warning for each.")
+    var lossy = false
+
+    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
+
+    @Flag(name: .shortAndLong, help: "Say only what failed.")
+    var quiet = false
+
+    func validate() throws {
+        if notation == nil {
+            throw ValidationError(
+                "The notation of \(destination.printable) is not known from its name. Add --to json, --to xml or --to metalink."
+            )
+        }
+    }
+
+    func run() async throws {
+        guard let notation else { return }
+        let source = try ManifestSource(argument: input)
+        let decoded = try await MirrorSession.read(source, configuration: network.configuration)
+        var writer = ManifestWriter(notation, label: source.label)
+        writer.isLossy = lossy
+        let losses = try writer.check(decoded.manifest)
+        if !quiet {
+            for warning in decoded.warnings + losses { Console.error.line(warning.description) }
+        }
+        if destination == "-" {
+            try writer.write(decoded.manifest) { Console.output.write(bytes: $0) }
+            if Console.output.writeError != nil { throw ExitCode(74) }
+            return
+        }
+        try await MirrorSession.write(decoded.manifest, to: destination, with: writer)
+        if !quiet {
+            let count = decoded.manifest.resources.count
+            Console.output.line(
+                "\(destination.printable): \(notation.rawValue), \(count) \(count == 1 ? "resource" : "resources")."
+            )
+        }
+    }
+
+    private var notation: DecodedManifest.Notation? {
+        to ?? (destination == "-" ? nil : DecodedManifest.Notation(fileName: destination))
+    }
+}

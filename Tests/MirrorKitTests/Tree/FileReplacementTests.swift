@@ -1,0 +1,77 @@
+import Glibc
+import MirrorModel
+import Testing
+
+@testable import MirrorKit
+
+/// A file outside the tree is replaced whole, or left as it was.
+@Suite struct FileReplacementTests {
+    private struct Stop: Error {}
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test func whatIsWrittenTakesThePlaceAndKeepsTheMode() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("old", to: "m.json")
+        chmod(folder.path + "/m.json", 0o640)
+        try FileReplacement(of: folder.path + "/m.json").write { sink in
+            try sink(Array("ne".utf8))
+            try sink(Array("w".utf8))
+        }
+        #expect(folder.text(of: "m.json") == "new")
+        #expect(mode(folder.path + "/m.json") == 0o640)
+        #expect(folder.names() == ["m.json"])
+    }
+
+    @Test func afterAnErrorTheOldFileIsThere() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("old", to: "m.json")
+        #expect(throws: Stop.self) {
+            try FileReplacement(of: folder.path + "/m.json").write { sink in
+                try sink(Array("half".utf8))
+                throw Stop()
+            }
+        }
+        #expect(folder.text(of: "m.json") == "old")
+        #expect(folder.names() == ["m.json"])
+    }
+
+    @Test(arguments: [true, false])
+    func whatSomeoneElseWroteMeanwhileIsKept(wasThere: Bool) throws {
+        let folder = try TemporaryFolder()
+        if wasThere { try folder.write("old", to: "m.json") }
+        let replacement = try FileReplacement(of: folder.path + "/m.json")
+        let error = try #require(throws: MirrorError.self) {
+            try replacement.write { sink in
+                try sink(Array("new".utf8))
+                try folder.write("theirs", to: "m.json")
+            }
+        }
+        #expect(error.code == .inputOutput)
+        #expect(folder.text(of: "m.json") == "theirs")
+        #expect(folder.names() == ["m.json"])
+    }
+
+    @Test func aLinkGoesOnPointingToTheFile() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("old", to: "real/m.json")
+        try #require(symlink("real/m.json", folder.path + "/link.json") == 0)
+        let replacement = try FileReplacement(of: folder.path + "/link.json")
+        #expect(replacement.folder?.hasSuffix("/real") == true)
+        try replacement.write { sink in try sink(Array("new".utf8)) }
+        #expect(folder.text(of: "real/m.json") == "new")
+        var status = stat()
+        lstat(folder.path + "/link.json", &status)
+        #expect(status.st_mode & S_IFMT == S_IFLNK)
+    }
+
+    @Test func aDeviceIsNotReplaced() throws {
+        let error = try #require(throws: MirrorError.self) {
+            _ = try FileReplacement(of: "/dev/null")
+        }
+        #expect(error.code == .usage)
+    }
+}
