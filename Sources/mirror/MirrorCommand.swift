@@ -31,6 +31,7 @@ struct MirrorCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
-            CheckCommand.self, PruneCommand.self,
+            CheckCommand.self, PruneCommand.self, EvictCommand.self,
+            ConvertCommand.self,
         ])
 }

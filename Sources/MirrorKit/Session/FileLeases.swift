@@ -68,6 +68,18 @@ final class FileLeases: Sendable {
         if isFree { begin() }
     }
 
+    /// Whether somebody reads a file, or a landing on it is under way.
+    func isHeld(_ target: Target) -> Bool { leases.withLock { $0[target] != nil } }
+
+    /// Begins a landing when nobody reads the file; false, and no landing, when somebody does.
+    func landIfFree(_ target: Target) -> Bool {
+        leases.withLock { leases in
+            guard leases[target] == nil else { return false }
+            leases[target] = Lease(isLanding: true)
+            return true
+        }
+    }
+
     /// Ends a landing; those that wait to read go on, else the next landing begins.
     func landed(_ target: Target) {
         let next = leases.withLock {

@@ -9,6 +9,20 @@ extension Index {
         }
     }
 
+    /// When a target was last used; nil when nobody said so.
+    func lastUse(of target: Target) throws(MirrorError) -> Instant? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.lastUse(of: target)
+        }
+    }
+
+    /// Notes that a target was used.
+    func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.noteUse(of: target, at: instant)
+        }
+    }
+
     /// A walk over all records in the order of their paths' bytes.
     func cursor() throws(MirrorError) -> RecordCursor {
         do throws(IndexError) { return try records() } catch { throw error.mirrorError }

@@ -23,12 +23,17 @@ extension MirrorSession {
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 
-    /// Keeps a file from being replaced while the body reads it, and gives the body its path.
+    /// Keeps a file from being replaced and evicted while the body reads it, and gives the body its
+    /// path. Where this session holds the root's lock, the use is noted for eviction.
     public func withFile<Value: Sendable>(
         _ target: Target, _ body: (String) async throws -> Value
     ) async throws -> Value {
         await leases.take(target)
         defer { leases.give(target) }
+        // A use that is not noted costs a request some day, and nothing now.
+        if let engine = try? await openEngine() {
+            try? engine.index.noteUse(of: target, at: SystemClock.now())
+        }
         return try await body(path(of: target))
     }
 

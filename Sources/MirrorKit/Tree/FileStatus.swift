@@ -8,6 +8,8 @@ struct FileStatus: Sendable, Hashable {
     let kind: FileKind?
     /// Size, times and inode.
     let stamp: FileStamp
+    /// When it was last read, in nanoseconds since the epoch, as far as the mount notes it.
+    let accessed: Int64
     /// How many names the file has.
     let links: UInt32
     /// The permission bits.
@@ -42,6 +44,7 @@ struct FileStatus: Sendable, Hashable {
             size: Int64(clamping: status.size),
             modified: FileStatus.nanoseconds(status.modified),
             changed: FileStatus.nanoseconds(status.changed), inode: status.inode)
+        accessed = FileStatus.nanoseconds(status.accessed)
         links = status.links
         mode = status.mode & 0o7777
         device = UInt64(status.device_major) << 32 | UInt64(status.device_minor)

@@ -38,6 +38,22 @@ struct TreeScan: ~Copyable {
         }
     }
 
+    /// The stamp of the regular file at a target, and when it was last read; nil for anything else.
+    mutating func lookAtUse(
+        of target: Target
+    ) throws(MirrorError) -> (stamp: FileStamp, accessed: Instant)? {
+        do throws(Errno) {
+            guard case .open(let folder) = try enter(target.folder) else { return nil }
+            let status = try FileStatus(
+                folder: folder.number, name: target.name, path: target.path)
+            guard status.isFile else { return nil }
+            return (status.stamp, Instant(milliseconds: status.accessed / 1_000_000))
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw MirrorError(error, target: target)
+        }
+    }
+
     private mutating func enter(_ path: String) throws(Errno) -> Place {
         let bytes = Array(path.utf8)
         if bytes == folder { return place }

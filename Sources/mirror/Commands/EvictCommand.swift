@@ -1,0 +1,55 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror evict`: shrinks Caches to a quota.
+struct EvictCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evict",
+        abstract: "Shrink Caches to a quota, least recently used first.",
+        discussion: """
+            Only files of Caches that mirror put there are removed, and only while they are \
+            unchanged; Documents is never touched. A later sync fetches what is wanted again. A \
+            file was last used when it was promoted or read, whichever is later; most file systems \
+            note reads to the day only. Exits 1 when what may not be removed is more than the quota.
+
+            EXAMPLES:
+              mirror evict --quota 2GiB --dry-run
+              mirror evict --quota 2GiB --max-delete 50%
+              mirror evict --quota 0 --max-delete 100%      empty Caches
+            """)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What mirror's files in Caches may take up, e.g. 500MiB.", valueName: "size"))
+    var quota: ByteCount
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How many files may be removed, a number or a percentage. Default: half of more than 10.",
+            valueName: "n|p%"))
+    var maxDelete: DeleteLimit?
+
+    @Flag(name: .long, help: "Say what would be removed, and do nothing.")
+    var dryRun = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
+    var wait: DurationText?
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root)
+        let report = try await session.evict(
+            toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted, isDryRun: dryRun,
+            waitingSeconds: wait?.seconds ?? 0)
+        EvictOutput(options: output).show(report)
+        if Console.output.writeError != nil { throw ExitCode(74) }
+        if !report.eviction.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
+    }
+}
