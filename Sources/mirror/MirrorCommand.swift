@@ -32,6 +32,6 @@ struct MirrorCommand: AsyncParsableCommand {
         subcommands: [
             SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
             CheckCommand.self, PruneCommand.self, EvictCommand.self,
-            ConvertCommand.self,
+            PinCommand.self, ConvertCommand.self,
         ])
 }

@@ -41,6 +41,10 @@ struct JSONTokenizer {
 
     /// Where the last token begins.
     var start = TextPosition()
+    /// The offset in bytes that the last token begins at.
+    private(set) var startOffset = 0
+    /// The offset in bytes that the last token ends at; of a key, behind its colon.
+    var endOffset: Int { bufferStart + at }
     /// The decoded text of the last key, string or number; valid UTF-8.
     var text: [UInt8] = []
 
@@ -70,6 +74,7 @@ struct JSONTokenizer {
                 throw fail(.unexpectedEnd(wanted: wanted))
             }
             start = position
+            startOffset = endOffset
             switch (expectation, byte) {
             case (.nothing, _): throw fail(.afterEnd(try excerpt()))
             case (.commaOrEnd, UInt8(ascii: ",")):

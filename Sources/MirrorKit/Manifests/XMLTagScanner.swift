@@ -1,0 +1,101 @@
+/// Walks over the tags of an XML text that is known to be well-formed and to have no DOCTYPE.
+///
+/// It exists beside the parser because edits need offsets in bytes, which SAX does not give.
+struct XMLTagScanner {
+    /// A start tag, an end tag, or both in one.
+    struct Tag {
+        /// The offset of its `<`.
+        let start: Int
+        /// The name with its prefix.
+        let name: String
+        let isEnd: Bool
+        let isEmpty: Bool
+        let attributes: [Attribute]
+
+        /// The name without its prefix.
+        var localName: Substring {
+            name.utf8.firstIndex(of: UInt8(ascii: ":")).map { name[name.index(after: $0)...] }
+                ?? name[...]
+        }
+    }
+
+    /// An attribute in a tag.
+    struct Attribute {
+        let name: String
+        /// The offset of its name.
+        let start: Int
+        /// The offset behind its closing quote.
+        let end: Int
+    }
+
+    private let bytes: [UInt8]
+    private var at = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The next tag; nil at the end, and where the text is not what it should be.
+    mutating func next() -> Tag? {
+        while let open = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
+            at = open
+            if starts("<!--") {
+                skip(past: "-->")
+            } else if starts("<![CDATA[") {
+                skip(past: "]]>")
+            } else if starts("<?") {
+                skip(past: "?>")
+            } else {
+                return tag()
+            }
+        }
+        return nil
+    }
+
+    private mutating func tag() -> Tag? {
+        let start = at
+        at += 1
+        let isEnd = peek == UInt8(ascii: "/")
+        if isEnd { at += 1 }
+        let name = word()
+        var attributes: [Attribute] = []
+        while let byte = peek {
+            switch byte {
+            case UInt8(ascii: ">"):
+                at += 1
+                return Tag(
+                    start: start, name: name, isEnd: isEnd,
+                    isEmpty: bytes[at - 2] == UInt8(ascii: "/"), attributes: attributes)
+            case UInt8(ascii: "/"), 0x20, 0x09, 0x0A, 0x0D: at += 1
+            default:
+                guard let attribute = attribute() else { return nil }
+                attributes.append(attribute)
+            }
+        }
+        return nil
+    }
+
+    private mutating func attribute() -> Attribute? {
+        let start = at
+        let name = word()
+        while let byte = peek, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "'") { at += 1 }
+        guard let quote = peek, let end = bytes[(at + 1)...].firstIndex(of: quote) else {
+            return nil
+        }
+        at = end + 1
+        return Attribute(name: name, start: start, end: at)
+    }
+
+    private mutating func word() -> String {
+        let start = at
+        while let byte = peek, !" \t\r\n=/>".utf8.contains(byte) { at += 1 }
+        return String(decoding: bytes[start..<at], as: UTF8.self)
+    }
+
+    private var peek: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+    private func starts(_ text: String) -> Bool { bytes[at...].starts(with: text.utf8) }
+
+    private mutating func skip(past text: String) {
+        while at < bytes.count, !starts(text) { at += 1 }
+        at = min(at + text.utf8.count, bytes.count)
+    }
+}

@@ -1,0 +1,64 @@
+internal import Glibc
+public import MirrorModel
+
+extension MirrorSession {
+    /// Writes sizes and sha256 digests of what was fetched into a manifest's file.
+    ///
+    /// Every selected resource that the index knows is read. One whose declarations are not what is
+    /// there keeps the file as it is, and is in the report. The file's text keeps its order, its form
+    /// and its notes: what is new is put beside each `url`. It is replaced atomically.
+    ///
+    /// - Parameters:
+    ///   - path: the manifest's file.
+    ///   - options: `only` and `skip` select resources by their tags.
+    ///   - isDryRun: whether nothing is written.
+    /// - Throws: `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
+    ///   `cancelled` and the like.
+    public func pin(
+        _ path: String, options: PlanOptions = PlanOptions(), isDryRun: Bool = false
+    ) async throws -> PinReport {
+        let view = try await view()
+        let root = root
+        let cancellation = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await Offload.run {
+                let file = try FileReplacement(of: path)
+                let edit = try ManifestEdit(readingFile: path)
+                let survey = PinSurvey(view: view, isCancelled: { cancellation.isSet })
+                let found = try survey.findings(of: edit.decoded.manifest, options: options)
+                var report = PinReport(
+                    root: root, manifest: path, isDryRun: isDryRun,
+                    findings: found.map(\.finding))
+                guard report.contradictions.isEmpty, !report.pinned.isEmpty else { return report }
+                let text = try edit.text(adding: PinSurvey.values(of: found))
+                if !isDryRun {
+                    try file.write { sink in try sink(text) }
+                    report.isWritten = true
+                }
+                return report
+            }
+        } onCancel: {
+            cancellation.set()
+        }
+    }
+}
+
+extension ManifestEdit {
+    /// Reads a manifest's file. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    fileprivate init(readingFile path: String) throws {
+        let number = open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else {
+            throw MirrorError(
+                .manifestUnreadable,
+                "\(path.printable): the manifest cannot be read: \(String(cString: strerror(errno)))."
+            )
+        }
+        let file = Descriptor(owning: number)
+        do throws(Errno) {
+            let size = try file.status(path: path).stamp.size
+            bytes = try file.bytes(at: 0, count: Int(size), path: path)
+        } catch { throw MirrorError(error) }
+        (label, origin) = (path, .file(path: path))
+        decoded = try ManifestReader.read(bytes, label: path, origin: origin)
+    }
+}

@@ -1,0 +1,174 @@
+/// What pinning found of one resource.
+public struct PinFinding: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The line of the manifest that the resource begins in.
+    public var line: Int
+    /// What becomes of it.
+    public var verdict: Verdict
+    /// The size in bytes of what is there; nil when nothing was read.
+    public var size: Int64?
+    /// The sha256 of what is there; nil when nothing was read.
+    public var sha256: Digest?
+
+    /// What becomes of a resource.
+    public enum Verdict: Sendable, Hashable {
+        /// It gains what it does not declare yet.
+        case pin(size: Bool, sha256: Bool)
+        /// It declares its size and its sha256 already.
+        case keep
+        /// There is nothing that it could be pinned to.
+        case leave(Obstacle)
+        /// What it declares is not what is there, as a sentence's end.
+        case contradiction(String)
+    }
+
+    /// Why a resource is left as it is.
+    public enum Obstacle: String, Sendable, Hashable, CaseIterable {
+        /// mirror put nothing there.
+        case notFetched = "not-fetched"
+        /// The file is gone.
+        case missing
+        /// The bytes are not those that mirror put there.
+        case changed
+        /// The bytes came from a URL that the manifest does not name.
+        case otherSource = "other-source"
+
+        /// The reason for people.
+        public var because: String {
+            switch self {
+            case .notFetched: "it was not fetched yet"
+            case .missing: "the file is gone"
+            case .changed: "it was changed since mirror put it there"
+            case .otherSource: "it came from a URL that the manifest does not name; sync first"
+            }
+        }
+    }
+
+    /// Takes what was found.
+    public init(
+        target: Target, line: Int, verdict: Verdict, size: Int64? = nil, sha256: Digest? = nil
+    ) {
+        self.target = target
+        self.line = line
+        self.verdict = verdict
+        self.size = size
+        self.sha256 = sha256
+    }
+
+    /// Holds what a resource declares against the bytes that are there.
+    ///
+    /// - Parameters:
+    ///   - resource: what the manifest says.
+    ///   - record: what the index knows; nil for nothing.
+    ///   - isOfSource: whether the record's bytes came from one of the resource's sources.
+    ///   - size: the size of the bytes there; nil when no file is.
+    ///   - digests: their digests, the sha256 first.
+    public static func judge(
+        _ resource: Resource, record: IndexRecord?, isOfSource: Bool, size: Int64?,
+        digests: [Digest]
+    ) -> PinFinding {
+        func finding(_ verdict: Verdict) -> PinFinding {
+            PinFinding(
+                target: resource.target, line: resource.line, verdict: verdict, size: size,
+                sha256: digests.first)
+        }
+        let declaresSHA256 = resource.digests.contains { $0.algorithm == .sha256 }
+        guard let record else { return finding(.leave(.notFetched)) }
+        guard let size, let sha256 = digests.first else { return finding(.leave(.missing)) }
+        for declared in resource.digests {
+            guard let actual = digests.first(where: { $0.algorithm == declared.algorithm }),
+                actual != declared
+            else { continue }
+            return finding(
+                .contradiction(
+                    "\(declared.algorithm.rawValue) is \(actual.hex), the manifest says \(declared.hex)"
+                ))
+        }
+        if let declared = resource.size, declared != size {
+            return finding(.contradiction("it has \(size) bytes, the manifest says \(declared)"))
+        }
+        if sha256 != record.sha256 { return finding(.leave(.changed)) }
+        if resource.pin == nil, !isOfSource { return finding(.leave(.otherSource)) }
+        if declaresSHA256, resource.size != nil { return finding(.keep) }
+        return finding(.pin(size: resource.size == nil, sha256: !declaresSHA256))
+    }
+}
+
+/// What pinning a manifest did, or would do.
+public struct PinReport: Sendable {
+    /// The root's path.
+    public var root: String
+    /// The manifest as it was named.
+    public var manifest: String
+    /// Whether nothing was to be written.
+    public var isDryRun: Bool
+    /// Whether the manifest was written.
+    public var isWritten = false
+    /// One a selected resource, in the order of the targets.
+    public var findings: [PinFinding]
+
+    /// Takes what was found.
+    public init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
+        self.root = root
+        self.manifest = manifest
+        self.isDryRun = isDryRun
+        self.findings = findings
+    }
+
+    /// The resources whose declarations are not what is there; any of them keeps the manifest as it is.
+    public var contradictions: [PinFinding] {
+        findings.filter { if case .contradiction = $0.verdict { true } else { false } }
+    }
+
+    /// The resources that gain something.
+    public var pinned: [PinFinding] {
+        findings.filter { if case .pin = $0.verdict { true } else { false } }
+    }
+
+    /// The resources that are left as they are, because there is nothing to pin them to.
+    public var left: [PinFinding] {
+        findings.filter { if case .leave = $0.verdict { true } else { false } }
+    }
+
+    /// Writes the report as one JSON document.
+    public func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("v", 1)
+            json.member("root", root)
+            json.member("manifest", manifest)
+            json.member("dryRun", isDryRun)
+            json.member("written", isWritten)
+            json.key("steps")
+            json.array { json in
+                for finding in findings { json.object { finding.writeMembers(to: &$0) } }
+            }
+            json.key("totals")
+            json.object { json in
+                json.member("resources", findings.count)
+                json.member("pinned", pinned.count)
+                json.member("left", left.count)
+                json.member("contradictions", contradictions.count)
+            }
+        }
+    }
+}
+
+extension PinFinding {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        let (step, reason, because): (String, String?, String?) =
+            switch verdict {
+            case .pin: ("pin", nil, nil)
+            case .keep: ("keep", nil, nil)
+            case .leave(let obstacle): ("leave", obstacle.rawValue, obstacle.because)
+            case .contradiction(let because): ("refuse", "contradiction", because)
+            }
+        json.member("path", target.path)
+        json.member("line", line)
+        json.member("step", step)
+        json.member("reason", reason)
+        json.member("because", because)
+        json.member("size", size)
+        json.member("sha256", sha256?.hex)
+    }
+}

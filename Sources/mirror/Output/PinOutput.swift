@@ -1,0 +1,55 @@
+import MirrorModel
+
+/// Shows what pinning did: a JSON document for scripts, or a line a resource for people.
+struct PinOutput {
+    let options: OutputOptions
+
+    /// Prints the report to standard output, and contradictions to standard error.
+    func show(_ report: PinReport) {
+        for finding in report.contradictions {
+            guard case .contradiction(let because) = finding.verdict else { continue }
+            Console.error.line(
+                "\(report.manifest.printable):\(finding.line): error: \(finding.target.path.printable): \(because)"
+            )
+        }
+        guard !options.json else {
+            var json = JSONWriter()
+            report.write(to: &json)
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        guard !options.quiet else { return }
+        Console.output.line("root \(report.root.printable)")
+        for finding in report.findings {
+            if let line = line(finding, style) { Console.output.line(line) }
+        }
+        Console.output.line(verdict(report))
+    }
+
+    private func line(_ finding: PinFinding, _ style: TextStyle) -> String? {
+        let path = finding.target.path.printable
+        switch finding.verdict {
+        case .pin:
+            let size = finding.size.map { "  \(ByteCount($0))" } ?? ""
+            let digest = finding.sha256.map { "sha256 \($0.hex)" } ?? ""
+            return style.label("pin", .good) + path + size + style.faint("  (\(digest))")
+        case .keep: return options.verbose ? style.label("keep", .neutral) + path : nil
+        case .leave(let obstacle):
+            return style.label("leave", .warning) + path + style.faint("  (\(obstacle.because))")
+        case .contradiction: return nil
+        }
+    }
+
+    private func verdict(_ report: PinReport) -> String {
+        let manifest = report.manifest.printable
+        guard report.contradictions.isEmpty else {
+            return "\(manifest): nothing was written. Run mirror sync, or correct the manifest."
+        }
+        let count = report.pinned.count
+        var text = "\(manifest): \(count) \(count == 1 ? "resource" : "resources")"
+        text += report.isDryRun ? " would be pinned" : " pinned"
+        if !report.left.isEmpty { text += ", \(report.left.count) left as they are" }
+        return text + "."
+    }
+}

@@ -1,0 +1,81 @@
+import MirrorModel
+import Testing
+
+/// What pinning makes of one resource.
+@Suite struct PinFindingTests {
+    private func digest(_ algorithm: DigestAlgorithm, _ byte: UInt8) throws -> Digest {
+        try #require(
+            Digest(algorithm, bytes: Array(repeating: byte, count: algorithm.byteCount)))
+    }
+
+    private func verdict(
+        isKnown: Bool = true, recorded: UInt8 = 1, isOfSource: Bool = true, isThere: Bool = true,
+        _ change: (inout Resource) throws -> Void = { _ in }
+    ) throws -> PinFinding.Verdict {
+        var resource = Resource(
+            target: try Target("Caches/a"), url: try SourceURL("https://h.example/a"))
+        try change(&resource)
+        let record = IndexRecord(
+            target: resource.target, owner: "m",
+            stamp: FileStamp(size: 5, modified: 0, changed: 0, inode: 0),
+            sha256: try digest(.sha256, recorded), verified: .size,
+            promotedAt: Instant(seconds: 0))
+        return PinFinding.judge(
+            resource, record: isKnown ? record : nil, isOfSource: isOfSource,
+            size: isThere ? 5 : nil,
+            digests: isThere ? [try digest(.sha256, 1), try digest(.sha512, 1)] : []
+        ).verdict
+    }
+
+    @Test func whatIsNotDeclaredIsAdded() throws {
+        #expect(try verdict() == .pin(size: true, sha256: true))
+        #expect(try verdict { $0.size = 5 } == .pin(size: false, sha256: true))
+        #expect(
+            try verdict { $0.digests = [try digest(.sha256, 1)] } == .pin(size: true, sha256: false)
+        )
+        #expect(
+            try verdict {
+                $0.size = 5
+                $0.digests = [try digest(.sha512, 1)]
+            } == .pin(size: false, sha256: true))
+    }
+
+    @Test func whatIsDeclaredIsKept() throws {
+        #expect(
+            try verdict {
+                $0.size = 5
+                $0.digests = [try digest(.sha256, 1)]
+            } == .keep)
+    }
+
+    @Test func nothingToPinTo() throws {
+        #expect(try verdict(isKnown: false) == .leave(.notFetched))
+        #expect(try verdict(isThere: false) == .leave(.missing))
+        #expect(try verdict(recorded: 2) == .leave(.changed))
+        #expect(try verdict(isOfSource: false) == .leave(.otherSource))
+    }
+
+    /// A pin vouches for the bytes wherever they came from.
+    @Test func aPinnedResourceMayHaveMoved() throws {
+        #expect(
+            try verdict(isOfSource: false) { $0.digests = [try digest(.sha512, 1)] }
+                == .pin(size: true, sha256: true))
+    }
+
+    @Test(arguments: [DigestAlgorithm.sha256, .sha512])
+    func aDeclaredDigestThatIsNotThereIsAContradiction(algorithm: DigestAlgorithm) throws {
+        let verdict = try verdict { $0.digests = [try digest(algorithm, 2)] }
+        guard case .contradiction(let because) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(because.contains("\(algorithm.rawValue) is 0101"))
+        #expect(because.contains("says 0202"))
+    }
+
+    @Test func aDeclaredSizeThatIsNotThereIsAContradiction() throws {
+        #expect(
+            try verdict { $0.size = 6 }
+                == .contradiction("it has 5 bytes, the manifest says 6"))
+    }
+}
