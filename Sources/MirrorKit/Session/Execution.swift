@@ -71,6 +71,9 @@ final class Execution: Sendable {
                 waitUntilSettled()
             }
         } catch {
+            // Nothing was begun: each resource was left out, and is counted as that.
+            let count = plan.steps.count { $0.resource != nil }
+            state.withLock { $0.ledger.enterLeftOut(count) }
             end(.error(MirrorError(wrapping: error)))
         }
         return close()
