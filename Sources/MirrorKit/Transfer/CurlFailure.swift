@@ -5,12 +5,19 @@ internal import MirrorModel
 /// What libcurl's error numbers mean for a transfer (libcurl-errors(3)).
 enum CurlFailure {
     /// - Parameters:
-    ///   - detail: the handle's error text, which has no secrets, or an empty text.
+    ///   - detail: the handle's error text, or an empty text.
     ///   - systemError: the errno of the last failed call.
     ///   - wasSent: whether a byte of the request was sent.
     static func failure(
         _ code: CURLcode, detail: String, systemError: Int, wasSent: Bool
     ) -> TransportFailure {
+        // "Unsupported proxy syntax in '…'" and the like quote the proxy's URL with its password.
+        if detail.hasPrefix("Unsupported proxy") {
+            return TransportFailure(
+                .connectFailed,
+                "the environment names a proxy that cannot be used; write http://host:port",
+                isPassing: false, wasSent: false)
+        }
         let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
         let reason = Escaped(words, limit: 160).description
         let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
