@@ -17,19 +17,17 @@ extension MirrorSession {
         waitingSeconds wait: Int64 = 0
     ) async throws -> EvictionReport {
         let policy = EvictionPolicy(quota: quota)
-        let view = try await view()
-        guard let root = view.root, let index = view.index else {
-            return EvictionReport(
-                root: self.root, isDryRun: isDryRun, eviction: policy.eviction(of: []))
-        }
-        if isDryRun {
-            return try await chosen(
-                by: policy, CacheSurvey(root: root, index: index, leases: leases), limit)
-        }
-        return try await withLock(waitingSeconds: wait) {
-            guard let engine = try await openEngine() else {
-                throw MirrorError(.internalError, "The root is locked and not open.")
+        let leases = leases
+        let look = try await reading { view -> EvictionReport? in
+            guard let root = view.root, let index = view.index else {
+                return EvictionReport(
+                    root: self.root, isDryRun: isDryRun, eviction: policy.eviction(of: []))
             }
+            let survey = CacheSurvey(root: root, index: index, leases: leases)
+            return isDryRun ? try await chosen(by: policy, survey, limit) : nil
+        }
+        if let look { return look }
+        return try await withEngine(waitingSeconds: wait) { engine in
             let survey = CacheSurvey(root: engine.root, index: engine.index, leases: leases)
             var report = try await chosen(by: policy, survey, limit)
             report.isDryRun = false

@@ -30,10 +30,7 @@ extension MirrorSession {
     ) async throws -> Value {
         await leases.take(target)
         defer { leases.give(target) }
-        // A use that is not noted costs a request some day, and nothing now.
-        if let engine = try? await openEngine() {
-            try? engine.index.noteUse(of: target, at: SystemClock.now())
-        }
+        await noteUse(of: target)
         return try await body(path(of: target))
     }
 

@@ -17,28 +17,31 @@ extension MirrorSession {
     public func pin(
         _ path: String, options: PlanOptions = PlanOptions(), isDryRun: Bool = false
     ) async throws -> PinReport {
-        let view = try await view()
         let root = root
         let cancellation = CancellationFlag()
-        return try await withTaskCancellationHandler {
-            try await Offload.run {
-                let file = try FileReplacement(of: path)
-                let edit = try ManifestEdit(readingFile: path)
-                let survey = PinSurvey(view: view, isCancelled: { cancellation.isSet })
-                let found = try survey.findings(of: edit.decoded.manifest, options: options)
-                var report = PinReport(
-                    root: root, manifest: path, isDryRun: isDryRun,
-                    findings: found.map(\.finding))
-                guard report.contradictions.isEmpty, !report.pinned.isEmpty else { return report }
-                let text = try edit.text(adding: PinSurvey.values(of: found))
-                if !isDryRun {
-                    try file.write { sink in try sink(text) }
-                    report.isWritten = true
+        return try await reading { view in
+            try await withTaskCancellationHandler {
+                try await Offload.run {
+                    let file = try FileReplacement(of: path)
+                    let edit = try ManifestEdit(readingFile: path)
+                    let survey = PinSurvey(view: view, isCancelled: { cancellation.isSet })
+                    let found = try survey.findings(of: edit.decoded.manifest, options: options)
+                    var report = PinReport(
+                        root: root, manifest: path, isDryRun: isDryRun,
+                        findings: found.map(\.finding))
+                    guard report.contradictions.isEmpty, !report.pinned.isEmpty else {
+                        return report
+                    }
+                    let text = try edit.text(adding: PinSurvey.values(of: found))
+                    if !isDryRun {
+                        try file.write { sink in try sink(text) }
+                        report.isWritten = true
+                    }
+                    return report
                 }
-                return report
+            } onCancel: {
+                cancellation.set()
             }
-        } onCancel: {
-            cancellation.set()
         }
     }
 }

@@ -201,6 +201,20 @@ extension MirrorSession {
             })
     }
 
+    /// The engine as long as the body runs, opened where it is not.
+    func withEngine<Value: Sendable>(
+        waitingSeconds wait: Int64, _ body: (Engine) async throws -> Value
+    ) async throws -> Value {
+        try await using(try await acquire(wait: wait), body)
+    }
+
+    /// Notes that a file was used, where this session has the index open for writing.
+    func noteUse(of target: Target) async {
+        // A use that is not noted costs a request some day, and nothing now.
+        guard let engine = try? await opening?.value else { return }
+        try? engine.index.noteUse(of: target, at: SystemClock.now())
+    }
+
     /// Gives an engine that was acquired to a body, and releases it after that.
     private func using<Value: Sendable>(
         _ engine: Engine, _ body: (Engine) async throws -> Value
