@@ -1,7 +1,8 @@
-import MirrorKit
-import MirrorModel
 import MirrorTestSupport
 import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
 
 /// Several that want one thing: targets of one URL, runs of one session. Nobody waits for an answer
 /// that does not come any more.
@@ -190,17 +191,26 @@ import Testing
 
     /// The engine of a run that ends meanwhile is not taken away from whoever reads.
     @Test func readingOutlastsTheRunThatItBeganIn() async throws {
-        let reply = "  on always GET /a\n    reply\n      HTTP/1.1 200 OK\n      @body v1\n"
-        let stage = try SessionStage(reply)
+        let stage = try SessionStage(
+            "  on GET /a\n    reply\n      HTTP/1.1 200 OK\n      @body v1\n")
         defer { stage.end() }
-        let manifest = try stage.manifest("a")
         let session = stage.session
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for _ in 0..<4 { try await session.sync(manifest) } }
-            group.addTask {
-                for _ in 0..<30 { _ = try await session.status(of: [manifest]) }
+        try await session.sync(stage.manifest("a"))
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        let target = try Target("Caches/a")
+        let reader = try await session.withLock {
+            let reader = Task {
+                try await session.reading { view in
+                    begin.finish()
+                    for await _ in ended {}
+                    return try view.index?.record(for: target)
+                }
             }
-            try await group.waitForAll()
+            for await _ in begun {}
+            return reader
         }
+        end.finish()
+        #expect(try await reader.value?.target == target)
     }
 }
