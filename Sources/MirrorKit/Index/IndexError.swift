@@ -15,7 +15,9 @@ enum IndexError: Error, Hashable {
     /// Sorts a result code of SQLite: damage is what a rebuild cures.
     init(code: Int32, words: String) {
         switch code & 0xFF {
-        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(words)
+        // All statements are fixed texts: when one is said to be in error, the stored schema is
+        // not the one that it was written for.
+        case SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(words)
         default: self = .database(code: code, words: words)
         }
     }

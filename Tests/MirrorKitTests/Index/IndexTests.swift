@@ -44,6 +44,27 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
         return paths
     }
 
+    @Test func aSchemaWhoseColumnsHaveOtherNamesIsDamage() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.close(now: start)
+        do {
+            let flags = SQLITE_OPEN_READWRITE
+            let database = try Database(folder.path + "/.mirror/index.sqlite", flags: flags)
+            try database.run(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, 'promoted_at', 'promoted_bt');
+                """)
+        }
+        let opened = try open()
+        #expect(opened.notice?.contains("damaged") == true)
+        #expect(try paths(opened.index) == [])
+        try opened.index.close(now: start)
+        #expect(try open().notice == nil)
+    }
+
     @Test func aRecordComesBackAsItWasPut() throws {
         let index = try open().index
         #expect(index.wasCreated)
