@@ -49,6 +49,9 @@ let package = Package(
         .executableTarget(
             name: "mirror-origin", dependencies: ["MirrorTestSupport"], path: "Tests/MirrorOrigin",
             swiftSettings: strict),
+        .executableTarget(
+            name: "mirror-torture", dependencies: ["MirrorTestSupport"],
+            path: "Tests/MirrorTorture", swiftSettings: strict),
         .testTarget(
             name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],
             swiftSettings: strict),

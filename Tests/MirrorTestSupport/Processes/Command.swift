@@ -27,6 +27,10 @@ public final class Command: Sendable {
         public let output: String
         /// Its standard error.
         public let errors: String
+        /// The processor time that it used, in seconds (wait4(2)).
+        public let processorSeconds: Double
+        /// The most memory that it held, in bytes; never less than the parent held at the start.
+        public let peakMemory: Int
     }
 
     /// The process id.
@@ -76,7 +80,8 @@ public final class Command: Sendable {
         var status: Int32 = 0
         var isHung = false
         var waited = 0
-        while waitpid(pid, &status, WNOHANG) == 0 {
+        var usage = rusage()
+        while wait4(pid, &status, WNOHANG, &usage) == 0 {
             usleep(2000)
             waited += 2
             if waited > seconds * 1000, !isHung {
@@ -87,7 +92,11 @@ public final class Command: Sendable {
         let number = status & 0x7F
         let ending: Ending =
             isHung ? .hung : number == 0 ? .exited(status >> 8 & 0xFF) : .signalled(number)
-        return Result(ending: ending, output: output.text(), errors: errors.text())
+        let times = [usage.ru_utime, usage.ru_stime]
+        return Result(
+            ending: ending, output: output.text(), errors: errors.text(),
+            processorSeconds: times.reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 },
+            peakMemory: usage.ru_maxrss * 1024)
     }
 
     /// Starts a program and waits for its end.

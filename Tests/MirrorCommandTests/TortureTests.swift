@@ -1,0 +1,17 @@
+import MirrorTestSupport
+import Testing
+
+/// A sample of the classes that take seconds; `scripts/torture` makes all their trials.
+@Suite(.timeLimit(.minutes(3)))
+struct TortureTests {
+    @Test(arguments: [("R7", 60), ("R8", 60), ("R11", 40)])
+    func sampleHolds(_ name: String, _ trials: Int) async throws {
+        try await DetachedThread.run {
+            let kind = try #require(TortureTable.classes.first { $0.name == name })
+            let tally = try kind.run(
+                program: BuiltProgram.path(of: "mirror"), trials: trials, seed: 1)
+            #expect(tally.tried >= trials - 3)
+            #expect(tally.flaws.isEmpty, "\(tally.flaws.prefix(5).joined(separator: "\n"))")
+        }
+    }
+}
