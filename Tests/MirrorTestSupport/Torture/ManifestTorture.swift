@@ -39,6 +39,11 @@ enum ManifestTorture: TortureClass {
                 wrong.append("\(result.peakMemory >> 10) KiB")
             }
             tally.count(manifest.title, wrong)
+            // One that was taken does not count against those after it.
+            if !files.isEmpty {
+                ground.root.remove()
+                try ground.folder.makeFolders(above: "root/.")
+            }
         }
         tally.notes.append(
             "most processor time \(Int(most.seconds * 1000)) ms, most memory "
