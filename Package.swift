@@ -47,6 +47,9 @@ let package = Package(
             name: "MirrorTestSupport", dependencies: ["CCrypto", "CTestSupport"],
             path: "Tests/MirrorTestSupport", swiftSettings: strict),
         .executableTarget(
+            name: "mirror-library-driver", dependencies: ["MirrorKit", "MirrorModel"],
+            path: "Tests/MirrorLibraryDriver", swiftSettings: strict),
+        .executableTarget(
             name: "mirror-origin", dependencies: ["MirrorTestSupport"], path: "Tests/MirrorOrigin",
             swiftSettings: strict),
         .executableTarget(
@@ -62,7 +65,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MirrorCommandTests",
-            dependencies: ["MirrorModel", "MirrorTestSupport", "mirror"],
+            dependencies: ["MirrorModel", "MirrorTestSupport", "mirror", "mirror-library-driver"],
             exclude: ["Scenarios"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
