@@ -56,7 +56,7 @@ for kind in TortureTable.classes where wanted.isEmpty || wanted.contains(kind.na
         if tally.flaws.count > 20 { print("    and \(tally.flaws.count - 20) more") }
         hasFlaw = hasFlaw || !tally.flaws.isEmpty
     } catch {
-        print("| \(kind.name) | \(kind.title) | – | not run here | \(error) |")
+        print("| \(kind.name) | \(kind.title) | – | broke off | \(error) |")
         hasFlaw = true
     }
     fflush(nil)

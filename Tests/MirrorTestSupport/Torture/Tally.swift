@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// What a class of the proof tried, what held, and what did not.
 public struct Tally: Sendable {
     /// How many trials were made.
@@ -9,8 +11,14 @@ public struct Tally: Sendable {
     /// Why the class was not run on this machine; nil when it was.
     public var reasonNotRun: String?
 
+    private let began = Milliseconds.now
+    private var spoke = Milliseconds.now
+
     /// An empty tally.
     public init() {}
+
+    /// A tally of a class that this machine does not allow.
+    public init(notRun reason: String) { reasonNotRun = reason }
 
     /// How many trials held.
     public var held: Int { tried - flaws.count }
@@ -18,8 +26,16 @@ public struct Tally: Sendable {
     /// Counts one trial, which held when nothing is wrong.
     public mutating func count(_ trial: @autoclosure () -> String, _ wrong: [String]) {
         tried += 1
-        guard !wrong.isEmpty else { return }
-        flaws.append("\(trial()): \(wrong.joined(separator: "; "))")
+        if !wrong.isEmpty { flaws.append("\(trial()): \(wrong.joined(separator: "; "))") }
+        speak()
+    }
+
+    /// A class can run for many minutes: every half minute it says how far it is.
+    private mutating func speak() {
+        guard Milliseconds.now - spoke > 30_000 else { return }
+        spoke = Milliseconds.now
+        let line = "    \(held) of \(tried) held after \((spoke - began) / 1000) s\n"
+        _ = line.withCString { write(2, $0, strlen($0)) }
     }
 }
 
