@@ -37,7 +37,6 @@ public enum Reason: Sendable, Hashable {
     case sameBytes
     case unreachable(FailureCode)
     case notSelected
-    case notAttempted
     case requestShared(with: Target)
 }
 
@@ -76,7 +75,6 @@ extension Reason {
         case .sameBytes: "same-bytes"
         case .unreachable: "unreachable"
         case .notSelected: "not-selected"
-        case .notAttempted: "not-attempted"
         case .requestShared: "request-shared"
         }
     }
@@ -120,7 +118,6 @@ extension Reason {
         case .sameBytes: "the server sent the bytes that were there"
         case .unreachable(let code): "no source could be reached (\(code.rawValue)); kept as it is"
         case .notSelected: "left out by --only or --skip"
-        case .notAttempted: "the run ended before its turn"
         case .requestShared(let target): "fetched once, for \(target)"
         }
     }

@@ -45,7 +45,8 @@ enum Interruption {
             if let code = state.withLock({ $0.end }) { return code }
             guard number != SIGUSR1 else { continue }
             state.withLock { $0.received = number }
-            task.cancel()
+            // Elsewhere: what is told of it may do some work before it returns.
+            Task.detached { task.cancel() }
             return waitBriefly(after: number)
         }
     }

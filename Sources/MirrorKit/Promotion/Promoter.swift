@@ -58,6 +58,9 @@ final class Promoter: Sendable {
         wakeup.raise()
     }
 
+    /// Has `stop` finish only what is under way: what waits is left to the next run.
+    func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
+
     /// Finishes what was submitted and ends the thread; later works fail.
     func stop() async {
         await withCheckedContinuation { continuation in

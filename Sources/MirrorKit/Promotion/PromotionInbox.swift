@@ -23,6 +23,8 @@ struct PromotionInbox {
     var isHurried = false
     /// Whether the thread ends when nothing waits.
     var isStopping = false
+    /// Whether what waits is dropped when the thread is to end.
+    var abandonsAtStop = false
     /// Who waits for the end.
     var waiters: [CheckedContinuation<Void, Never>] = []
     private(set) var hasEnded = false
@@ -46,6 +48,7 @@ struct PromotionInbox {
 
     /// Decides what is next, and hands over a batch that is due.
     mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
+        if isStopping, abandonsAtStop { return .end }
         guard let firstAt else {
             isHurried = false
             return isStopping ? .end : .wait(milliseconds: -1)

@@ -42,7 +42,7 @@ extension Execution {
         if isFirst {
             state.withLock { _ = $0.joined.remove(position) }
         } else if ending != nil, leavesJoined(position) {
-            leaveOut(position)
+            leaveOut([position])
         }
         return isFirst
     }
@@ -57,7 +57,8 @@ extension Execution {
         guard let resource = plan.resource(of: step) else { return nil }
         let identifier = engine.route { [self] in receive($0, for: position) }
         guard note(job: identifier, for: position) else {
-            leaveOut(position)
+            leaveOut([position])
+            engine.release(step.target, by: claimant(position), .abandoned)
             return nil
         }
         let request = requests.request(for: resource)
@@ -131,7 +132,9 @@ extension Execution {
             let record = record(of: body, at: target, for: position)
             switch verdict {
             case .leave(let outcome, let reason):
-                if case .part(let name) = body.content { try engine.parts.discard(part: name) }
+                if case .part(let name, _) = body.content {
+                    try engine.parts.discard(part: name)
+                }
                 done.outcome = outcome
                 done.reason = reason
                 leave(position, record, done)

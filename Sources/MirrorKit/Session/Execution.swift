@@ -19,7 +19,7 @@ final class Execution: Sendable {
     let sharing: RequestSharing
     private let emitEvent: @Sendable (Event) -> Void
     let state: Mutex<ExecutionState>
-    private let settled = WakeSignal()
+    let settled = WakeSignal()
     private let began = ContinuousClock.now
     private let startedAt = SystemClock.now()
 
@@ -92,7 +92,7 @@ final class Execution: Sendable {
             state.joined = []
             return (state.jobs, waiting)
         }
-        for position in waiting { leaveOut(position) }
+        leaveOut(waiting)
         giveUp(Array(jobs.values))
         // Whoever waits for the run's end does not wait as long any more.
         settled.raise()
@@ -220,6 +220,7 @@ extension Execution {
             state.ledger.enterLeftOut(state.open.count)
             state.open = []
             state.isWaiting = false
+            engine.promoter.abandonAtStop()
             return true
         }
     }
@@ -277,12 +278,10 @@ extension Execution {
     /// Enters a step's good end.
     func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         state.withLock { $0.ledger.enter(done, isAcceptedStale: isAcceptedStale) }
-        if done.outcome != .stale, done.outcome != .skipped {
-            discardSupersededParts(of: plan.steps[position].target)
-        }
+        if done.outcome != .stale { discardSupersededParts(of: plan.steps[position].target) }
         emit(.done(done))
         close(position)
-        release(position, .done(done), isPassedOn: done.outcome != .skipped && !done.isUnfinished)
+        release(position, .done(done), isPassedOn: !done.isUnfinished)
     }
 
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
@@ -309,7 +308,7 @@ extension Execution {
 
     /// Tells other runs that want the target; what only the end of this one left undone, they do
     /// themselves.
-    private func release(_ position: Int, _ end: Engine.End, isPassedOn: Bool) {
+    func release(_ position: Int, _ end: Engine.End, isPassedOn: Bool) {
         engine.release(
             plan.steps[position].target, by: claimant(position),
             isPassedOn || ending == nil ? end : .abandoned)
@@ -324,9 +323,7 @@ extension Execution {
     private func close(_ position: Int) {
         let isLast = state.withLock { state in
             state.open.remove(position)
-            guard state.open.isEmpty, state.isWaiting else { return false }
-            state.isWaiting = false
-            return true
+            return state.isDone()
         }
         if isLast { settled.raise() }
     }

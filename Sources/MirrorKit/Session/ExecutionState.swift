@@ -23,4 +23,11 @@ struct ExecutionState: Sendable {
     var graceEnd: ContinuousClock.Instant?
     /// The summary has been made: what ends later is no longer told.
     var isClosed = false
+
+    /// Whether the last open step has ended while that was waited for; true once.
+    mutating func isDone() -> Bool {
+        guard open.isEmpty, isWaiting else { return false }
+        isWaiting = false
+        return true
+    }
 }

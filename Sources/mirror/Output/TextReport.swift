@@ -26,8 +26,7 @@ struct TextReport {
     }
 
     private func line(for done: Event.Done) -> String? {
-        let isNews =
-            done.outcome != .kept && done.outcome != .notModified && done.outcome != .skipped
+        let isNews = done.outcome != .kept && done.outcome != .notModified
         guard level == .verbose || (level == .normal && isNews) else { return nil }
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
@@ -43,7 +42,7 @@ struct TextReport {
         if let conflict = done.conflict {
             words += "\n" + style.label("kept as", .warning) + conflict.path.printable
         }
-        if done.verified == .none, done.outcome != .kept, done.outcome != .skipped {
+        if done.verified == .none, done.outcome != .kept {
             words += style.faint("  unverified: the server gave neither size nor digest")
         }
         return words

@@ -17,7 +17,7 @@ import Testing
             .editedAndChanged, .stranger, .strangerOfUnknownVersion, .unread,
             .obstructed(.folder), .sameBytesAt(target), .orphanHasBytes(target),
             .orphan(of: "m"), .confirmed, .entityTagChanged(from: tag, to: tag), .bytesChanged,
-            .sameBytes, .unreachable(.offline), .notSelected, .notAttempted,
+            .sameBytes, .unreachable(.offline), .notSelected,
             .requestShared(with: target),
         ]
     }
