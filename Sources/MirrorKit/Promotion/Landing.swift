@@ -26,7 +26,8 @@ struct Landing: Sendable {
 
     enum Content: Sendable {
         case memory([UInt8])
-        case part(String)
+        /// A part by its file name, and the stamp that its file had when its bytes were verified.
+        case part(String, FileStamp)
         /// Bytes that are elsewhere in the tree (or at a `file:` source that is inside it): reflink,
         /// else copy; the sha256 is computed from the copy and must be the record's.
         case copy(of: Target)

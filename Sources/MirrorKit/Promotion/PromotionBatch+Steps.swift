@@ -84,7 +84,7 @@ extension PromotionBatch {
         for (at, item) in placed {
             // A leftover that cannot be removed is settled by the next run.
             if let path = item.leftover { try? folders.entry(path).unlink() }
-            if case .part(let name)? = staged[at]?.landing.content {
+            if case .part(let name, _)? = staged[at]?.landing.content {
                 try? folders.entry(TreePartStore.path(of: name)).unlink()
             }
         }
@@ -168,7 +168,7 @@ extension Database {
             try forgetHiddenFile(item.intent.staged)
         }
         switch item.landing.content {
-        case .part(let name): try removePart(named: name)
+        case .part(let name, _): try removePart(named: name)
         case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)
         case .memory, .copy, .move: break
         }

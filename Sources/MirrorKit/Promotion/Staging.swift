@@ -35,9 +35,10 @@ struct Staging {
                 return try made(landing, path: path, file: file, folders: &folders) {
                     (path, file) throws(Errno) in try file.write(bytes, at: 0, path: path)
                 }
-            case .part(let name):
+            case .part(let name, let stamp):
                 let path = TreePartStore.path(of: name)
-                let part = try openPart(path, landing: landing, folders: &folders)
+                let part = try openPart(
+                    path, verifiedAs: stamp, landing: landing, folders: &folders)
                 if isNear {
                     return try finish(landing, path: path, file: part, isDisposable: false)
                 }
@@ -61,13 +62,20 @@ struct Staging {
         }
     }
 
+    /// Opens a part by its name. What was verified is the file that the transfer held open: another
+    /// one under this name, or one that was written to since, is read again.
     private func openPart(
-        _ path: String, landing: Landing, folders: inout FolderCache
+        _ path: String, verifiedAs stamp: FileStamp, landing: Landing,
+        folders: inout FolderCache
     ) throws(Errno) -> Descriptor {
         let part = try folders.entry(path).open(O_RDWR)
         let status = try part.status(path: path)
         guard status.isFile, status.links == 1, status.stamp.size == landing.record.stamp.size
         else { throw changed(path) }
+        if status.stamp != stamp {
+            let digests = try FileDigests.compute(part, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
         return part
     }
 

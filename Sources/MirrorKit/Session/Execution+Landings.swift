@@ -162,7 +162,7 @@ extension Landing.Content {
     init(_ content: ReceivedBody.Content) {
         switch content {
         case .memory(let bytes): self = .memory(bytes)
-        case .part(let name): self = .part(name)
+        case .part(let name, let stamp): self = .part(name, stamp)
         }
     }
 }

@@ -33,7 +33,7 @@ final class ScratchPartStore: PartStore {
     func text(of content: ReceivedBody.Content) throws(MirrorError) -> ManifestText {
         switch content {
         case .memory(let bytes): return .memory(bytes)
-        case .part(let name):
+        case .part(let name, _):
             guard let file = files.withLock({ $0[name] }) else {
                 throw MirrorError(
                     .internalError, "A manifest was received, and its bytes are gone.")

@@ -140,9 +140,16 @@ extension TransferEngine {
             return fail(transfer, error)
         }
         countRequests(transfer)
+        let content: ReceivedBody.Content
+        do throws(Errno) {
+            content =
+                if let file = body.file { .part(body.record.name, try file.stamp()) } else {
+                    .memory(body.memory)
+                }
+        } catch { return fail(transfer, MirrorError(error, target: transfer.job.target)) }
         let declared = Set(transfer.job.expectation.digests)
         let result = ReceivedBody(
-            content: body.file == nil ? .memory(body.memory) : .part(body.record.name),
+            content: content,
             size: body.length, sha256: sha256,
             otherDigest: transfer.digests.first { $0 != sha256 && declared.contains($0) },
             verified: verification, answer: Confirmation(answer),

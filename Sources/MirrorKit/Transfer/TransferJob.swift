@@ -86,8 +86,8 @@ struct ReceivedBody: Sendable {
     enum Content: Sendable {
         /// A small body that never touched the disk.
         case memory([UInt8])
-        /// A complete part in `tmp/`, by its file name.
-        case part(String)
+        /// A complete part in `tmp/`, by its file name, and its stamp when it was verified.
+        case part(String, FileStamp)
     }
 
     var content: Content

@@ -51,7 +51,7 @@ import Testing
         let name = PartName.fresh(for: try Target(path), identity: .anonymous)
         try folder.write("newer", to: "tmp/" + name)
         let landing = try tree.landing(
-            path, "newer", content: .part(name), over: .ours(old.stamp))
+            path, "newer", content: .part(name, tree.stamp(ofPart: name)), over: .ours(old.stamp))
         #expect(await tree.promote(landing).failure == nil)
         #expect(folder.text(of: path) == "newer")
         #expect(folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
@@ -62,7 +62,7 @@ import Testing
         let wrong = PartName.fresh(for: try Target(path), identity: .anonymous)
         try folder.write("wrong", to: "tmp/" + wrong)
         let refused = try tree.landing(
-            path, "other", content: .part(wrong), over: .ours(old.stamp))
+            path, "other", content: .part(wrong, tree.stamp(ofPart: wrong)), over: .ours(old.stamp))
         #expect(await tree.promote(refused).failure?.code == .sourceChanged)
         await tree.promoter.stop()
         withExtendedLifetime(disk) {}

@@ -30,7 +30,8 @@ import Testing
             validators: Validators())
         try store.create(part).write(Array("part".utf8), at: 0)
         let landing = try tree.landing(
-            "Caches/a", "part", content: .part(part.name), isExecutable: true)
+            "Caches/a", "part", content: .part(part.name, tree.stamp(ofPart: part.name)),
+            isExecutable: true)
         #expect(await tree.promote(landing).failure == nil)
         #expect(tree.folder.text(of: "Caches/a") == "part")
         #expect(access(tree.folder.path + "/Caches/a", X_OK) == 0)
@@ -45,9 +46,31 @@ import Testing
         let tree = try PromotionTree()
         let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
         try tree.folder.write("longer than said", to: "tmp/" + name)
-        let landing = try tree.landing("Caches/a", "short", content: .part(name))
+        let landing = try tree.landing(
+            "Caches/a", "short", content: .part(name, tree.stamp(ofPart: name)))
         #expect(await tree.promote(landing).failure?.code == .sourceChanged)
         #expect(tree.folder.names(in: "tmp") == [name])
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func aPartThatIsNotTheOneThatWasVerifiedIsReadAgain(isReplaced: Bool) async throws {
+        let tree = try PromotionTree()
+        let name = PartName.fresh(for: try Target("Caches/a"), identity: .anonymous)
+        try tree.folder.write("right", to: "tmp/" + name)
+        let stamp = try tree.stamp(ofPart: name)
+        if isReplaced { unlink(tree.folder.path + "/tmp/" + name) }
+        // Where times are coarse, a write in the same tick as the one before has the same stamp.
+        repeat {
+            try tree.folder.write("wrong", to: "tmp/" + name)
+        } while try tree.stamp(
+            ofPart: name) == stamp
+        let wrong = try tree.landing("Caches/a", "right", content: .part(name, stamp))
+        #expect(await tree.promote(wrong).failure?.code == .sourceChanged)
+        try tree.folder.write("right", to: "tmp/" + name)
+        let right = try tree.landing("Caches/a", "right", content: .part(name, stamp))
+        #expect(await tree.promote(right).failure == nil)
+        #expect(tree.folder.text(of: "Caches/a") == "right")
         await tree.promoter.stop()
     }
 

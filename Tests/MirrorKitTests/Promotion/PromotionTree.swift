@@ -32,6 +32,11 @@ final class PromotionTree: Sendable {
             root: root, index: index, now: { PromotionTree.time }, probe: probe)
     }
 
+    /// The stamp of a part as it is now.
+    func stamp(ofPart name: String) throws -> FileStamp {
+        try root.openFile("tmp/" + name).status(path: name).stamp
+    }
+
     /// A landing of text.
     func landing(
         _ path: String, _ text: String, content: Landing.Content? = nil,

@@ -191,7 +191,8 @@ import Testing
         try await crash(folder, after: .flushedBytes) { tree in
             try TreePartStore(root: tree.root, index: tree.index).create(part)
                 .write(Array("part".utf8), at: 0)
-            return try tree.landing("Caches/f", "part", content: .part(part.name))
+            return try tree.landing(
+                "Caches/f", "part", content: .part(part.name, tree.stamp(ofPart: part.name)))
         }
         let (tree, settled) = try recover(folder)
         #expect(settled == Recovery.Settled())

@@ -76,7 +76,7 @@ final class TransferRig: Sendable {
         guard case .received(let body) = result else { return nil }
         switch body.content {
         case .memory(let bytes): return bytes
-        case .part(let name): return folder.bytes(of: "tmp/" + name)
+        case .part(let name, _): return folder.bytes(of: "tmp/" + name)
         }
     }
 }
