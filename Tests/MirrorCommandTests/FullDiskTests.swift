@@ -4,7 +4,7 @@ import Testing
 /// A disk of one mebibyte: what does not fit is refused, and what was there is whole.
 @Suite(
     .enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(15)))
 struct FullDiskTests {
     /// What a run of two resources does after `small` has been fetched.
     private func outcome(

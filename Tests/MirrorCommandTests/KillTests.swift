@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 /// SIGKILL at any instant: a final name holds exactly one version that was served, before and after.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct KillTests {
     /// A seed from `KILL_SEED`, or another one each time; a failure prints it.
     static let seed =

@@ -4,7 +4,7 @@ import Testing
 /// A real server: what nginx does with ranges, conditions and HTTP/2, and not what we think it does.
 @Suite(
     .enabled(if: BuiltProgram.exists(Nginx.program)),
-    .serialized, .timeLimit(.minutes(3)))
+    .serialized, .timeLimit(.minutes(15)))
 struct NginxTests {
     private func manifest(_ url: String, _ names: [String], extra: String = "") -> String {
         let resources = names.map { "{\"path\":\"Caches/\($0)\",\"url\":\"\($0)\"\(extra)}" }

@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 /// A sample of the classes that take seconds; `scripts/torture` makes all their trials.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct TortureTests {
     @Test(arguments: [("R7", 60), ("R8", 60), ("R11", 40)])
     func sampleHolds(_ name: String, _ trials: Int) async throws {

@@ -2,7 +2,7 @@ import MirrorTestSupport
 import Testing
 
 /// One root has one writer.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(15)))
 struct TwoRunsTests {
     /// A run that lasts until the test lets it end, and what a second one does meanwhile.
     private func meanwhile(

@@ -4,7 +4,7 @@ import MirrorTestSupport
 import Testing
 
 /// What a plan says, what a run tells, and what is refused, for manifests made in code.
-@Suite(.timeLimit(.minutes(1))) struct AgreementTests {
+@Suite(.timeLimit(.minutes(15))) struct AgreementTests {
     private let bytes = TestBytes.make(300_000, seed: 1)
 
     @Test func whatThePlanSaysIsWhatTheEventsTell() async throws {

@@ -4,7 +4,7 @@ import MirrorTestSupport
 import Testing
 
 /// What is left after a cancellation, and how the next run goes on from it.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(15))) struct CancellationTests {
     private let bytes = TestBytes.make(3_000_000, seed: 1)
 
     /// Reads a run's events until the first progress of a resource.

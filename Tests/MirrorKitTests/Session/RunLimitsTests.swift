@@ -4,7 +4,7 @@ import MirrorTestSupport
 import Testing
 
 /// What is refused before the first request.
-@Suite(.timeLimit(.minutes(1))) struct RunLimitsTests {
+@Suite(.timeLimit(.minutes(15))) struct RunLimitsTests {
     @Test func sizesThatNoNumberHoldsTogetherAreRefused() async throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }

@@ -4,7 +4,7 @@ import MirrorTestSupport
 import Testing
 
 /// Ending, pausing and leaving: what a run does when someone no longer wants it, or not now.
-@Suite(.timeLimit(.minutes(1))) struct SessionControlTests {
+@Suite(.timeLimit(.minutes(15))) struct SessionControlTests {
     /// Half a file, then silence; the next request must ask for the rest.
     private static let half = """
           on GET /a

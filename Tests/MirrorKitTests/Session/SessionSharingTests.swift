@@ -6,7 +6,7 @@ import Testing
 
 /// Several that want one thing: targets of one URL, runs of one session. Nobody waits for an answer
 /// that does not come any more.
-@Suite(.timeLimit(.minutes(1))) struct SessionSharingTests {
+@Suite(.timeLimit(.minutes(15))) struct SessionSharingTests {
     private func pinned(_ stage: SessionStage, _ name: String, url: String) throws -> Resource {
         var resource = Resource(
             target: try Target("Caches/\(name)"),

@@ -4,7 +4,7 @@ import MirrorTestSupport
 import Testing
 
 /// The library as an app uses it: plan, execute, look up, and what is thrown when.
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(15))) struct SessionTests {
     private static let whole = """
           on GET /a
             reply

@@ -5,7 +5,7 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorModel
 
-@Suite(.timeLimit(.minutes(1))) struct TransferLimitTests {
+@Suite(.timeLimit(.minutes(15))) struct TransferLimitTests {
     private let bytes = TestBytes.make(400_000, seed: 4)
 
     private func shelf() throws -> (server: OriginServer, origin: ShelfOrigin) {

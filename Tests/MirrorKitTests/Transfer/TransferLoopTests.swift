@@ -5,7 +5,7 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorModel
 
-@Suite(.timeLimit(.minutes(1))) struct TransferLoopTests {
+@Suite(.timeLimit(.minutes(15))) struct TransferLoopTests {
     private let small = TestBytes.make(1000, seed: 1)
     private let large = TestBytes.make(3 << 20, seed: 2)
 

@@ -4,7 +4,7 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorModel
 
-@Suite(.timeLimit(.minutes(1))) struct TransferResumeTests {
+@Suite(.timeLimit(.minutes(15))) struct TransferResumeTests {
     private let target: Target
     private let bytes = TestBytes.make(200_000, seed: 3)
 

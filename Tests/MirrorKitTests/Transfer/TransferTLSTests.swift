@@ -7,7 +7,7 @@ import Testing
 
 /// Against a real nginx with TLS and HTTP/2; not run where there is none.
 @Suite(
-    .timeLimit(.minutes(1)), .serialized,
+    .timeLimit(.minutes(15)), .serialized,
     .enabled(if: access(Nginx.program, X_OK) == 0, "needs nginx"))
 struct TransferTLSTests {
     private let bytes = TestBytes.make(6 << 20, seed: 8)
