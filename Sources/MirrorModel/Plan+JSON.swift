@@ -32,7 +32,7 @@ extension Plan {
     /// Where a step's bytes come from, for people: a URL without its query, or a target.
     public func source(of step: Step) -> String? {
         switch step.means {
-        case .transfer: resource(of: step)?.sources.first?.url.description
+        case .transfer: resource(of: step)?.primary.url.description
         case .copy(let target), .move(let target): target.path
         case .nothing, .adoption, .removal: nil
         }

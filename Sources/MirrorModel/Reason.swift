@@ -25,6 +25,7 @@ public enum Reason: Sendable, Hashable {
     case stranger
     case strangerOfUnknownVersion
     case unread
+    case unreadable
     case obstructed(FileKind)
     // Bytes that are in the tree already.
     case sameBytesAt(Target)
@@ -65,6 +66,7 @@ extension Reason {
         case .stranger: "stranger"
         case .strangerOfUnknownVersion: "stranger-unpinned"
         case .unread: "unread"
+        case .unreadable: "unreadable"
         case .obstructed: "obstructed"
         case .sameBytesAt: "same-bytes-elsewhere"
         case .orphanHasBytes: "orphan-has-bytes"
@@ -108,6 +110,7 @@ extension Reason {
         case .stranger: "a file that mirror did not put there holds other bytes"
         case .strangerOfUnknownVersion: "a file that mirror did not put there may hold other bytes"
         case .unread: "it came to be, or changed, while the tree was looked at"
+        case .unreadable: "it cannot be read, or does not stay the same meanwhile"
         case .obstructed(let kind): "a \(kind.rawValue) is in the way"
         case .sameBytesAt(let target): "\(target) has the same bytes"
         case .orphanHasBytes(let target): "\(target), no longer wanted, has the bytes"

@@ -23,10 +23,13 @@ public struct Reconciler: Sendable {
         case .absent:
             return arrival(situation)
         case .file(let stamp, _):
-            if situation.isUnread {
-                return Decision(.conflict, .unread, means: .nothing, occupant: .drifted(stamp))
+            let isRefetched = refetched.contains(situation.resource.target)
+            if situation.isUnread, !(situation.isUnreadable && isRefetched) {
+                return Decision(
+                    .conflict, situation.isUnreadable ? .unreadable : .unread, means: .nothing,
+                    occupant: .drifted(stamp))
             }
-            if refetched.contains(situation.resource.target) {
+            if isRefetched {
                 return Decision(
                     .fetch, .refetchAsked,
                     means: .transfer(part: nil, ifChangedSince: nil),

@@ -4,8 +4,10 @@ public struct Resource: Sendable, Hashable {
     public var target: Target
     /// Whether the server may name the file within the target's folder (a `path` ending in `/`).
     public var isNamedByServer = false
-    /// The sources in the order in which they are tried; never empty, the first is primary.
-    public var sources: [Source]
+    /// Where the bytes are asked for first.
+    public var primary: Source
+    /// Other sources of the same bytes, in the order in which they are tried.
+    public var mirrors: [Source] = []
     /// The size in bytes, where declared.
     public var size: Int64?
     /// The declared digests, strongest first; empty when none is declared.
@@ -34,9 +36,12 @@ public struct Resource: Sendable, Hashable {
     /// A resource with one source and nothing else said of it.
     public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
         self.target = target
-        self.sources = [Source(url: url, headers: headers)]
+        self.primary = Source(url: url, headers: headers)
         self.refresh = .always
     }
+
+    /// All sources in the order in which they are tried, the primary one first.
+    public var sources: [Source] { [primary] + mirrors }
 
     /// The strongest declared digest that proves the bytes (sha256 or better); nil when unpinned.
     public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }

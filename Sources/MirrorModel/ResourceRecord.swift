@@ -51,7 +51,7 @@ struct ResourceTraits: Sendable, Hashable {
     var tags: [String]
 
     init(_ resource: Resource) {
-        headers = resource.sources.first?.headers ?? []
+        headers = resource.primary.headers
         refresh = resource.refresh
         mediaType = resource.mediaType
         priority = resource.priority

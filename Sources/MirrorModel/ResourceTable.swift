@@ -21,14 +21,11 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
 
     /// Adds a resource at the end.
     public mutating func append(_ resource: Resource) {
-        guard let source = resource.sources.first else {
-            preconditionFailure("a resource has a source")
-        }
         let digest = resource.digests.count == 1 ? resource.digests[0] : nil
         var rarity = Rarity(resource)
         var path = resource.target.path
-        var url = source.url.pathAndQuery
-        let authority = authorities.number(of: URLAuthority(source.url))
+        var url = resource.primary.url.pathAndQuery
+        let authority = authorities.number(of: URLAuthority(resource.primary.url))
         let shared = path.withUTF8 { path in url.withUTF8 { Self.sharedSuffix(path, $0) } }
         let urlLength = url.utf8.count - shared
         let fits = urlLength <= Int(UInt16.max) && authority <= Int(UInt16.max)
@@ -64,8 +61,9 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         let rarity = record.rarity > 0 ? rarities[Int(record.rarity) - 1] : nil
         var resource: Resource
         if let sources = rarity?.sources, let first = sources.first {
-            resource = Resource(target: target(at: position), url: first.url)
-            resource.sources = sources
+            resource = Resource(
+                target: target(at: position), url: first.url, headers: first.headers)
+            resource.mirrors = Array(sources.dropFirst())
         } else {
             resource = Resource(
                 target: target(at: position), url: url(of: record), headers: traits.headers)
@@ -195,7 +193,7 @@ extension ResourceTable {
                 rarity.isNamedByServer = true
                 isRare = true
             }
-            if resource.sources.count > 1 {
+            if !resource.mirrors.isEmpty {
                 rarity.sources = resource.sources
                 isRare = true
             }

@@ -16,6 +16,9 @@ public struct Situation: Sendable {
     /// Digests of the file, sha256 first, where it was read: because its stamp is not the
     /// record's, the index does not know it, or a digest of another algorithm is declared.
     public var digests: [Digest] = []
+    /// Whether the file had to be read and could not be: the disk or its mode refused, or it did not
+    /// stay the same.
+    public var isUnreadable = false
     /// The parts that the index knows for the target.
     public var parts: [PartRecord] = []
     /// Where in the tree the pinned bytes are, unchanged since mirror put them there.
@@ -54,7 +57,7 @@ extension Situation {
     /// The file may be somebody's, and it was not read: between two looks it came to be, or changed.
     var isUnread: Bool {
         guard case .file(let stamp, _) = file, digests.isEmpty else { return false }
-        guard let record else { return true }
+        guard let record, !isUnreadable else { return true }
         return resource.target.area == .documents && stamp != record.stamp
     }
 

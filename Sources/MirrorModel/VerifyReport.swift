@@ -21,6 +21,8 @@ public struct Discrepancy: Sendable, Hashable {
         case stranger
         /// Not a regular file.
         case obstructed
+        /// The disk or its mode refused, or it did not stay the same while it was read.
+        case unreadable
     }
 
     /// Takes what was expected and found.

@@ -64,7 +64,7 @@ import Testing
         var first = Resource(target: try Target("Caches/a"), url: url)
         first.digests = [digests[0]]
         var second = Resource(target: try Target("Caches/b"), url: try SourceURL("https://h/y"))
-        second.sources.append(Source(url: url))
+        second.mirrors.append(Source(url: url))
         second.digests = [digests[1]]
         let manifest = Manifest(name: "test", resources: [first, second])
         #expect(

@@ -9,7 +9,7 @@ import Testing
             target: try Target("Documents/é/b.bin"),
             url: try SourceURL("https://u:p@h:8443/é/b.bin?x=/b.bin"),
             headers: [HeaderField(name: "Accept", value: Template(literal: "*/*"))])
-        resource.sources.append(Source(url: try SourceURL("https://eu.example/b.bin")))
+        resource.mirrors.append(Source(url: try SourceURL("https://eu.example/b.bin")))
         resource.isNamedByServer = true
         resource.size = 12
         resource.digests = [.sha512, .sha256].compactMap {

@@ -46,7 +46,7 @@ struct JSONManifestEncoder: ManifestEncoder {
                 json.member("method", "POST")
                 json.member("body", body.description)
             }
-            Self.write(resource.sources.first?.headers ?? [], to: &json)
+            Self.write(resource.primary.headers, to: &json)
             if resource.priority != 0 { json.member("priority", resource.priority) }
             if resource.isExecutable { json.member("executable", true) }
             if resource.isOptional { json.member("optional", true) }

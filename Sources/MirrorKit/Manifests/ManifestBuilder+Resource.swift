@@ -134,7 +134,7 @@ extension ManifestBuilder {
             let inherited = mirror.url.origin == url.origin ? headers : []
             let source = Source(
                 url: mirror.url, headers: inherited.overlaid(with: mirror.headers))
-            if !resource.sources.contains(source) { resource.sources.append(source) }
+            if !resource.sources.contains(source) { resource.mirrors.append(source) }
         }
         resource.size = draft.size
         resource.digests = draft.digests.map(\.value).sorted { $0.algorithm > $1.algorithm }

@@ -48,7 +48,7 @@ struct NotationCheck {
     /// A name that the server gives stands for the one that the URL has until then.
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
-        let suggested = resource.sources.first?.url.lastSegment
+        let suggested = resource.primary.url.lastSegment
         if suggested.map({ !$0.utf8.elementsEqual(resource.target.name.utf8) }) ?? true {
             error("\(name): path: the URL suggests another name; give the file its path", at: place)
         }

@@ -25,7 +25,7 @@ struct WrittenResource {
     init(_ resource: Resource, folder: SourceURL?) {
         self.resource = resource
         path = resource.isNamedByServer ? resource.target.folder + "/" : resource.target.path
-        url = resource.sources.first?.url.reference(from: folder) ?? ""
+        url = resource.primary.url.reference(from: folder)
         mirrors = resource.sources.dropFirst().map { source in
             Mirror(
                 url: source.url.reference(from: folder),
@@ -43,8 +43,8 @@ struct WrittenResource {
     /// A mirror of the primary source's origin inherits its headers, and can replace but not remove
     /// them.
     static func ownHeaders(of source: Source, in resource: Resource) -> [HeaderField]? {
-        guard let primary = resource.sources.first, primary.url.origin == source.url.origin
-        else { return source.headers }
+        let primary = resource.primary
+        guard primary.url.origin == source.url.origin else { return source.headers }
         for start in source.headers.indices.reversed() {
             let own = Array(source.headers[(start + 1)...])
             if primary.headers.overlaid(with: own) == source.headers { return own }

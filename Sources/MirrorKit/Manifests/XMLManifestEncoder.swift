@@ -24,7 +24,7 @@ struct XMLManifestEncoder: ManifestEncoder {
         let written = WrittenResource(resource, folder: folder)
         bytes += "  <resource".utf8
         addAttributes(written)
-        let headers = resource.sources.first?.headers ?? []
+        let headers = resource.primary.headers
         let body: Template? = if case .post(let body) = resource.method { body } else { nil }
         guard
             !(headers.isEmpty && body == nil && written.mirrors.isEmpty && resource.pieces == nil)

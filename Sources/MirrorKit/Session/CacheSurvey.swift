@@ -25,7 +25,7 @@ struct CacheSurvey {
                 lastUsed: used.compactMap(\.self).max() ?? record.promotedAt, standing: .idle)
             if leases.isHeld(record.target) {
                 file.standing = .inUse
-            } else if seen.stamp != record.stamp, try !hasBytes(of: record, seen.stamp) {
+            } else if seen.stamp != record.stamp, !hasBytes(of: record, seen.stamp) {
                 file.standing = .changed
             }
             files.append(file)
@@ -33,9 +33,11 @@ struct CacheSurvey {
         return files
     }
 
-    /// Whether a file that was touched or copied still has the bytes that mirror put there.
-    private func hasBytes(of record: IndexRecord, _ stamp: FileStamp) throws -> Bool {
+    /// Whether a file that was touched or copied still has the bytes that mirror put there; one
+    /// that cannot be read may have others.
+    private func hasBytes(of record: IndexRecord, _ stamp: FileStamp) -> Bool {
         guard stamp.size == record.stamp.size else { return false }
-        return try FileDigests.read(record.target, in: root)?.digests.first == record.sha256
+        let read = try? FileDigests.read(record.target, in: root)
+        return read?.digests.first == record.sha256
     }
 }

@@ -17,7 +17,7 @@ extension Execution {
 
     private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
         let resource = plan.resource(of: plan.steps[position])
-        return (position, resource?.priority ?? 0, resource?.sources.first?.url.host ?? "")
+        return (position, resource?.priority ?? 0, resource?.primary.url.host ?? "")
     }
 
     /// Gives the loop as many transfers as it should know at once.

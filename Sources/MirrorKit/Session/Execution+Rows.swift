@@ -95,11 +95,9 @@ extension Execution {
         else { return step.target }
         let target = try suggestedTarget(beside: step.target, body.suggestedName)
         try engine.reserve(target, for: step.target, by: claimant(position))
-        if let source = resource.sources.first {
-            try engine.index.rememberServerName(
-                owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
-                source: SourceKey(source.url), target: target)
-        }
+        try engine.index.rememberServerName(
+            owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
+            source: SourceKey(resource.primary.url), target: target)
         return target
     }
 

@@ -189,7 +189,11 @@ extension Execution {
         } else {
             fail(position, error)
         }
-        for follower in sharing.followers[position] ?? [] { settleFailure(follower, error) }
+        for follower in sharing.followers[position] ?? [] {
+            var shared = error
+            shared.message = "\(plan.steps[follower].target): as \(error.message)"
+            settleFailure(follower, shared)
+        }
     }
 
     private func acceptsStale(_ target: Target) -> Bool {

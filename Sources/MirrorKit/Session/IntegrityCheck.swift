@@ -52,10 +52,16 @@ struct IntegrityCheck: ~Copyable {
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
         let expected = pin ?? record?.sha256
-        guard let root = view.root,
-            let read = try FileDigests.read(
+        guard let root = view.root else { return add(target, .missing, expected, nil) }
+        let read: FileDigests?
+        do throws(MirrorError) {
+            read = try FileDigests.read(
                 target, in: root, algorithms: algorithms, isCancelled: isCancelled)
-        else { return try addUnreadable(target, expected: expected) }
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            return add(target, .unreadable, expected, nil)
+        }
+        guard let read else { return try addAbsent(target, in: root, expected: expected) }
         result.files += 1
         result.bytes += read.stamp.size
         if let pin, !read.digests.contains(pin) {
@@ -68,8 +74,9 @@ struct IntegrityCheck: ~Copyable {
         }
     }
 
-    private mutating func addUnreadable(_ target: Target, expected: Digest?) throws {
-        guard let root = view.root else { return add(target, .missing, expected, nil) }
+    private mutating func addAbsent(
+        _ target: Target, in root: RootDirectory, expected: Digest?
+    ) throws {
         var scan = TreeScan(root)
         if case .other = try scan.look(at: target) {
             add(target, .obstructed, expected, nil)

@@ -41,6 +41,12 @@ extension MirrorError {
                 "\(step.target): \(step.reason.because). It was left as it is; run again when nothing writes to it.",
                 target: step.target)
         }
+        if step.reason == .unreadable {
+            return MirrorError(
+                .obstructed,
+                "\(step.target): \(step.reason.because). Move it away, or fetch it anew with --refetch \(step.target).",
+                target: step.target)
+        }
         return MirrorError(
             .obstructed,
             "\(step.target): \(step.reason.because). mirror replaces regular files only; move it away and run again.",

@@ -53,7 +53,7 @@ struct PreparedRequests: Sendable {
             PreparedSource(
                 url: source.url, key: SourceKey(source.url), headers: headers(of: source))
         }
-        let body = resource.sources.first.flatMap { expansion.body(of: resource.method, for: $0) }
+        let body = expansion.body(of: resource.method, for: resource.primary)
         return Request(sources: sources, body: body)
     }
 

@@ -21,9 +21,8 @@ struct RequestSharing {
     init(_ plan: Plan) {
         var groups: [Key: [Int]] = [:]
         for (position, step) in plan.steps.enumerated() {
-            guard step.needsNetwork, let resource = plan.resource(of: step),
-                let source = resource.sources.first
-            else { continue }
+            guard step.needsNetwork, let resource = plan.resource(of: step) else { continue }
+            let source = resource.primary
             let key = Key(
                 url: source.url, method: resource.method, headers: source.headers,
                 knownVersion: step.local?.sha256)

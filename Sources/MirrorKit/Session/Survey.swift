@@ -123,9 +123,17 @@ struct Survey: ~Copyable {
         // Between the look and the reading, a file can go, and another one come.
         for _ in 1...3 {
             guard case .file = situation.file else { return }
-            let read = try FileDigests.read(
-                situation.resource.target, in: root, algorithms: algorithms,
-                isCancelled: isCancelled)
+            let read: FileDigests?
+            do throws(MirrorError) {
+                read = try FileDigests.read(
+                    situation.resource.target, in: root, algorithms: algorithms,
+                    isCancelled: isCancelled)
+            } catch {
+                // One file that cannot be read is that resource's failure, not the plan's.
+                guard error.code != .cancelled else { throw error }
+                situation.isUnreadable = true
+                return
+            }
             if let read {
                 situation.digests = read.digests
                 situation.file = .file(read.stamp, sha256: nil)
@@ -156,11 +164,15 @@ struct Survey: ~Copyable {
             return
         }
         guard stamp != record.stamp, let root else { return orphans.append(record) }
-        let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)
-        if let read, read.digests.first == record.sha256 {
+        do throws(MirrorError) {
+            let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)
+            guard let read, read.digests.first == record.sha256 else { return }
             var current = record
             current.stamp = read.stamp
             orphans.append(current)
+        } catch {
+            // What cannot be read may have been changed, and is left.
+            if error.code == .cancelled { throw error }
         }
     }
 }

@@ -19,7 +19,8 @@ struct Wanted: Sendable {
     /// Targets that a server named in an earlier run, where the manifest leaves the name to it.
     private var remembered: [Int64: Target] = [:]
 
-    /// Selects and sorts. Throws `manifestInvalid` when two manifests want one target.
+    /// Selects and sorts. Throws `manifestInvalid` when the targets of two manifests cannot stand
+    /// beside each other.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         self.manifests = manifests
         let selectsAll = options.only.isEmpty && options.skip.isEmpty
@@ -36,10 +37,10 @@ struct Wanted: Sendable {
                     continue
                 }
                 entries.append(entry)
-                if resource.isNamedByServer, let source = resource.sources.first,
+                if resource.isNamedByServer,
                     let name = try index?.serverName(
                         owner: manifest.owner, folder: resource.target.folder,
-                        source: SourceKey(source.url))
+                        source: SourceKey(resource.primary.url))
                 {
                     remembered[Wanted.key(entry)] = name
                 }
@@ -47,6 +48,7 @@ struct Wanted: Sendable {
         }
         sort()
         try refuseEqualTargets()
+        if manifests.count > 1 { try refuseCollisions() }
     }
 
     /// The target of an entry, as it is known now.
@@ -91,6 +93,28 @@ struct Wanted: Sendable {
                     ? "\(target): two resources of \(owners[0]) have this target. Give one a path."
                     : "\(target): wanted by \(owners[0]) and by \(owners[1]). Name it in one of them.",
                 target: target)
+        }
+    }
+
+    /// A manifest's own collisions were refused when it was read; these are between manifests.
+    private func refuseCollisions() throws {
+        let all = Manifest(
+            name: nil, owner: "", resources: ResourceTable(entries.lazy.map(resource(of:))))
+        for flaw in all.flaws() {
+            if case .twoDigests = flaw { continue }
+            let pair = [flaw.otherPosition, flaw.position].map { entries[$0] }
+            guard pair[0].manifest != pair[1].manifest else { continue }
+            let names = pair.map {
+                "\(target(of: $0)) (wanted by \(manifests[Int($0.manifest)].owner))"
+            }
+            let why =
+                if case .targetIsFolder = flaw {
+                    "one would be a file and the folder of the other"
+                } else { "they differ only in case or in how accents are written" }
+            throw MirrorError(
+                .manifestInvalid,
+                "\(names[0]) and \(names[1]) cannot stand beside each other: \(why). Rename one.",
+                target: target(of: pair[1]))
         }
     }
 }

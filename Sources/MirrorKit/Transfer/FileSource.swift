@@ -87,21 +87,28 @@ struct FileSource: Sendable {
         ].joined(separator: "-")
     }
 
-    /// Whether the file is still the one that was opened; blocks.
-    func isUnchanged() -> Bool {
-        guard let now = try? file.status(path: path) else { return false }
-        return fingerprint(now) == fingerprint(status)
+    /// Why the bytes that were read are not to be taken: the file is not the one that was opened any
+    /// more. Nil when it is; blocks.
+    func change() -> TransportFailure? {
+        if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
+            return nil
+        }
+        return TransportFailure(
+            .sourceChanged, "the file changed while it was read", isPassing: true, wasSent: true)
     }
+
+    /// Whether an error is one of reading the source, and not of writing what was read.
+    func isCause(of error: Errno) -> Bool { error.path == path }
 
     static func refusal(_ error: Errno) -> Refusal {
         Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
     }
 }
 
-/// The bytes of a source file, and whether it stayed the same while they were read.
+/// The bytes of a source file, or why they could not be had.
 struct CopiedBytes: Sendable {
     /// The bytes; nil when they are in the part.
     let memory: [UInt8]?
     let length: Int64
-    let isUnchanged: Bool
+    let failure: TransportFailure?
 }

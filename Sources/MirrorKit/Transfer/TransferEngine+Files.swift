@@ -46,7 +46,7 @@ extension TransferEngine {
                     let bytes = try source.readAll()
                     let copied = CopiedBytes(
                         memory: bytes, length: Int64(bytes.count),
-                        isUnchanged: source.isUnchanged())
+                        failure: source.change())
                     inbox.post(.fileCopied(id, copied))
                 } catch {
                     inbox.post(.sourceRefused(id, FileSource.refusal(error)))
@@ -59,11 +59,16 @@ extension TransferEngine {
             do throws(Errno) {
                 let length = try source.copy(
                     to: file, digests: &digests, isCancelled: { cancellation.isRequested })
-                let copied = CopiedBytes(
-                    memory: nil, length: length, isUnchanged: source.isUnchanged())
+                let copied = CopiedBytes(memory: nil, length: length, failure: source.change())
                 inbox.post(.fileCopied(id, copied))
             } catch {
-                inbox.post(.broken(id, MirrorError(error, target: target)))
+                guard source.isCause(of: error) else {
+                    return inbox.post(.broken(id, MirrorError(error, target: target)))
+                }
+                let refusal = FileSource.refusal(error)
+                let failure = TransportFailure(
+                    refusal.code, refusal.cause, isPassing: false, wasSent: true)
+                inbox.post(.fileCopied(id, CopiedBytes(memory: nil, length: 0, failure: failure)))
             }
         }
     }
@@ -71,10 +76,7 @@ extension TransferEngine {
     /// The bytes are here.
     func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
         guard let body = transfer.body else { return }
-        guard bytes.isUnchanged else {
-            let failure = TransportFailure(
-                .sourceChanged, "the file changed while it was read", isPassing: true,
-                wasSent: true)
+        if let failure = bytes.failure {
             return decide(transfer) { $0.interrupted(failure, length: 0) }
         }
         do {

@@ -125,7 +125,7 @@ import Testing
 
     @Test func headerValuesKeepTabsAndSpaces() throws {
         let manifest = try manifest { resource in
-            resource.sources[0].headers = [
+            resource.primary.headers = [
                 HeaderField(name: "X-A", value: Template(literal: " a\tb  \"<&>' "))
             ]
         }
@@ -152,8 +152,8 @@ import Testing
         let headers = ["A", "B"].map { HeaderField(name: $0, value: Template(literal: "1")) }
         let own = HeaderField(name: "B", value: Template(literal: "2"))
         let manifest = try manifest { resource in
-            resource.sources[0].headers = headers
-            resource.sources.append(
+            resource.primary.headers = headers
+            resource.mirrors.append(
                 Source(url: try SourceURL("https://h.example/b"), headers: [headers[0], own]))
         }
         let bytes = try written(manifest, with: ManifestWriter(.json, label: "code"))
@@ -163,8 +163,8 @@ import Testing
 
     @Test func aMirrorCannotLackWhatItInherits() throws {
         let manifest = try manifest { resource in
-            resource.sources[0].headers = [HeaderField(name: "A", value: Template(literal: "1"))]
-            resource.sources.append(Source(url: try SourceURL("https://h.example/b")))
+            resource.primary.headers = [HeaderField(name: "A", value: Template(literal: "1"))]
+            resource.mirrors.append(Source(url: try SourceURL("https://h.example/b")))
         }
         #expect(throws: ManifestRefusal.self) {
             try ManifestWriter(.json, label: "code").check(manifest)

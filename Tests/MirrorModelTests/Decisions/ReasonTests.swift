@@ -15,7 +15,7 @@ import Testing
             .sourceChanged(to: SourceKey(text: "https://a.example/b")), .sourceUnknown,
             .due(.always, at: now), .drifted, .partAvailable(bytes: 1), .edited, .editedAndDue,
             .editedAndChanged, .stranger, .strangerOfUnknownVersion, .unread,
-            .obstructed(.folder), .sameBytesAt(target), .orphanHasBytes(target),
+            .unreadable, .obstructed(.folder), .sameBytesAt(target), .orphanHasBytes(target),
             .orphan(of: "m"), .confirmed, .entityTagChanged(from: tag, to: tag), .bytesChanged,
             .sameBytes, .unreachable(.offline), .notSelected,
             .requestShared(with: target),

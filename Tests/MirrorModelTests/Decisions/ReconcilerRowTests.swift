@@ -72,6 +72,21 @@ import Testing
         #expect(edit.reason == .unread)
     }
 
+    @Test(arguments: Area.allCases)
+    func aFileThatCannotBeReadIsLeftUntilItIsAskedForAnew(area: Area) throws {
+        let left = try Self.decide(.pinnedToAnother, .row, .drifted, area) {
+            $0.digests = []
+            $0.isUnreadable = true
+        }
+        #expect(left.reason == .unreadable)
+        #expect(left.means == .nothing)
+        let anew = try Self.decide(.pinnedToAnother, .row, .drifted, area, option: .refetched) {
+            $0.digests = []
+            $0.isUnreadable = true
+        }
+        #expect(anew.kind == .fetch)
+    }
+
     @Test(arguments: Area.allCases, [DecisionCell.Option.none, .refetched, .everythingIsDue])
     func aFolderAtTheTargetIsLeft(area: Area, option: DecisionCell.Option) throws {
         let decision = try Self.decide(.pinnedToAnother, .row, .folder, area, option: option)
