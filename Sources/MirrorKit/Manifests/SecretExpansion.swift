@@ -29,14 +29,19 @@ struct SecretExpansion: Sendable {
 
     /// Checks every use of a name in a manifest.
     ///
+    /// - Parameter onlyOrigins: where each name goes that was granted without an origin; one for all
+    ///   manifests of a run.
     /// - Throws: `ManifestRefusal` with each name that is not granted, unset, empty, or meant for
     ///   another origin, once each.
     func check(
-        _ manifest: Manifest, label: String, isLocal: Bool
+        _ manifest: Manifest, label: String, isLocal: Bool,
+        onlyOrigins: inout [String: Origin]
     ) throws(ManifestRefusal) {
         let log = DiagnosticLog(file: label)
         var check = SecretCheck(
-            log: log, grants: grants, values: values, allowsBareGrants: isLocal)
+            log: log, grants: grants, values: values, allowsBareGrants: isLocal,
+            onlyOrigins: onlyOrigins)
+        defer { onlyOrigins = check.onlyOrigins }
         let resources = manifest.resources
         for position in resources.indices where resources.mayHaveVariables(at: position) {
             check.visit(resources[position])
@@ -84,7 +89,7 @@ private struct SecretCheck {
     /// Uses that have been looked at: a million resources with one header make one error.
     private var seen: Set<Use> = []
     /// The one origin that a name without an origin in its grant goes to.
-    private var onlyOrigin: [String: Origin] = [:]
+    private(set) var onlyOrigins: [String: Origin]
 
     private struct Use: Hashable {
         let name: String
@@ -92,11 +97,15 @@ private struct SecretCheck {
         let isHeader: Bool
     }
 
-    init(log: DiagnosticLog, grants: [Grant], values: [String: String], allowsBareGrants: Bool) {
+    init(
+        log: DiagnosticLog, grants: [Grant], values: [String: String], allowsBareGrants: Bool,
+        onlyOrigins: [String: Origin]
+    ) {
         self.log = log
         self.grants = grants
         self.values = values
         self.allowsBareGrants = allowsBareGrants
+        self.onlyOrigins = onlyOrigins
     }
 
     mutating func visit(_ resource: Resource) {
@@ -131,8 +140,8 @@ private struct SecretCheck {
             guard allowsBareGrants else {
                 return "needs its origin, because the manifest is no file here; pass \(exact)"
             }
-            let other = onlyOrigin[use.name] ?? use.origin
-            onlyOrigin[use.name] = other
+            let other = onlyOrigins[use.name] ?? use.origin
+            onlyOrigins[use.name] = other
             guard other == use.origin else {
                 return "would go to \(other) and to \(use.origin); pass --env \(use.name)@\(other)"
                     + " \(exact)"

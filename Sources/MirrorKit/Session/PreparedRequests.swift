@@ -20,8 +20,11 @@ struct PreparedRequests: Sendable {
         expansion = SecretExpansion(
             grants: secrets.grants, environment: secrets.environment,
             credential: { secrets.credential(named: $0) })
+        var onlyOrigins: [String: Origin] = [:]
         for manifest in plan.manifests {
-            try expansion.check(manifest, label: manifest.label, isLocal: manifest.isLocal)
+            try expansion.check(
+                manifest, label: manifest.label, isLocal: manifest.isLocal,
+                onlyOrigins: &onlyOrigins)
         }
     }
 

@@ -24,8 +24,10 @@ import Testing
         let expansion = SecretExpansion(
             grants: try grants.map { try Grant($0) }, environment: environment)
         do {
+            var onlyOrigins: [String: Origin] = [:]
             try expansion.check(
-                try manifest(resources, origin), label: "m.json", isLocal: origin.isFile)
+                try manifest(resources, origin), label: "m.json", isLocal: origin.isFile,
+                onlyOrigins: &onlyOrigins)
             return []
         } catch let refusal as ManifestRefusal {
             #expect(!refusal.description.contains("s3cret"))
