@@ -9,7 +9,23 @@ enum Main {
     static func main() {
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
+        if let number = refusalOfThreads() {
+            Console.error.line(
+                "mirror: error: no second thread can be had: \(String(cString: strerror(number))). "
+                    + "End other programs, or raise the limits of this one (ulimit -u), then run again."
+            )
+            exit(74)
+        }
         exit(Interruption.supervise { await run() })
+    }
+
+    /// Why this process gets no second thread; nil when it does. Swift's runtime needs one for
+    /// everything, and would ask for it again and again, in silence.
+    private static func refusalOfThreads() -> Int32? {
+        var thread = pthread_t()
+        let number = pthread_create(&thread, nil, nothing, nil)
+        if number == 0 { pthread_join(thread, nil) }
+        return number == 0 ? nil : number
     }
 
     /// Runs the command; a report that could not be written whole is a failure of its own.
@@ -47,3 +63,6 @@ enum Main {
         }
     }
 }
+
+/// What a thread does that is only made to see whether it can be.
+private func nothing(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? { nil }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// with the same error, and nothing is tried again.
 final class Promoter: Sendable {
     private let inbox = Mutex(PromotionInbox())
-    private let wakeup = WakeSignal()
+    private let wakeup: WakeSignal
     private let thread = Mutex<NativeThread?>(nil)
     private let root: RootDirectory
     private let index: Index
@@ -32,9 +32,12 @@ final class Promoter: Sendable {
         self.index = index
         self.now = now
         self.probe = probe
-        do throws(Errno) { flush = try DurableFlush(root: root) } catch { throw MirrorError(error) }
-        let started = NativeThread("promotions") { self.run() }
-        thread.withLock { $0 = started }
+        do throws(Errno) {
+            flush = try DurableFlush(root: root)
+            wakeup = try WakeSignal()
+            let started = try NativeThread("promotions") { self.run() }
+            thread.withLock { $0 = started }
+        } catch { throw MirrorError(error) }
     }
 
     /// Promotes a landing; the completion tells how it ended, after everything is on the disk.

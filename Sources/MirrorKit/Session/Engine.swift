@@ -107,16 +107,28 @@ final class Engine: Sendable {
     /// Hands jobs to the loop, which is made for the first of them: a run that asks nobody has none.
     func submit(_ jobs: [TransferJob]) {
         guard !jobs.isEmpty else { return }
-        let loop = loop.withLock { loop in
+        do throws(MirrorError) {
+            try startedLoop().submit(jobs)
+        } catch {
+            // Not from here: whoever submits may hold what the receivers lock.
+            Task { [routes] in
+                for job in jobs {
+                    routes.deliver(.ended(.failed(error, TransferCost())), from: job.id)
+                }
+            }
+        }
+    }
+
+    private func startedLoop() throws(MirrorError) -> TransferLoop {
+        try loop.withLock { (loop) throws(MirrorError) in
             if let loop { return loop }
             var hooks = TransferLoop.Hooks { [routes] job, news in routes.deliver(news, from: job) }
             hooks.onIdle = { [promoter] in promoter.hurry() }
             hooks.admit = { [root, configuration] in admission(of: $0, to: root, configuration) }
-            let made = TransferLoop(configuration: configuration, parts: parts, hooks: hooks)
+            let made = try TransferLoop(configuration: configuration, parts: parts, hooks: hooks)
             loop = made
             return made
         }
-        loop.submit(jobs)
     }
 
     /// Cancels jobs; their parts stay.

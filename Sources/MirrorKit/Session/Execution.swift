@@ -19,7 +19,7 @@ final class Execution: Sendable {
     let sharing: RequestSharing
     private let emitEvent: @Sendable (Event) -> Void
     let state: Mutex<ExecutionState>
-    let settled = WakeSignal()
+    let settled: WakeSignal
     private let began = ContinuousClock.now
     private let startedAt = SystemClock.now()
 
@@ -37,7 +37,8 @@ final class Execution: Sendable {
         plan: Plan, options: RunOptions, configuration: Configuration, engine: Engine,
         requests: PreparedRequests,
         leases: FileLeases, emit: @escaping @Sendable (Event) -> Void
-    ) {
+    ) throws(MirrorError) {
+        do throws(Errno) { settled = try WakeSignal() } catch { throw MirrorError(error) }
         self.plan = plan
         self.options = options
         self.configuration = configuration

@@ -32,7 +32,7 @@ struct ManifestFetch: Sendable {
         configuration.transfer.sizeLimit = min(
             configuration.transfer.sizeLimit ?? .max, ManifestFetch.greatestSize)
         let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
-        let loop = TransferLoop(configuration: configuration, parts: store) { _, news in
+        let loop = try TransferLoop(configuration: configuration, parts: store) { _, news in
             if case .ended(let result) = news { continuation.yield(result) }
         }
         loop.submit([job])

@@ -163,7 +163,7 @@ extension MirrorSession {
                 if let credentials = options.credentials, !options.isOffline {
                     try await requests.supply(for: plan, by: credentials)
                 }
-                let execution = Execution(
+                let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, leases: leases, emit: { run.send($0) })
                 if isPaused { execution.pause() }

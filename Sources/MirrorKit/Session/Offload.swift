@@ -5,7 +5,12 @@ enum Offload {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            NativeThread("session") { continuation.resume(with: Result { try work() }) }.detach()
+            let body: @Sendable () -> Void = {
+                continuation.resume(with: Result { try work() })
+            }
+            // Where the system gives no thread, blocking one of the pool is the lesser evil.
+            guard let thread = try? NativeThread("session", body) else { return body() }
+            thread.detach()
         }
     }
 }

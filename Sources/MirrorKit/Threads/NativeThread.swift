@@ -5,8 +5,9 @@ internal import Glibc
 struct NativeThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread; `name` is cut to 15 bytes by the kernel.
-    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    /// Starts a thread; `name` is cut to 15 bytes by the kernel. Throws where the system gives this
+    /// process no more of them (pthread_create(3)).
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let result = pthread_create(
@@ -18,7 +19,10 @@ struct NativeThread: Sendable {
                 start.body()
                 return nil
             }, start.toOpaque())
-        precondition(result == 0, "pthread_create: \(String(cString: strerror(result)))")
+        guard result == 0 else {
+            start.release()
+            throw Errno(number: result, call: "pthread_create", path: "")
+        }
         self.thread = thread
     }
 

@@ -8,9 +8,11 @@ final class WakeSignal: Sendable {
     /// To be polled for reading.
     let descriptor: Int32
 
-    init() {
-        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        precondition(descriptor >= 0, "eventfd: \(String(cString: strerror(errno)))")
+    /// Throws where the process has as many descriptors as it may.
+    init() throws(Errno) {
+        descriptor = try retryingLibc("eventfd", "") {
+            eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        }
     }
 
     deinit { close(descriptor) }

@@ -13,11 +13,17 @@ final class WorkPool: Sendable {
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
-    /// Starts the threads.
-    init(name: String, threads count: Int) {
+    /// Starts the threads, or as many of them as the system gives; throws when that is none.
+    init(name: String, threads count: Int) throws(Errno) {
         let pool = self
-        threads.withLock { threads in
-            for _ in 0..<count { threads.append(NativeThread(name) { pool.run() }) }
+        try threads.withLock { (threads) throws(Errno) in
+            for _ in 0..<count {
+                do throws(Errno) {
+                    threads.append(try NativeThread(name) { pool.run() })
+                } catch {
+                    if threads.isEmpty { throw error }
+                }
+            }
         }
     }
 

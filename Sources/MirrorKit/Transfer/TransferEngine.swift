@@ -40,7 +40,7 @@ final class TransferEngine {
 
     init(
         configuration: Configuration, parts: any PartStore, hooks: TransferLoop.Hooks,
-        inbox: TransferInbox
+        inbox: TransferInbox, workers: WorkPool, copiers: WorkPool
     ) {
         self.configuration = configuration
         self.parts = parts
@@ -48,8 +48,8 @@ final class TransferEngine {
         self.inbox = inbox
         settings = TransferSettings(configuration)
         multi = MultiHandle(connections: max(16, configuration.jobs))
-        workers = WorkPool(name: "digests", threads: 2)
-        copiers = WorkPool(name: "copies", threads: 2)
+        self.workers = workers
+        self.copiers = copiers
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(32 << 20, configuration.jobs * (512 << 10))
         schedule = Schedule(jobs: configuration.jobs, perHost: configuration.perHost)

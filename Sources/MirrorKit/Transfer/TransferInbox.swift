@@ -30,8 +30,11 @@ enum TransferMessage: Sendable {
 /// Messages on their way to the transfer thread, in order.
 final class TransferInbox: Sendable {
     /// Raised with every message.
-    let signal = WakeSignal()
+    let signal: WakeSignal
     private let messages = Mutex<[TransferMessage]>([])
+
+    /// Throws where the process has as many descriptors as it may.
+    init() throws(Errno) { signal = try WakeSignal() }
 
     /// Leaves a message; any thread may.
     func post(_ message: TransferMessage) {

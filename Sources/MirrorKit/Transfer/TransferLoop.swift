@@ -19,26 +19,38 @@ final class TransferLoop: Sendable {
         init(report: @escaping @Sendable (Int, TransferNews) -> Void) { self.report = report }
     }
 
-    private let inbox = TransferInbox()
+    private let inbox: TransferInbox
     private let thread: Mutex<NativeThread?>
 
-    /// Starts the thread.
-    init(configuration: Configuration, parts: any PartStore, hooks: Hooks) {
-        let inbox = inbox
-        thread = Mutex(
-            NativeThread("transfers") {
+    /// Starts the thread, and those that work for it; throws where the system gives no more of them.
+    init(configuration: Configuration, parts: any PartStore, hooks: Hooks) throws(MirrorError) {
+        var pools: [WorkPool] = []
+        do throws(Errno) {
+            let inbox = try TransferInbox()
+            let workers = try WorkPool(name: "digests", threads: 2)
+            pools.append(workers)
+            let copiers = try WorkPool(name: "copies", threads: 2)
+            pools.append(copiers)
+            let started = try NativeThread("transfers") {
                 TransferEngine(
-                    configuration: configuration, parts: parts, hooks: hooks, inbox: inbox
+                    configuration: configuration, parts: parts, hooks: hooks, inbox: inbox,
+                    workers: workers, copiers: copiers
                 ).run()
-            })
+            }
+            thread = Mutex(started)
+            self.inbox = inbox
+        } catch {
+            for pool in pools { pool.stop() }
+            throw MirrorError(error)
+        }
     }
 
     /// Starts the thread, with nothing but a receiver of news.
     convenience init(
         configuration: Configuration, parts: any PartStore,
         report: @escaping @Sendable (Int, TransferNews) -> Void
-    ) {
-        self.init(configuration: configuration, parts: parts, hooks: Hooks(report: report))
+    ) throws(MirrorError) {
+        try self.init(configuration: configuration, parts: parts, hooks: Hooks(report: report))
     }
 
     /// Adds jobs to the queue.

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import MirrorModel
 
 /// Unpredictable bytes for names that nobody else picks (getrandom(2)).
@@ -7,9 +8,19 @@ enum RandomBytes {
     static func make(_ count: Int) -> [UInt8] {
         precondition(count <= 256)
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            while getrandom(buffer.baseAddress, count, 0) != count {}
+            while getrandom(buffer.baseAddress, count, 0) != count {
+                if errno != EINTR, readDevice(buffer) { break }
+            }
             initialized = count
         }
+    }
+
+    /// Where a sandbox refuses the call there is the device (urandom(4)).
+    private static func readDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bool {
+        let device = linux_openat(AT_FDCWD, "/dev/urandom", O_RDONLY | O_CLOEXEC, 0)
+        guard device >= 0 else { return false }
+        defer { close(device) }
+        return read(device, buffer.baseAddress, buffer.count) == buffer.count
     }
 
     /// So many bytes as hexadecimal digits.

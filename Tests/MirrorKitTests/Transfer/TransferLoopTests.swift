@@ -222,7 +222,7 @@ import Testing
             // Long enough for the stop to be in the inbox when the end has been told.
             Pause.milliseconds(100)
         }
-        let made = TransferLoop(
+        let made = try TransferLoop(
             configuration: Configuration(), parts: TreePartStore(root: root, index: index),
             hooks: hooks)
         loop.value.withLock { $0 = made }

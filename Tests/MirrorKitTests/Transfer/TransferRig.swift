@@ -31,7 +31,7 @@ final class TransferRig: Sendable {
         hooks.onIdle = { idles.value.withLock { $0 += 1 } }
         box = received
         idleBox = idles
-        loop = TransferLoop(configuration: configuration, parts: store, hooks: hooks)
+        loop = try TransferLoop(configuration: configuration, parts: store, hooks: hooks)
     }
 
     private let box: Box<[(id: Int, news: TransferNews)]>
