@@ -53,12 +53,12 @@ final class RootLock: Sendable {
                         folder.number, "lock",
                         O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o644)
                 })
-            let result = linux_flock(file.number, LOCK_EX | LOCK_NB)
-            guard result != -EWOULDBLOCK else {
-                heldBy = holder(in: file)
-                throw Errno(number: EWOULDBLOCK, call: "flock", path: path)
+            do throws(Errno) {
+                try retrying("flock", path) { linux_flock(file.number, LOCK_EX | LOCK_NB) }
+            } catch {
+                if error.number == EWOULDBLOCK { heldBy = holder(in: file) }
+                throw error
             }
-            try retrying("flock", path) { result }
             let text = "\(hostName())\n\(getpid())\n\(now.rfc3339)\n"
             try retryingLibc("ftruncate", path) { ftruncate(file.number, 0) }
             try file.write(Array(text.utf8), at: 0, path: path)
