@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import Synchronization
 
 /// Files on their way to their final names, and away from them.
 extension Execution {
@@ -137,12 +138,17 @@ extension Execution {
     func remove(_ position: Int) {
         let step = plan.steps[position]
         guard case .ours(let stamp, _) = step.occupant else {
-            return finishRemoval(position, succeeded: false)
+            return finishRemoval(position, .obstructed(step))
         }
         let removal = Removal(target: step.target, stamp: stamp)
-        engine.promoter.submit(removal) { [self] error in
-            finishRemoval(position, succeeded: error == nil)
-        }
+        engine.promoter.submit(removal) { [self] in finishRemoval(position, $0) }
+    }
+
+    /// Enters the end of an orphan's removal; one that stayed is told, and is an orphan still.
+    private func finishRemoval(_ position: Int, _ error: MirrorError?) {
+        state.withLock { $0.ledger.enterRemoval(succeeded: error == nil) }
+        if let error { tell(failure(of: position, error)) }
+        close(position)
     }
 }
 

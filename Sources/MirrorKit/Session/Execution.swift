@@ -287,24 +287,33 @@ extension Execution {
 
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
     func fail(_ position: Int, _ error: MirrorError) {
+        let failed = failure(of: position, error)
+        state.withLock { $0.ledger.enter(failed) }
+        tell(failed)
+        close(position)
+        let isUnfinished = error.code == .cancelled || error.code == .deadline
+        release(position, .failed(failed.error), isPassedOn: !isUnfinished)
+    }
+
+    /// What is told of a step that failed.
+    func failure(of position: Int, _ error: MirrorError) -> Event.Failed {
         let step = plan.steps[position]
         let resource = plan.resource(of: step)
         var error = error
         error.target = step.target
-        let failed = Event.Failed(
+        return Event.Failed(
             target: step.target, step: step.kind, error: error,
             isOptional: resource?.isOptional ?? false,
-            manifest: plan.manifests[step.manifest].owner,
-            line: resource?.line ?? 0)
-        state.withLock { $0.ledger.enter(failed) }
+            manifest: plan.manifests[step.manifest].owner, line: resource?.line ?? 0)
+    }
+
+    /// Tells of a failure, which may end the run.
+    func tell(_ failed: Event.Failed) {
         emit(.failed(failed))
-        switch error.code {
-        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: end(.error(error))
+        switch failed.error.code {
+        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: end(.error(failed.error))
         default: if options.stopsAtFirstFailure, !failed.isOptional { end(.firstFailure) }
         }
-        close(position)
-        let isUnfinished = error.code == .cancelled || error.code == .deadline
-        release(position, .failed(error), isPassedOn: !isUnfinished)
     }
 
     /// Tells other runs that want the target; what only the end of this one left undone, they do
@@ -315,13 +324,8 @@ extension Execution {
             isPassedOn || ending == nil ? end : .abandoned)
     }
 
-    /// Enters the end of an orphan's removal.
-    func finishRemoval(_ position: Int, succeeded: Bool) {
-        state.withLock { $0.ledger.enterRemoval(succeeded: succeeded) }
-        close(position)
-    }
-
-    private func close(_ position: Int) {
+    /// Ends a step: nothing more comes of it.
+    func close(_ position: Int) {
         let isLast = state.withLock { state in
             state.open.remove(position)
             return state.isDone()
