@@ -33,7 +33,7 @@ struct Staging {
             case .memory(let bytes):
                 let (path, file) = try create(landing, folders: &folders, isNear: isNear)
                 return try made(landing, path: path, file: file, folders: &folders) {
-                    (path, file) throws(Errno) in try file.write(bytes, at: 0, path: path)
+                    (path, file) throws(Errno) in try file.writeConfirmed(bytes, path: path)
                 }
             case .part(let name, let stamp):
                 let path = TreePartStore.path(of: name)

@@ -21,6 +21,9 @@ final class Chunk: @unchecked Sendable {
     /// The filled bytes.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
 
+    /// The whole buffer, for what is only looked at.
+    var space: UnsafeMutableRawBufferPointer { buffer }
+
     /// Takes as many bytes as fit, and says how many.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(room, bytes.count)

@@ -4,13 +4,15 @@ internal import Synchronization
 /// The digests of one file's bytes, made on worker threads in the order in which the bytes came.
 ///
 /// A lane runs on one worker at a time and takes its work from its own queue, so the transfer thread
-/// only hands over buffers and never waits for a digest.
+/// only hands over buffers and never waits for a digest. What is hashed is what the file holds: a
+/// digest of bytes that were in memory only would vouch for a disk that says that it wrote and did
+/// not.
 final class DigestLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
     private enum Item: Sendable {
-        case bytes(Chunk)
+        case bytes(Chunk, PartFile, at: Int64)
         case work(Work)
     }
 
@@ -26,25 +28,31 @@ final class DigestLane: Sendable {
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
+    /// Called once when the file does not hold what was written to it; nothing is hashed after that.
+    private let onLoss: @Sendable (Errno) -> Void
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
     ///   - afterBytes: called on a worker after each buffer.
+    ///   - onLoss: called on a worker when the file does not hold what was written to it.
     init(
         other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
-        afterBytes: @escaping Work = { _ in }
+        afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
         digests = Mutex(LaneDigests(other: other))
         self.workers = workers
         self.chunks = chunks
         self.afterBytes = afterBytes
+        self.onLoss = onLoss
     }
 
     /// How many bytes wait to be hashed.
     var backlog: Int { queue.withLock { $0.bytes } }
 
-    /// Hands over a filled buffer.
-    func append(_ chunk: Chunk) { add(.bytes(chunk), bytes: chunk.count) }
+    /// Hands over a buffer that was written to a file.
+    func append(_ chunk: Chunk, to file: PartFile, at offset: Int64) {
+        add(.bytes(chunk, file, at: offset), bytes: chunk.count)
+    }
 
     /// Adds work after all bytes so far.
     func submit(_ work: @escaping Work) { add(.work(work), bytes: 0) }
@@ -82,16 +90,29 @@ final class DigestLane: Sendable {
 
     private func run(_ item: Item) {
         switch item {
-        case .bytes(let chunk):
+        case .bytes(let chunk, let file, let offset):
             digests.withLock { digests in
-                digests.update(chunk.bytes)
-                afterBytes(&digests)
+                guard !digests.isBroken else { return }
+                do throws(Errno) {
+                    try confirm(chunk, in: file, at: offset)
+                    digests.update(chunk.bytes)
+                    afterBytes(&digests)
+                } catch {
+                    digests.isBroken = true
+                    onLoss(error)
+                }
             }
             let count = chunk.count
             chunks.give(chunk)
             queue.withLock { $0.bytes -= count }
         case .work(let work): digests.withLock { work(&$0) }
         }
+    }
+
+    private func confirm(_ chunk: Chunk, in file: PartFile, at offset: Int64) throws(Errno) {
+        let copy = chunks.take()
+        defer { chunks.give(copy) }
+        try file.confirm(chunk.bytes, at: offset, with: copy.space)
     }
 }
 
@@ -105,6 +126,8 @@ struct LaneDigests: ~Copyable, Sendable {
     var loggedLength: Int64 = 0
     /// When that was, in milliseconds of the monotonic clock.
     var loggedAt: Int64 = 0
+    /// Whether the file lost bytes after these: the digests stay what they are.
+    var isBroken = false
 
     init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 

@@ -61,8 +61,10 @@ struct FileSource: Sendable {
         to part: PartFile, digests: inout LaneDigests, isCancelled: () -> Bool
     ) throws(Errno) -> Int64 {
         let isShared = linux_ficlone(part.descriptor, file.number) >= 0
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-        defer { buffer.deallocate() }
+        let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 4096)
+        defer { buffers.deallocate() }
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[..<(1 << 20)])
+        let copy = UnsafeMutableRawBufferPointer(rebasing: buffers[(1 << 20)...])
         var offset: Int64 = 0
         while !isCancelled() {
             let count =
@@ -70,7 +72,10 @@ struct FileSource: Sendable {
                 ? try part.read(into: buffer, at: offset)
                 : try file.read(into: buffer, at: offset, path: path)
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-            if !isShared { try part.write(bytes, at: offset) }
+            if !isShared {
+                try part.write(bytes, at: offset)
+                try part.confirm(bytes, at: offset, with: copy)
+            }
             digests.update(bytes)
             offset += Int64(count)
             if count < buffer.count { break }

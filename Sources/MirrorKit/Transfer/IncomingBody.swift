@@ -3,7 +3,8 @@ internal import MirrorModel
 /// The bytes in hand of one transfer: in memory while they are few and young, else in a part.
 ///
 /// Bytes are gathered in a buffer, written to the part, and then the same buffer goes to the digest
-/// lane; nothing is read back from the disk. Only the transfer thread calls in here.
+/// lane, which looks at what the part holds while that is still in memory. Only the transfer thread
+/// calls in here.
 final class IncomingBody {
     /// The greatest body that stays in memory, in bytes.
     static let memoryLimit = 64 << 10
@@ -117,8 +118,9 @@ final class IncomingBody {
             chunks.give(chunk)
             throw MirrorError(error, target: record.target)
         }
+        let offset = written
         written += Int64(chunk.count)
-        lane.append(chunk)
+        lane.append(chunk, to: file, at: offset)
         isUnlogged = true
     }
 

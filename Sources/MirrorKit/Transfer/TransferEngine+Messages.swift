@@ -68,6 +68,8 @@ extension TransferEngine {
     /// A worker is done with a transfer: it goes on, or ends as was asked meanwhile.
     private func resumeWork(_ id: Int, _ next: (Transfer) -> Void) {
         guard let transfer = transfers[id] else { return }
+        // It failed meanwhile, and only waits for its last milestone.
+        if case .settling = transfer.state { return }
         if let ending = transfer.ending { return finish(transfer, ending) }
         next(transfer)
     }

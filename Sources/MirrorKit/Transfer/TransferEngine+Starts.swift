@@ -118,6 +118,7 @@ extension TransferEngine {
         _ transfer: Transfer, record: PartRecord, other: DigestAlgorithm?, workers: WorkPool
     ) -> DigestLane {
         let (id, parts, inbox) = (transfer.job.id, parts, inbox)
+        let target = transfer.job.target
         return DigestLane(other: other, workers: workers, chunks: chunks) { digests in
             let now = SystemClock.monotonic()
             guard digests.isMilestoneDue(now: now) else { return }
@@ -126,6 +127,8 @@ extension TransferEngine {
             } catch {
                 inbox.post(.broken(id, error))
             }
+        } onLoss: {
+            inbox.post(.broken(id, MirrorError($0, target: target)))
         }
     }
 }

@@ -60,6 +60,32 @@ final class Descriptor: Sendable {
         }
         return done
     }
+
+    /// Reads back bytes that were just written, and throws `EBADMSG` when the file holds others.
+    ///
+    /// They come from the page cache, so that costs a copy and no reading from the disk. It shows a
+    /// disk, or a file system, that says that it wrote and did not.
+    func confirm(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64,
+        with buffer: UnsafeMutableRawBufferPointer, path: String
+    ) throws(Errno) {
+        guard let first = bytes.baseAddress, !bytes.isEmpty else { return }
+        let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count])
+        let count = try read(into: window, at: offset, path: path)
+        guard count == bytes.count, let copy = window.baseAddress, memcmp(copy, first, count) == 0
+        else { throw Errno(number: EBADMSG, call: "pwrite", path: path) }
+    }
+
+    /// Writes bytes to the start of a file, and reads them back.
+    func writeConfirmed(_ bytes: [UInt8], path: String) throws(Errno) {
+        try write(bytes, at: 0, path: path)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        defer { buffer.deallocate() }
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Errno) in
+            try confirm(UnsafeRawBufferPointer(bytes), at: 0, with: buffer, path: path)
+        }
+    }
+
     /// So many bytes at an offset; fewer only at the end.
     func bytes(at offset: Int64, count: Int, path: String) throws(Errno) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)

@@ -38,6 +38,15 @@ final class PartFile: Sendable {
         try file.write(bytes, at: offset, path: path)
     }
 
+    /// Reads back bytes that were just written, into a buffer that they fit in, and throws `EBADMSG`
+    /// when the file holds others.
+    func confirm(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64,
+        with buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) {
+        try file.confirm(bytes, at: offset, with: buffer, path: path)
+    }
+
     /// Reads bytes at an offset; fewer than the buffer holds only at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
         try file.read(into: buffer, at: offset, path: path)
