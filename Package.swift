@@ -12,6 +12,8 @@ let package = Package(
     products: [
         .executable(name: "mirror", targets: ["mirror"]),
         .library(name: "MirrorKit", targets: ["MirrorKit"]),
+        // Preloaded into programs under test: a disk that lies.
+        .library(name: "lying-disk", type: .dynamic, targets: ["LyingDisk"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -39,6 +41,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .systemLibrary(name: "CTestSupport", path: "Tests/CTestSupport"),
+        .target(name: "LyingDisk", path: "Tests/LyingDisk", publicHeadersPath: "."),
         // The program of docs/library.md: built with the tests, so that it cannot fall behind.
         .executableTarget(
             name: "prefetch", dependencies: ["MirrorKit", "MirrorModel"],

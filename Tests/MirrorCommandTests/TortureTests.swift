@@ -4,8 +4,15 @@ import Testing
 /// A sample of the classes that take seconds; `scripts/torture` makes all their trials.
 @Suite(.timeLimit(.minutes(15)))
 struct TortureTests {
-    @Test(arguments: [("R7", 60), ("R8", 60), ("R11", 40)])
+    @Test(arguments: [("R5", 10), ("R7", 60), ("R8", 60), ("R11", 40)])
     func sampleHolds(_ name: String, _ trials: Int) async throws {
+        try await hold(name, trials)
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
+    func fullDiskSampleHolds() async throws { try await hold("R12", 8) }
+
+    private func hold(_ name: String, _ trials: Int) async throws {
         try await DetachedThread.run {
             let kind = try #require(TortureTable.classes.first { $0.name == name })
             let tally = try kind.run(

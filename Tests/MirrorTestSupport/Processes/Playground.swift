@@ -14,6 +14,15 @@ public struct Playground: Sendable {
         if root == nil { try folder.makeFolders(above: "root/.") }
     }
 
+    private init(folder: Folder, root: Folder, program: String) {
+        (self.folder, self.root, self.program) = (folder, root, program)
+    }
+
+    /// The same with another folder for its root.
+    func with(root: Folder) -> Playground {
+        Playground(folder: folder, root: root, program: program)
+    }
+
     /// Writes a manifest beside the root; gives its path.
     public func write(manifest: String, as name: String = "manifest.json") throws -> String {
         try folder.write(name, Array(manifest.utf8))
@@ -31,10 +40,13 @@ public struct Playground: Sendable {
     }
 
     /// Starts `sync --json` of a manifest.
-    public func sync(_ manifest: String, _ options: [String] = []) throws -> Command {
-        try Command(
+    public func sync(
+        _ manifest: String, _ options: [String] = [], adding more: [String: String] = [:]
+    ) throws -> Command {
+        let environment = ["MIRROR_ROOT": root.path, "HOME": folder.path, "LANG": "C.UTF-8"]
+        return try Command(
             program, ["sync", manifest, "--json"] + options,
-            environment: ["MIRROR_ROOT": root.path, "HOME": folder.path, "LANG": "C.UTF-8"])
+            environment: environment.merging(more) { $1 })
     }
 
     /// The files of the tree by their paths, without parts and what mirror keeps for itself.

@@ -1,0 +1,77 @@
+/// Failing system calls: a named error or a full recovery, no wrong file, and a rerun that heals.
+enum FaultTorture: TortureClass {
+    static let name = "R4"
+    static let title = "system calls that fail, once or for ever, by strace"
+    static let trials = 900
+
+    static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
+        if let reason = FaultyRun.reasonNotPossible { return Tally(notRun: reason) }
+        var tally = Tally()
+        let story = try FaultStory(program: program, seed: seed, isPinned: false)
+        defer { story.end() }
+        let course = try Course(story)
+        var spared = 0
+        var pairs: Set<String> = []
+        for trial in course.trials.spread(trials) {
+            let (hits, wrong) = try fail(trial, in: story)
+            if hits == 0, wrong.isEmpty {
+                spared += 1
+            } else {
+                pairs.insert(trial.fault.description)
+                tally.count("seed \(seed), \(trial)", wrong)
+            }
+        }
+        tally.notes.append("\(pairs.count) pairs of call and error")
+        tally.notes.append("\(spared) more runs did not make the call that was to fail")
+        return tally
+    }
+
+    private static func fail(
+        _ trial: FaultTrial, in story: FaultStory
+    ) throws -> (hits: Int, wrong: [String]) {
+        try story.prepare(trial.scene)
+        let run = try FaultyRun(
+            story, trace: [trial.fault.call], fault: trial.fault.injection(when: trial.when))
+        var wrong = story.wrongFiles(trial.scene) + story.untrue(run.result)
+        if case .exited(let code) = run.result.ending {
+            if code == 0 { wrong += story.unfinished(trial.scene) }
+            if !trial.fault.exits.contains(code) {
+                wrong.append("exit \(code): \(story.words(run.result))")
+            }
+        }
+        return (run.hits, wrong + (try story.wrongAfterRerun(trial.scene)))
+    }
+
+    /// What is to be tried, from how often the program makes each call.
+    private struct Course {
+        var trials: [FaultTrial] = []
+
+        init(_ story: FaultStory) throws {
+            let calls = Set(Fault.all.map(\.call)).sorted()
+            for scene in FaultStory.Scene.allCases {
+                try story.prepare(scene)
+                let run = try FaultyRun(story, trace: calls)
+                guard run.result.ending == .exited(0) else {
+                    throw SystemFailure(
+                        "strace", "\(run.result.ending) \(run.result.errors)", errno: 0)
+                }
+                for fault in Fault.all {
+                    let most = run.most(of: fault.call)
+                    for when in fault.moments(of: most) {
+                        trials.append(FaultTrial(scene: scene, fault: fault, when: when))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One run with one fault.
+struct FaultTrial: CustomStringConvertible {
+    let scene: FaultStory.Scene
+    let fault: Fault
+    /// As strace counts: `1`, `5`, `1+`.
+    let when: String
+
+    var description: String { "\(scene), \(fault) when=\(when)" }
+}
