@@ -1,0 +1,105 @@
+"""The nginx that every tool is served by: loopback only, one folder, several manners."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+CONFIGURATION = """
+worker_processes 1;
+daemon off;
+pid {place}/nginx.pid;
+error_log {place}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+    log_format line '$request_method $uri $status $bytes_sent';
+    access_log off;
+    client_body_temp_path {place}/client; proxy_temp_path {place}/proxy;
+    fastcgi_temp_path {place}/fastcgi; uwsgi_temp_path {place}/uwsgi; scgi_temp_path {place}/scgi;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 10000000;
+    autoindex on;
+    root {place}/www;
+    open_file_cache max=200000 inactive=600s;
+    server {{ listen 127.0.0.1:{plain} backlog=4096; }}
+    server {{
+        listen 127.0.0.1:{tls} ssl http2 backlog=4096;
+        ssl_certificate {place}/certificate.pem;
+        ssl_certificate_key {place}/key.pem;
+        ssl_protocols TLSv1.3;
+        http2_max_concurrent_streams 128;
+    }}
+    server {{ listen 127.0.0.1:{logged} backlog=4096; access_log {place}/access.log line; }}
+    server {{
+        listen 127.0.0.1:{slow} backlog=4096;
+        limit_rate 5000000;
+        access_log {place}/access.log line;
+    }}
+}}
+"""
+
+
+class Origin:
+    """A server over `www`; its addresses are `url("plain")`, `"tls"`, `"logged"` and `"slow"`.
+
+    `slow` limits each connection to 5,000,000 bytes a second; `logged` and `slow` note requests.
+    """
+
+    def __init__(self, place):
+        self.place = place
+        self.www = os.path.join(place, "www")
+        os.makedirs(self.www)
+        self.certificate = os.path.join(place, "certificate.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+             "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
+             "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", os.path.join(place, "key.pem"),
+             "-out", self.certificate],
+            check=True, capture_output=True)
+        self.ports = {name: free_port() for name in ("plain", "tls", "logged", "slow")}
+        configuration = os.path.join(place, "nginx.conf")
+        with open(configuration, "w") as file:
+            file.write(CONFIGURATION.format(place=place, **self.ports))
+        # Workers that run as another user could not read a folder that is this user's alone.
+        user = ["-g", "user root;"] if os.geteuid() == 0 else []
+        self.process = subprocess.Popen(
+            [shutil.which("nginx") or "/usr/sbin/nginx", "-p", place, "-c", configuration] + user,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(self.ports["plain"])
+
+    def url(self, manner):
+        scheme = "https" if manner == "tls" else "http"
+        return f"{scheme}://127.0.0.1:{self.ports[manner]}"
+
+    def requests(self):
+        """The requests noted since the last call, a line each."""
+        path = os.path.join(self.place, "access.log")
+        # nginx writes a line after the answer; the last ones may still be on their way.
+        time.sleep(0.3)
+        with open(path) as file:
+            lines = file.read().splitlines()
+        os.truncate(path, 0)
+        return lines
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port):
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("nginx did not start; is it installed?")

@@ -1,0 +1,138 @@
+"""Results as a table, as JSON, as an SVG plot, and on the page of the documentation."""
+
+import json
+
+from measure import median, spread
+
+MIB = 1 << 20
+BEGIN = "<!-- bench: begin -->"
+END = "<!-- bench: end -->"
+
+
+class Result:
+    """A tool's runs of one workload; wall and CPU in seconds, the peak in bytes, all medians."""
+
+    def __init__(self, command, samples, notes, flaws):
+        self.tool = command.tool
+        self.verifies = command.verifies
+        self.samples = samples
+        self.wall = median(samples, "wall")
+        self.cpu = median(samples, "cpu")
+        self.peak = max(sample.peak for sample in samples)
+        self.notes = notes
+        self.flaws = flaws
+
+
+def goals(workload, results):
+    """(words, figure, bound, sense, reached) of each goal; what cannot be told is left out."""
+    found = []
+    for words, figure, bound, sense in workload.goals:
+        try:
+            value = figure(results)
+        except KeyError:
+            continue
+        if value is not None:
+            reached = value >= bound if sense == ">=" else value <= bound
+            found.append((words, value, bound, sense, reached))
+    return found
+
+
+def number(value):
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def table(workload, results):
+    """Markdown: a row a tool, fastest first, then the goals."""
+    lines = [f"### {workload.name}: {workload.title}", "",
+             "| tool | time | by mirror's | processor | peak memory | |",
+             "|---|---:|---:|---:|---:|---|"]
+    unit = 1000 if workload.repeats > 1 else 1
+    word = "ms" if workload.repeats > 1 else "s"
+    mirror = results.get("mirror")
+    for result in sorted(results.values(), key=lambda r: r.wall):
+        low, high = spread(result.samples)
+        ratio = f"{result.wall / mirror.wall:.2f}" if mirror else ""
+        remark = "verifies" if result.verifies else ""
+        if result.flaws:
+            remark = f"**{result.flaws[0]}**"
+        lines.append(
+            f"| {result.tool} | {result.wall * unit:.2f} {word} "
+            f"({low * unit:.2f} – {high * unit:.2f}) | {ratio} | {result.cpu * unit:.2f} {word} "
+            f"| {result.peak / MIB:.0f} MiB | {remark} |")
+    lines.append("")
+    for words, value, bound, sense, reached in goals(workload, results):
+        verdict = "reached" if reached else "**not reached**"
+        lines.append(f"- {number(value)} {words}; aim {sense} {number(bound)}: {verdict}")
+    return "\n".join(lines) + "\n"
+
+
+def document(machine, workloads):
+    """Everything, for programs."""
+    return {
+        "v": 1, "machine": machine,
+        "workloads": [
+            {
+                "name": workload.name, "title": workload.title,
+                "results": [
+                    {
+                        "tool": r.tool, "verifies": r.verifies, "wall": r.wall, "cpu": r.cpu,
+                        "peak": r.peak, "notes": r.notes, "flaws": r.flaws,
+                        "runs": [vars(sample) for sample in r.samples],
+                    } for r in results.values()],
+                "goals": [
+                    {"what": w, "value": v, "bound": b, "sense": s, "reached": reached}
+                    for w, v, b, s, reached in goals(workload, results)],
+            } for workload, results in workloads],
+    }
+
+
+def plot(workloads):
+    """Bars: each tool's time by mirror's, cut at 8."""
+    width, bar, label, most = 760, 16, 170, 8.0
+    rows, y = [], 30
+    for workload, results in workloads:
+        mirror = results.get("mirror")
+        if not mirror or len(results) < 2:
+            continue
+        rows.append(f'<text x="8" y="{y + 12}" class="t">{workload.name}: {workload.title}</text>')
+        y += 22
+        for result in sorted(results.values(), key=lambda r: r.wall):
+            ratio = result.wall / mirror.wall
+            length = min(ratio, most) / most * (width - label - 70)
+            colour = "#2563a8" if result is mirror else "#9aa3ad"
+            rows.append(
+                f'<text x="{label - 8}" y="{y + 12}" class="n">{result.tool}</text>'
+                f'<rect x="{label}" y="{y}" width="{length:.1f}" height="{bar - 3}" '
+                f'fill="{colour}"/>'
+                f'<text x="{label + length + 6:.1f}" y="{y + 12}">{ratio:.2f}</text>')
+            y += bar
+        y += 14
+    style = ("text{font:12px sans-serif;fill:#333}.t{font-weight:bold}"
+             ".n{text-anchor:end}")
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 10}" '
+            f'width="{width}" height="{y + 10}"><style>{style}</style>'
+            f'<rect width="100%" height="100%" fill="#fff"/>'
+            f'<text x="8" y="18">Time by mirror\'s; shorter is faster, cut at {most:.0f}</text>'
+            + "".join(rows) + "</svg>\n")
+
+
+def update(page, machine, workloads):
+    """Puts the tables between the page's markers; workloads that were not run keep theirs."""
+    with open(page) as file:
+        text = file.read()
+    head, rest = text.split(BEGIN)
+    old, tail = rest.split(END)
+    sections = {}
+    for section in old.split("### ")[1:]:
+        sections[section.split(":")[0]] = "### " + section.strip() + "\n"
+    for workload, results in workloads:
+        stamp = f"\nMeasured {machine['date']}, {machine['runs']} runs each, interleaved.\n"
+        sections[workload.name] = table(workload, results) + stamp
+    middle = "\n".join(sections[name] for name in sorted(sections))
+    with open(page, "w") as file:
+        file.write(f"{head}{BEGIN}\n\n{middle}\n{END}{tail}")
+
+
+def save(path, content):
+    with open(path, "w") as file:
+        file.write(content if isinstance(content, str) else json.dumps(content, indent=1) + "\n")
