@@ -6,6 +6,8 @@ public struct Configuration: Sendable {
     public var jobs = 16
     /// Transfers at once to one host.
     public var perHost = 8
+    /// Whether the number for each host is found by measuring; `perHost` is the most then.
+    public var adaptsToHosts = false
     /// Retries, waits, stalls, sizes.
     public var transfer = TransferPolicy()
     /// Bytes a second over all transfers; nil is no limit.

@@ -2,7 +2,8 @@ internal import MirrorModel
 
 /// Which transfer goes next: by priority, then in order, within limits for all and for each host.
 ///
-/// A transfer whose host is busy, or asked to be left alone, is parked with that host and costs
+/// A host's limit is the one that was given, or, where that was asked for, the one that measuring
+/// finds (`HostPace`), the given one being the most. A transfer whose host is busy, or asked to be left alone, is parked with that host and costs
 /// nothing until a place there is free.
 struct Schedule {
     /// A host as limits and Retry-After know it: name and port.
@@ -33,10 +34,13 @@ struct Schedule {
         var parked = PriorityQueue<Entry>()
         var heldUntil: Int64 = 0
         var refusedUntil: Int64 = 0
+        /// What measuring has found; nil where the number is fixed.
+        var pace: HostPace?
     }
 
     private let jobs: Int
     private let perHost: Int
+    private let adapts: Bool
     private var ready = PriorityQueue<Entry>()
     private var hosts: [Host: Standing] = [:]
     private var running: [Int: Host] = [:]
@@ -44,9 +48,14 @@ struct Schedule {
     /// Hosts with a hold that parked transfers wait for.
     private var held: Set<Host> = []
 
-    init(jobs: Int, perHost: Int) {
+    init(jobs: Int, perHost: Int, adapts: Bool = false) {
         self.jobs = max(1, jobs)
         self.perHost = max(1, perHost)
+        self.adapts = adapts
+    }
+
+    private var newcomer: Standing {
+        Standing(pace: adapts ? HostPace(most: perHost) : nil)
     }
 
     /// How many transfers have a place.
@@ -76,8 +85,8 @@ struct Schedule {
                 promote(entry.host)
                 continue
             }
-            var standing = hosts[entry.host] ?? Standing()
-            if standing.running >= perHost || standing.heldUntil > now {
+            var standing = hosts[entry.host] ?? newcomer
+            if standing.running >= standing.pace?.limit ?? perHost || standing.heldUntil > now {
                 if standing.heldUntil > now { held.insert(entry.host) }
                 standing.parked.insert(entry)
                 hosts[entry.host] = standing
@@ -95,6 +104,7 @@ struct Schedule {
     /// Gives a transfer's place back.
     mutating func release(_ id: Int) {
         guard let host = running.removeValue(forKey: id) else { return }
+        hosts[host]?.pace?.ended()
         leave(host)
     }
 
@@ -102,7 +112,9 @@ struct Schedule {
     mutating func move(_ id: Int, to host: Host) {
         guard let old = running[id], old != host else { return }
         running[id] = host
-        hosts[host, default: Standing()].running += 1
+        var standing = hosts[host] ?? newcomer
+        standing.running += 1
+        hosts[host] = standing
         leave(old)
     }
 
@@ -114,7 +126,7 @@ struct Schedule {
         guard let standing = hosts[host] else { return }
         let isIdle =
             standing.running == 0 && standing.parked.isEmpty && standing.heldUntil == 0
-            && standing.refusedUntil == 0
+            && standing.refusedUntil == 0 && standing.pace == nil
         if isIdle { hosts[host] = nil }
     }
 
@@ -127,7 +139,7 @@ struct Schedule {
     /// When that is too long to wait for, transfers get their place all the same, and find out by
     /// `refusal(of:now:)`.
     mutating func hold(_ host: Host, until: Int64, isTooLong: Bool) {
-        var standing = hosts[host] ?? Standing()
+        var standing = hosts[host] ?? newcomer
         if isTooLong {
             standing.refusedUntil = max(standing.refusedUntil, until)
             while let entry = standing.parked.popFirst() { ready.insert(entry) }
@@ -148,6 +160,31 @@ struct Schedule {
 
     /// When the next hold ends that somebody waits for.
     var nextHoldEnd: Int64? { held.compactMap { hosts[$0]?.heldUntil }.min() }
+
+    /// Counts bytes that a running transfer received.
+    mutating func received(_ bytes: Int, by id: Int) {
+        guard adapts, let host = running[id] else { return }
+        hosts[host]?.pace?.received(bytes)
+    }
+
+    /// A host that a running transfer asks had too much, or hung up.
+    mutating func backOff(_ id: Int, now: Int64) {
+        guard adapts, let host = running[id] else { return }
+        hosts[host]?.pace?.backOff(now: now)
+    }
+
+    /// Measures; a host whose limit rose takes in as many that are parked as have a place now.
+    mutating func tick(now: Int64) {
+        guard adapts else { return }
+        for host in Array(hosts.keys) {
+            guard var standing = hosts[host], standing.pace != nil else { continue }
+            let isHeld = standing.heldUntil > now
+            standing.pace?.tick(now: now, isFull: !standing.parked.isEmpty && !isHeld)
+            hosts[host] = standing
+            let places = (standing.pace?.limit ?? perHost) - standing.running
+            if !isHeld { for _ in 0..<max(0, places) { promote(host) } }
+        }
+    }
 
     private mutating func freeHolds(now: Int64) {
         for host in held where !isHeld(host, now: now) {

@@ -4,6 +4,9 @@ internal import MirrorModel
 /// What comes from libcurl: heads, bytes, and ends.
 extension TransferEngine: Exchange.Listener {
     func received(head: ResponseHead, on exchange: Exchange) -> Bool {
+        if head.status == 429 || head.status == 503 {
+            schedule.backOff(exchange.id, now: SystemClock.monotonic())
+        }
         guard let transfer = transfers[exchange.id],
             let turn = transfer.course?.answered(head, at: SystemClock.now())
         else { return false }
@@ -79,6 +82,9 @@ extension TransferEngine: Exchange.Listener {
             return
         }
         let failure = exchange.failure(result)
+        if failure?.code == .connectionLost {
+            schedule.backOff(exchange.id, now: SystemClock.monotonic())
+        }
         breakOff(exchange)
         if let error = transfer.localError { return fail(transfer, error) }
         if let turn = transfer.turn {

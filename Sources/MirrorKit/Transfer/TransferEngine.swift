@@ -52,7 +52,9 @@ final class TransferEngine {
         self.copiers = copiers
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(32 << 20, configuration.jobs * (512 << 10))
-        schedule = Schedule(jobs: configuration.jobs, perHost: configuration.perHost)
+        schedule = Schedule(
+            jobs: configuration.jobs, perHost: configuration.perHost,
+            adapts: configuration.adaptsToHosts)
         tickedAt = SystemClock.monotonic()
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
     }
@@ -152,6 +154,7 @@ final class TransferEngine {
         let asked = max(0, elapsed - throttled)
         tickedAt = now
         throttled = 0
+        defer { schedule.tick(now: now) }
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id] else { continue }
             do {
@@ -163,6 +166,7 @@ final class TransferEngine {
             }
             tellProgress(transfer, now: now)
             transfer.stall.receive(exchange.arrivedBytes)
+            schedule.received(exchange.arrivedBytes, by: exchange.id)
             exchange.arrivedBytes = 0
             let isAsking = exchange.isAsking && !transfer.isPaused
             if transfer.stall.ask(milliseconds: isAsking ? asked : 0) { stalled(exchange) }

@@ -5,11 +5,18 @@ import MirrorModel
 
 /// How servers are talked to.
 struct NetworkOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Transfers at once.", valueName: "n"))
-    var jobs = 16
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Transfers at once, or auto: as many for each host as measuring shows to pay.",
+            valueName: "n|auto"))
+    var jobs = JobCount.number(16)
 
-    @Option(name: .long, help: ArgumentHelp("Transfers at once to one host.", valueName: "n"))
-    var perHost = 8
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Transfers at once to one host (8; the most, 64, with --jobs auto).", valueName: "n"))
+    var perHost: Int?
 
     @Option(
         name: .long,
@@ -78,8 +85,8 @@ struct NetworkOptions: ParsableArguments {
     var env: [String] = []
 
     func validate() throws {
-        guard jobs > 0, perHost > 0 else {
-            throw ValidationError("--jobs and --per-host take a number of at least 1.")
+        guard perHost ?? 1 > 0 else {
+            throw ValidationError("--per-host takes a number of at least 1.")
         }
         guard retries >= 0 else { throw ValidationError("--retries takes 0 or more.") }
         guard stallTimeout.seconds > 0 else {
@@ -93,8 +100,15 @@ struct NetworkOptions: ParsableArguments {
     /// The configuration that the options make, defaults elsewhere.
     var configuration: Configuration {
         var configuration = Configuration()
-        configuration.jobs = jobs
-        configuration.perHost = perHost
+        switch jobs {
+        case .number(let number):
+            configuration.jobs = number
+        case .auto:
+            configuration.jobs = JobCount.mostWhenAuto
+            configuration.perHost = JobCount.mostWhenAuto
+            configuration.adaptsToHosts = true
+        }
+        if let perHost { configuration.perHost = perHost }
         configuration.transfer.retries = retries
         configuration.transfer.longestWait = maxWait.seconds
         configuration.transfer.stallTimeout = stallTimeout.seconds

@@ -47,3 +47,33 @@ extension DecodedManifest.Notation: ExpressibleByArgument {}
 enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
     case auto, always, never
 }
+
+/// How many transfers run at once.
+enum JobCount: ExpressibleByArgument, Equatable {
+    /// So many.
+    case number(Int)
+    /// What measuring finds for each host.
+    case auto
+
+    /// The most transfers at once where measuring finds the number.
+    static let mostWhenAuto = 64
+
+    /// Reads a number of at least 1, or `auto`.
+    init?(argument: String) {
+        if argument == "auto" {
+            self = .auto
+        } else if let number = Int(argument), number > 0 {
+            self = .number(number)
+        } else {
+            return nil
+        }
+    }
+
+    /// A default as it would be typed.
+    var defaultValueDescription: String {
+        switch self {
+        case .number(let number): "\(number)"
+        case .auto: "auto"
+        }
+    }
+}

@@ -90,4 +90,23 @@ import Testing
         schedule.release(1)
         #expect(all(&schedule) == [3])
     }
+
+    @Test func aHostThatTakesMoreGetsMoreWhereThatIsMeasured() throws {
+        var schedule = Schedule(jobs: 64, perHost: 64, adapts: true)
+        let a = try host("a")
+        for id in 1...200 { schedule.add(id, priority: 0, host: a) }
+        #expect(all(&schedule).count == HostPace.start)
+        schedule.tick(now: 0)
+        #expect(all(&schedule).isEmpty)
+        // Each transfer brings as much as the others: more of them pay.
+        for now in stride(from: HostPace.window, through: 4 * HostPace.window, by: 500) {
+            for id in 1...64 { schedule.received(1 << 20, by: id) }
+            schedule.tick(now: now)
+            _ = all(&schedule, now: now)
+        }
+        #expect(schedule.runningCount == 64)
+        schedule.backOff(1, now: 4 * HostPace.window)
+        schedule.release(1)
+        #expect(all(&schedule).isEmpty)
+    }
 }

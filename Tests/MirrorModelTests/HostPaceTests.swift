@@ -1,0 +1,69 @@
+import Testing
+
+@testable import MirrorModel
+
+/// A host is simulated: so much comes in with so many transfers at once.
+@Suite struct HostPaceTests {
+    /// Runs windows against a host, and gives the limit after each.
+    private func limits(
+        _ pace: inout HostPace, windows: Int, isFull: Bool = true,
+        bytesPerWindow: (Int) -> Int, endsPerWindow: (Int) -> Int = { _ in 0 }
+    ) -> [Int] {
+        var now: Int64 = 0
+        pace.tick(now: now, isFull: isFull)
+        return (0..<windows).map { _ in
+            pace.received(bytesPerWindow(pace.limit))
+            for _ in 0..<endsPerWindow(pace.limit) { pace.ended() }
+            now += HostPace.window
+            pace.tick(now: now, isFull: isFull)
+            return pace.limit
+        }
+    }
+
+    @Test func oneConnectionThatFillsTheLineIsJoinedByNoMore() {
+        var pace = HostPace(most: 64)
+        let limits = limits(&pace, windows: 200, bytesPerWindow: { _ in 10_000_000 })
+        #expect(limits.max() == 8)
+        #expect(limits.last.map { $0 <= 2 } == true)
+    }
+
+    @Test func theNumberGrowsAsLongAsMoreComesIn() {
+        var pace = HostPace(most: 64)
+        let limits = limits(
+            &pace, windows: 6, bytesPerWindow: { _ in 0 }, endsPerWindow: { 10 * min($0, 40) })
+        #expect(limits == [8, 16, 32, 64, 64, 64] || limits.prefix(4) == [8, 16, 32, 64])
+    }
+
+    @Test func itSettlesWhereMoreDoesNotPay() {
+        var pace = HostPace(most: 64)
+        let limits = limits(&pace, windows: 400, bytesPerWindow: { 1_000_000 * min($0, 12) })
+        #expect(limits.suffix(200).allSatisfy { (9...20).contains($0) })
+    }
+
+    @Test func aWindowInWhichNobodyWaitedSaysNothing() {
+        var pace = HostPace(most: 64)
+        let limits = limits(
+            &pace, windows: 20, isFull: false, bytesPerWindow: { 1_000_000 * $0 })
+        #expect(Set(limits) == [HostPace.start])
+    }
+
+    @Test func aHostThatHasTooMuchGetsHalfAndIsLeftInPeaceForAWhile() {
+        var pace = HostPace(most: 64)
+        _ = limits(&pace, windows: 4, bytesPerWindow: { 1_000_000 * $0 })
+        let before = pace.limit
+        pace.backOff(now: 0)
+        #expect(pace.limit == before / 2)
+        let after = limits(
+            &pace, windows: HostPace.penance - 1, bytesPerWindow: { 1_000_000 * $0 })
+        #expect(Set(after) == [before / 2])
+        for _ in 0..<20 { pace.backOff(now: 0) }
+        #expect(pace.limit == 1)
+    }
+
+    @Test(arguments: [1, 2, 3, 5]) func itNeverLeavesItsBounds(most: Int) {
+        var pace = HostPace(most: most)
+        let limits = limits(&pace, windows: 300, bytesPerWindow: { 1_000_000 * $0 })
+        #expect(limits.allSatisfy { (1...most).contains($0) })
+        #expect(limits.contains(most))
+    }
+}
