@@ -10,11 +10,16 @@ struct Database: ~Copyable, @unchecked Sendable {
     // has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
+    /// What the file's path leads through: paths are looked up as late as at the end.
+    private let folder: Descriptor?
 
     /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
-    init(_ name: String, flags: Int32) throws(IndexError) {
+    ///
+    /// - Parameter folder: the folder whose descriptor the name has in it.
+    init(_ name: String, flags: Int32, beneath folder: Descriptor? = nil) throws(IndexError) {
         var handle: OpaquePointer?
-        let code = sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(
+            name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
         guard let handle else { throw IndexError(code: code, words: "out of memory") }
         guard code == SQLITE_OK else {
             let words = String(cString: sqlite3_errmsg(handle))
@@ -22,6 +27,7 @@ struct Database: ~Copyable, @unchecked Sendable {
             throw IndexError(code: code, words: words)
         }
         self.handle = handle
+        self.folder = folder
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, 10_000)
     }

@@ -72,7 +72,7 @@ extension Index {
         _ file: IndexFile, isNew: Bool, now: Instant
     ) throws(IndexError) -> Index {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
-        var database = try Database(file.path, flags: flags)
+        var database = try Database(file.path, flags: flags, beneath: file.folder)
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
@@ -119,7 +119,7 @@ extension Index {
             origin = Origin(
                 file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
         }
-        var database = try Database(origin.name, flags: origin.flags)
+        var database = try Database(origin.name, flags: origin.flags, beneath: file.folder)
         try database.run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")
         try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
         let index = Index(

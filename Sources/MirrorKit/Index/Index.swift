@@ -28,6 +28,11 @@ final class Index: Sendable {
         let flags: Int32
         /// Holds a private copy as long as it is read.
         let copy: PrivateCopy?
+
+        /// Opens a further connection.
+        func connect() throws(IndexError) -> Database {
+            try Database(name, flags: flags, beneath: file.folder)
+        }
     }
 
     init(
@@ -76,7 +81,7 @@ final class Index: Sendable {
     func records() throws(IndexError) -> RecordCursor {
         guard let origin else { return RecordCursor(nil) { _ in } }
         do throws(IndexError) {
-            return RecordCursor(try Database(origin.name, flags: origin.flags)) {
+            return RecordCursor(try origin.connect()) {
                 _ = self.noted($0)
             }
         } catch { throw noted(error) }
@@ -103,7 +108,7 @@ final class Index: Sendable {
         guard size > 8 << 20 else { return }
         try checkpointing.withLock { database throws(IndexError) in
             if try database?.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE) != nil { return }
-            var opened = try Database(origin.name, flags: origin.flags)
+            var opened = try origin.connect()
             // It must have read once to find the log.
             _ = try opened.number("PRAGMA user_version")
             try opened.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)

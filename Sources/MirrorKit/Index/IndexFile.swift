@@ -13,8 +13,10 @@ struct IndexFile: Sendable {
 
     /// `.mirror/`, open.
     let folder: Descriptor
-    /// Its real path; SQLite knows files by paths only.
+    /// A path that leads to it through its descriptor; SQLite knows files by paths only.
     let folderPath: String
+    /// What tells it from other folders in this process, however they are reached.
+    let identity: String
 
     /// The path of the database.
     var path: String { folderPath + "/" + IndexFile.name }
@@ -31,20 +33,14 @@ struct IndexFile: Sendable {
         case damaged(String)
     }
 
-    /// Takes an open `.mirror/` and finds its real path.
+    /// Takes an open `.mirror/`.
     init(folder: Descriptor, root: RootDirectory) {
-        self.folder = folder
-        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { text in
-                text.baseAddress.map {
-                    readlink("/proc/self/fd/\(folder.number)", $0, text.count)
-                } ?? -1
-            }
-        }
-        folderPath =
-            count > 0
-            ? String(decoding: buffer[..<count], as: UTF8.self) : root.path + "/.mirror"
+        let status = try? folder.status(path: ".mirror")
+        let identity = status.map { "\($0.device) \($0.stamp.inode)" }
+        self.folder = identity.map { FolderFiles.shared(folder, $0) } ?? folder
+        let path = FolderFiles.path(of: self.folder) ?? root.path + "/.mirror"
+        folderPath = path
+        self.identity = identity ?? path
     }
 
     /// The size of one of the files; nil when it is not there.
@@ -117,6 +113,7 @@ struct IndexFile: Sendable {
     /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,
     /// application id at 68, big-endian.
     private func judgeHeader(fileSize: Int64) throws(Errno) -> Verdict {
+        let path = ".mirror/" + IndexFile.name
         let file = Descriptor(
             owning: try retrying("openat", path) {
                 let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -136,7 +133,8 @@ struct IndexFile: Sendable {
 
     private func judgeCopy(_ copy: PrivateCopy) -> Verdict {
         do throws(IndexError) {
-            var database = try Database(copy.path, flags: SQLITE_OPEN_READWRITE)
+            var database = try Database(
+                copy.path, flags: SQLITE_OPEN_READWRITE, beneath: folder)
             let version = try database.number("PRAGMA user_version")
             let application = try database.number("PRAGMA application_id")
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")

@@ -4,16 +4,16 @@ internal import Synchronization
 enum OpenIndexes {
     private static let counts = Mutex<[String: Int]>([:])
 
-    static func add(_ file: IndexFile) { counts.withLock { $0[file.path, default: 0] += 1 } }
+    static func add(_ file: IndexFile) { counts.withLock { $0[file.identity, default: 0] += 1 } }
 
     static func remove(_ file: IndexFile) {
         counts.withLock {
-            let count = ($0[file.path] ?? 0) - 1
-            $0[file.path] = count > 0 ? count : nil
+            let count = ($0[file.identity] ?? 0) - 1
+            $0[file.identity] = count > 0 ? count : nil
         }
     }
 
     static func contains(_ file: IndexFile) -> Bool {
-        counts.withLock { $0[file.path] != nil }
+        counts.withLock { $0[file.identity] != nil }
     }
 }

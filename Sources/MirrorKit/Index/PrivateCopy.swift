@@ -8,6 +8,8 @@ final class PrivateCopy: Sendable {
     /// The path of the copied database.
     let path: String
     private let folder: String
+    /// The path of the copy may lead through this descriptor.
+    private let origin: Descriptor
 
     /// Copies `index.sqlite` and its log from a folder; the copy is made in it when it can be
     /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`.
@@ -24,6 +26,7 @@ final class PrivateCopy: Sendable {
         }
         guard let made else { throw Errno(number: linux_errno(), call: "mkdtemp", path: temporary) }
         folder = made
+        self.origin = origin
         path = made + "/" + IndexFile.name
         for suffix in ["", "-wal"] {
             let name = IndexFile.name + suffix

@@ -1,0 +1,60 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// An index stays in the folder in which it was opened, whatever its name leads to by then.
+@Suite struct SwappedFolderTests {
+    let folder: TemporaryFolder
+    private let now = Instant(milliseconds: 1_795_233_360_123)
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Puts a link to an empty folder outside in the place of `.mirror`.
+    private func swap() throws {
+        try #require(rename(folder.path + "/.mirror", folder.path + "/held") == 0)
+        try #require(mkdir(folder.path + "/outside", 0o755) == 0)
+        try #require(symlink("outside", folder.path + "/.mirror") == 0)
+    }
+
+    private func names(_ name: String) -> [String] {
+        Folder(folder.path + "/" + name).entries().map(\.name)
+    }
+
+    @Test func aLinkInTheFoldersPlaceLeadsNoConnectionAway() throws {
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        try swap()
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        var cursor = try index.records()
+        #expect(try cursor.next()?.target == record.target)
+        _ = consume cursor
+        try index.makeDurable()
+        try index.close(now: now)
+        #expect(names("outside") == [])
+        #expect(names("held") == ["index.sqlite"])
+    }
+
+    @Test func aReaderOfASwappedFolderReadsTheFolder() throws {
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        try index.close(now: now)
+        let reader = try Index.openForReading(try RootDirectory(opening: folder.path)).index
+        try swap()
+        var cursor = try reader.records()
+        #expect(try cursor.next() == nil)
+        #expect(names("outside") == [])
+    }
+
+    @Test func allConnectionsToAnIndexHaveOneDescriptor() throws {
+        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        let root = try RootDirectory(opening: folder.path)
+        let first = IndexFile(folder: try root.openFolder(".mirror"), root: root)
+        let second = IndexFile(folder: try root.openFolder(".mirror"), root: root)
+        #expect(first.folderPath == second.folderPath)
+        #expect(OpenIndexes.contains(first))
+        try index.close(now: now)
+        #expect(!OpenIndexes.contains(second))
+    }
+}
