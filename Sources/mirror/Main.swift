@@ -7,6 +7,7 @@ import MirrorModel
 @main
 enum Main {
     static func main() {
+        StandardStreams.fillGaps()
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
         if let number = refusalOfThreads() {
@@ -39,8 +40,14 @@ enum Main {
     }
 
     private static func work() async -> Int32 {
+        guard let words = Arguments.words() else {
+            Console.error.line(
+                "mirror: error: The command line cannot be read, because there is no /proc. Mount it, then run again."
+            )
+            return 74
+        }
         do {
-            var command = try MirrorCommand.parseAsRoot()
+            var command = try MirrorCommand.parseAsRoot(words)
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

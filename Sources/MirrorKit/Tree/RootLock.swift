@@ -70,8 +70,10 @@ final class RootLock: Sendable {
                     "\(root.path): another run holds the lock (\(heldBy)). "
                         + "Wait for it with --wait 30s, or stop it.")
             }
+            // The place is right, and what was written could not be: another root would not help.
+            let isOfTheDisk = error.number == EIO || error.number == EFBIG
             throw MirrorError(
-                error.isNoSpace ? .noSpace : .rootUnusable,
+                error.isNoSpace ? .noSpace : isOfTheDisk ? .inputOutput : .rootUnusable,
                 "\(root.path): the lock cannot be taken: \(error).")
         }
     }

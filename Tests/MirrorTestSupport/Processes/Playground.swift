@@ -30,13 +30,23 @@ public struct Playground: Sendable {
     }
 
     /// Starts the program.
-    public func start(_ arguments: String...) throws -> Command {
-        try Command(
-            program, arguments,
+    public func start(_ arguments: String...) throws -> Command { try start(arguments) }
+
+    /// Starts the program, or a tool that starts it: the tool's path and its words.
+    public func start(_ arguments: [String], under tool: [String] = []) throws -> Command {
+        let words = tool + [program] + arguments
+        return try Command(
+            words[0], Array(words.dropFirst()),
             environment: [
                 "MIRROR_ROOT": root.path, "HOME": folder.path, "PATH": "/usr/bin:/bin",
                 "LANG": "C.UTF-8",
             ])
+    }
+
+    /// Whether the root's lock names a run as the last that held it.
+    func isLockNaming(_ run: Command) -> Bool {
+        let lines = (root.read(".mirror/lock") ?? []).split(separator: UInt8(ascii: "\n"))
+        return lines.count > 1 && lines[1].elementsEqual(String(run.pid).utf8)
     }
 
     /// Starts `sync --json` of a manifest.

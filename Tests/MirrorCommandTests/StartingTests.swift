@@ -1,0 +1,76 @@
+import MirrorTestSupport
+import Testing
+
+/// What a program finds when it begins: descriptors that are closed, and no words on the stack.
+@Suite(.timeLimit(.minutes(2))) struct StartingTests {
+    /// Runs mirror from a shell line in which `$0` is the program, `$1` a manifest of one file.
+    private func run(
+        _ line: String, _ body: @escaping @Sendable (Playground, Command.Result) throws -> Void
+    ) async throws {
+        try await DetachedThread.run {
+            let shelf = MemoryShelf()
+            let bytes = TestBytes.make(5000, seed: 1)
+            shelf.put("/a", bytes)
+            let server = try OriginServer(responder: ShelfOrigin(shelf))
+            defer { server.stop() }
+            let program = BuiltProgram.path(of: "mirror")
+            let ground = try Playground(program: program)
+            defer { ground.remove() }
+            let manifest = try ground.write(
+                manifest: """
+                    {"name":"t","resources":[{"path":"Caches/a","url":"\(server.url)/a"}]}
+                    """)
+            let result = try Command(
+                "/bin/sh", ["-c", line, program, manifest],
+                environment: ["MIRROR_ROOT": ground.root.path, "PATH": "/usr/bin:/bin"]
+            ).wait()
+            try body(ground, result)
+            if ground.root.size("Caches/a") != nil {
+                #expect(ground.root.read("Caches/a") == bytes)
+            }
+            // Whatever was printed went into no file of the tree.
+            let again = try ground.sync(manifest).wait()
+            #expect(again.ending == .exited(0), "\(again)")
+            #expect(!again.errors.contains("damaged"), "\(again.errors)")
+            #expect(ground.parts().isEmpty)
+        }
+    }
+
+    @Test func aClosedOutputIsAReportThatCannotBeWritten() async throws {
+        try await run("exec \"$0\" sync \"$1\" --json >&-") { ground, result in
+            #expect(result.ending == .exited(74), "\(result)")
+            #expect(result.errors.contains("standard output cannot be written"), "\(result)")
+            #expect(ground.root.size("Caches/a") == 5000)
+        }
+    }
+
+    @Test(arguments: ["2>&-", "<&-", "<&- 2>&-"])
+    func whatElseIsClosedIsNotMissed(_ redirection: String) async throws {
+        try await run("exec \"$0\" sync \"$1\" --json \(redirection)") { ground, result in
+            #expect(result.ending == .exited(0), "\(result)")
+            #expect(result.summary("fetched") == "1", "\(result)")
+        }
+    }
+
+    @Test func allClosedIsDefinedToo() async throws {
+        try await run("exec \"$0\" sync \"$1\" <&- >&- 2>&-") { ground, result in
+            #expect(result.ending == .exited(74), "\(result)")
+            #expect(ground.root.size("Caches/a") == 5000)
+        }
+    }
+
+    @Test func aClosedInputIsNoManifest() async throws {
+        try await run("exec \"$0\" sync - <&-") { _, result in
+            #expect(result.ending == .exited(66), "\(result)")
+        }
+    }
+
+    /// EFBIG instead of SIGXFSZ: the lock, the index or the part cannot be written.
+    @Test(arguments: [0, 4096])
+    func aFileSizeLimitIsAFailureOfTheDisk(_ bytes: Int) async throws {
+        try await run("exec prlimit --fsize=\(bytes) \"$0\" sync \"$1\"") { ground, result in
+            #expect(result.ending == .exited(74), "\(result)")
+            #expect(ground.root.size("Caches/a") == nil)
+        }
+    }
+}
