@@ -201,7 +201,7 @@ extension Execution {
         guard let longest = options.longestStale,
             let record = try? engine.index.record(for: target)
         else { return true }
-        return SystemClock.now().seconds(since: record.confirmedAt) <= longest
+        return record.wasConfirmed(within: longest, of: SystemClock.now())
     }
 
     private func settleCancellation(_ position: Int) {

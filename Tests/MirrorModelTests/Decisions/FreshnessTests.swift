@@ -35,6 +35,12 @@ import Testing
         #expect(Self.judge(refresh, record, everythingIsDue: true) == .due(.asked))
     }
 
+    @Test(arguments: [(-600, 600, true), (-601, 600, false), (0, 0, true), (1, 600, false)])
+    func aConfirmationFromTheFutureIsNotYoung(at: Int64, limit: Int64, isYoung: Bool) throws {
+        let record = try Self.record(confirmed: Self.now.advanced(bySeconds: at))
+        #expect(record.wasConfirmed(within: limit, of: Self.now) == isYoung)
+    }
+
     @Test(arguments: [(599, true), (600, true), (601, false), (Int64.max, false)])
     func aLifetimeEndsAtItsLastSecond(seconds: Int64, isDue: Bool) throws {
         let end = Self.now.advanced(bySeconds: -600).advanced(bySeconds: seconds)
