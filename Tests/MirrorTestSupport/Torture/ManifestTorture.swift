@@ -15,11 +15,16 @@ enum ManifestTorture: TortureClass {
         defer { server.stop() }
         let ground = try Playground(program: program, in: Folder.memory)
         defer { ground.remove() }
+        // Whichever host a manifest names, a request would come here.
+        let proxied =
+            ["/usr/bin/env"]
+            + ["http_proxy", "https_proxy", "all_proxy"].map { "\($0)=\(server.url)" }
         var most = (memory: 0, seconds: 0.0)
-        for manifest in HostileManifests(url: server.url + "/a").all.spread(trials) {
+        let manifests = HostileManifests(url: server.url + "/a").all.spread(trials)
+        for manifest in manifests {
             let path = ground.folder.full("manifest")
             try ground.folder.write("manifest", manifest.bytes)
-            let result = try ground.start("sync", path).wait(seconds: 30)
+            let result = try ground.start(["sync", path], under: proxied).wait(seconds: 30)
             most = (
                 max(most.memory, result.peakMemory), max(most.seconds, result.processorSeconds)
             )
@@ -45,6 +50,10 @@ enum ManifestTorture: TortureClass {
                 try ground.folder.makeFolders(above: "root/.")
             }
         }
+        let kinds = ["JSON", "XML", "Metalink"].map { kind in
+            "\(manifests.count { $0.title.hasPrefix(kind + " ") }) \(kind)"
+        }
+        tally.notes.append(kinds.joined(separator: ", "))
         tally.notes.append(
             "most processor time \(Int(most.seconds * 1000)) ms, most memory "
                 + "\(most.memory >> 20) MiB")

@@ -29,6 +29,10 @@ enum NameTorture: TortureClass {
                     "{\"url\":\"\(server.url)/n/\(number)\",\"path\":\"Caches/d/\"}"))
         }
         tally.notes.append("\(ground.landed) names landed inside the root, the rest was refused")
+        tally.notes.append(
+            ground.isWatched
+                ? "strace saw \(ground.changes) changes of paths, \(ground.straying) of them outside the root"
+                : "without strace")
         return tally
     }
 }
@@ -66,18 +70,26 @@ private struct NamingOrigin: Responder {
 /// A root with a neighbour that a way up would reach, and links inside that lead there.
 private final class NameGround {
     private let ground: Playground
-    private let surroundings: [String: [UInt8]]
+    /// What strace writes lies elsewhere, so that it does not count as a change.
+    private let logs: Folder
+    let isWatched = WriteWatch.isPossible
     private(set) var landed = 0
+    private(set) var changes = 0
+    private(set) var straying = 0
+    private var seen = 0
 
     init(program: String) throws {
         ground = try Playground(program: program, in: Folder.memory)
         try ground.folder.write("outside/kept", Array("kept".utf8))
         try ground.folder.write("manifest", [])
-        surroundings = [:]
+        logs = try Folder.temporary(in: Folder.memory)
         try prepare()
     }
 
-    func end() { ground.remove() }
+    func end() {
+        ground.remove()
+        logs.remove()
+    }
 
     /// An empty tree but for links that lead out of it.
     private func prepare() throws {
@@ -92,10 +104,10 @@ private final class NameGround {
         let manifest = try ground.write(
             manifest: "{\"name\":\"n\",\"resources\":[\(resource)]}", as: "manifest")
         let result = try ground.start(
-            "sync", manifest, "--retries", "0", "--root", ground.root.path
-        )
-        .wait(seconds: 30)
-        var wrong: [String] = []
+            ["sync", manifest, "--retries", "0", "--root", ground.root.path],
+            under: isWatched ? WriteWatch.words(log: logs.full("log")) : []
+        ).wait(seconds: 30)
+        var wrong = strays()
         let outside = ground.folder.entries().map(\.name).filter {
             $0 != "root" && !$0.hasPrefix("root/")
         }
@@ -112,10 +124,25 @@ private final class NameGround {
         let known = ["index.sqlite", "lock", "manifests", "settings.json"].map { ".mirror/" + $0 }
         if !Set(own).isSubset(of: known) { wrong.append("in .mirror: \(own)") }
         switch result.ending {
-        case .exited(0): landed += 1
+        case .exited(0):
+            landed += 1
+            if isWatched, seen == 0 { wrong.append("strace saw nothing") }
         case .exited(1), .exited(65), .exited(69): break
         default: wrong.append("\(result.ending): \(result.errors.prefix(200))")
         }
         return wrong
+    }
+
+    /// The changes outside the root that strace saw; how many there were in all is noted.
+    private func strays() -> [String] {
+        guard isWatched else { return [] }
+        let log = String(decoding: logs.read("log") ?? [], as: UTF8.self)
+        let seen = WriteWatch.changes(in: log)
+        self.seen = seen.count
+        changes += seen.count
+        let strays = WriteWatch.strays(
+            seen, root: ground.root.path, links: [ground.root.full("Caches/link")])
+        straying += strays.count
+        return strays
     }
 }
