@@ -41,3 +41,8 @@ static inline int test_start_thread(void *_Nullable (*_Nonnull body)(void *_Null
 static inline int test_begin_in(posix_spawn_file_actions_t *actions, const char *folder) {
     return posix_spawn_file_actions_addchdir_np(actions, folder);
 }
+
+/// Swaps what two names stand for in one step (renameat2(2), RENAME_EXCHANGE); 0, or -1 and errno.
+static inline int test_exchange(int folder, const char *name, int other, const char *other_name) {
+    return (int)syscall(SYS_renameat2, folder, name, other, other_name, 1u << 1);
+}

@@ -4,7 +4,9 @@ import Testing
 /// A sample of the classes that take seconds; `scripts/torture` makes all their trials.
 @Suite(.timeLimit(.minutes(15)))
 struct TortureTests {
-    @Test(arguments: [("R5", 10), ("R7", 60), ("R8", 60), ("R11", 40)])
+    @Test(arguments: [
+        ("R5", 10), ("R7", 60), ("R8", 60), ("R9", 9), ("R10", 6), ("R11", 40), ("R16", 9),
+    ])
     func sampleHolds(_ name: String, _ trials: Int) async throws {
         try await hold(name, trials)
     }
@@ -17,7 +19,8 @@ struct TortureTests {
             let kind = try #require(TortureTable.classes.first { $0.name == name })
             let tally = try kind.run(
                 program: BuiltProgram.path(of: "mirror"), trials: trials, seed: 1)
-            #expect(tally.tried >= trials - 3)
+            // A machine may not allow a class.
+            #expect(tally.tried >= trials - 3 || tally.reasonNotRun != nil)
             #expect(tally.flaws.isEmpty, "\(tally.flaws.prefix(5).joined(separator: "\n"))")
         }
     }

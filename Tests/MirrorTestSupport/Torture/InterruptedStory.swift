@@ -105,8 +105,8 @@ struct InterruptedStory {
             interrupted += 1
             slowest = max(slowest, Milliseconds.now - began)
             if Milliseconds.now - began > 1000 { wrong.append("\(Milliseconds.now - began) ms") }
-        // Before main: nothing is set up yet, and nothing has been touched.
-        case (.signalled(signal), _) where ground.root.entries().isEmpty: break
+        // Before main: nothing is set up yet, and nothing has been touched: no lock was taken.
+        case (.signalled(signal), _) where !ground.isLockNaming(run): break
         case (.exited(0), _): break
         default: wrong.append("\(result.ending): \(result.errors.suffix(300))")
         }

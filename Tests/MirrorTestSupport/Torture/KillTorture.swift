@@ -11,15 +11,3 @@ enum KillTorture: TortureClass {
             program: program, trials: trials, seed: seed, signals: [SIGKILL])
     }
 }
-
-/// SIGINT and SIGTERM at random instants: 130 or 143 within a second, and the next run continues.
-enum SignalTorture: TortureClass {
-    static let name = "R15"
-    static let title = "SIGINT and SIGTERM at random instants"
-    static let trials = 200
-
-    static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
-        try InterruptedStory.run(
-            program: program, trials: trials, seed: seed, signals: [SIGINT, SIGTERM])
-    }
-}
