@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import MirrorModel
 
 extension Database {
@@ -7,13 +8,10 @@ extension Database {
     /// Reads a small database through, so that damage is found while it can still be moved aside.
     ///
     /// A large one is not read twice: its damage is found when its rows are needed, ends the run, and
-    /// is marked for the next one. Throws `damaged`.
+    /// is marked for the next one. Throws `damaged`, or what the disk could not read.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
-        let words = try first("PRAGMA quick_check(1)") {
-            (row: inout Row) throws(IndexError) in try row.text()
-        }
-        guard words == "ok" else { throw .damaged(words ?? "no answer to quick_check") }
+        try quickCheck()
         while try next(
             Database.everyRecord, read: { (row: inout Row) throws(IndexError) in try row.record() })
             != nil
@@ -23,5 +21,19 @@ extension Database {
         _ = try hiddenFiles()
         _ = try manifests()
         _ = try runs()
+    }
+
+    /// Throws `damaged` when the pages make no sense, and the disk's error when one cannot be read:
+    /// SQLite tells both in the same words, and only the first is cured by a new index.
+    mutating func quickCheck() throws(IndexError) {
+        let words =
+            try first("PRAGMA quick_check(1)") {
+                (row: inout Row) throws(IndexError) in try row.text()
+            } ?? "no answer to quick_check"
+        if words == "ok" { return }
+        for code in IndexError.unreadable where words.contains("error code=\(code)") {
+            throw .database(code: code, words: "disk I/O error")
+        }
+        throw .damaged(words)
     }
 }

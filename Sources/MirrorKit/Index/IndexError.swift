@@ -22,6 +22,15 @@ enum IndexError: Error, Hashable {
         }
     }
 
+    /// What SQLite gives when the disk fails a read (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
+    static let unreadable: [Int32] = [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8]
+
+    /// Whether the disk failed a read, which says nothing about the bytes.
+    var isUnreadable: Bool {
+        guard case .database(let code, _) = self else { return false }
+        return IndexError.unreadable.contains(code)
+    }
+
     /// Whether moving the index aside and rebuilding it helps.
     var isDamage: Bool { if case .damaged = self { true } else { false } }
 

@@ -62,18 +62,20 @@ struct IndexFile: Sendable {
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
     func judge() throws(IndexError) -> Verdict {
+        let copy: PrivateCopy
         do throws(Errno) {
             guard let size = try size(), size > 0 else { return .missing }
             if faccessat(folder.number, IndexFile.damageMark, F_OK, AT_SYMLINK_NOFOLLOW) == 0 {
                 return .damaged("found by the run before")
             }
-            if let log = try self.size(suffix: "-wal"), log > 0 {
-                return judgeCopy(try PrivateCopy(from: folder, path: folderPath))
+            guard let log = try self.size(suffix: "-wal"), log > 0 else {
+                return try judgeHeader(fileSize: size)
             }
-            return try judgeHeader(fileSize: size)
+            copy = try PrivateCopy(from: folder, path: folderPath)
         } catch {
             throw IndexError.file(error)
         }
+        return try judgeCopy(copy)
     }
 
     /// Renames the database, its log and its shared memory together; gives the database's new name.
@@ -131,7 +133,7 @@ struct IndexFile: Sendable {
             version: number(at: 60), application: number(at: 68), isBare: isOnePage)
     }
 
-    private func judgeCopy(_ copy: PrivateCopy) -> Verdict {
+    private func judgeCopy(_ copy: PrivateCopy) throws(IndexError) -> Verdict {
         do throws(IndexError) {
             var database = try Database(
                 copy.path, flags: SQLITE_OPEN_READWRITE, beneath: folder)
@@ -140,11 +142,10 @@ struct IndexFile: Sendable {
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
-            let words = try database.first("PRAGMA quick_check(1)") {
-                (row: inout Row) throws(IndexError) in try row.text()
-            }
-            return words == "ok" ? .sound : .damaged(words ?? "no answer to quick_check")
+            try database.quickCheck()
+            return .sound
         } catch {
+            if error.isUnreadable { throw error }
             if case .damaged(let words) = error { return .damaged(words) }
             return .damaged("\(error.mirrorError.message)")
         }
