@@ -77,7 +77,8 @@ extension FaultStory {
             return ["the rerun: \(result.ending) \(words(result))"]
         }
         let parts = ground.parts().isEmpty ? [] : ["parts are left: \(ground.parts())"]
-        return (untrue(result) + unfinished(scene) + parts).map { "after the rerun: \($0)" }
+        let wrong = untrue(result) + unfinished(scene) + parts
+        return wrong.isEmpty ? [] : ["after the rerun (\(words(result)))"] + wrong
     }
 
     private static func isConflict(_ name: String) -> Bool {

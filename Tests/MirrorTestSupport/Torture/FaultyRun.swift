@@ -14,6 +14,15 @@ struct FaultyRun {
     /// How many calls were made to fail.
     var hits: Int { calls.count { $0.hasSuffix("(INJECTED)") } }
 
+    /// Whether a call of Swift's runtime may have been made to fail where that is a trap: its look at
+    /// its own threads, and its event descriptor, the first that is made.
+    var hitsRuntime: Bool {
+        calls.contains {
+            $0.hasSuffix("(INJECTED)")
+                && ($0.contains("/proc/self/task/") || $0.contains(" eventfd2("))
+        }
+    }
+
     /// The most calls that one thread made.
     func most(of call: String) -> Int {
         var counts: [Substring: Int] = [:]
