@@ -47,7 +47,11 @@ enum LyingDiskTorture: TortureClass {
         case (.exited(74), _) where lies > 0: break
         default: wrong.append("\(result.ending) after \(lies) lies: \(story.words(result))")
         }
-        return (lies, wrong + (try story.wrongAfterRerun(scene)))
+        // Without its index the next run knows no old file as mirror's: it keeps them aside.
+        let left = try story.wrongAfterRerun(scene).filter {
+            lie.place == .part || !($0.hasSuffix(" is left") || $0.hasPrefix("after the rerun ("))
+        }
+        return (lies, wrong + left)
     }
 }
 
