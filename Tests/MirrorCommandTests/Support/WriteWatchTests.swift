@@ -21,6 +21,8 @@ struct WriteWatchTests {
         "1 openat(AT_FDCWD</>, \"out\", O_RDONLY) = 7</out>\n1 unlink(\"/proc/self/fd/7/a\") = 0",
         "1 mkdirat(3</out>, <unfinished ...>\n2 open(\"/etc/a\", O_RDONLY) = 3</etc/a>\n"
             + "1 <... mkdirat resumed>\"b\", 0755) = 0",
+        "1 unlink(\"/out/a\" <unfinished ...>\n2 open(\"/etc/a\", O_RDONLY) = 3</etc/a>\n"
+            + "1 <... unlink resumed>) = 0",
     ])
     func aWriteOutsideIsSeen(_ log: String) { #expect(strays(log).count == 1) }
 
@@ -28,6 +30,8 @@ struct WriteWatchTests {
         "1 openat(3</r>, \"a\", O_RDWR|O_CREAT, 0644) = 4</r/a>",
         "1 openat(AT_FDCWD</out>, \"/out/a\", O_RDONLY) = 4</out/a>",
         "1 renameat2(3</r/tmp>, \"p\", 4</r/Caches>, \"\\303\\251\", RENAME_NOREPLACE) = 0",
+        "1 chdir(\"/out\") = 0\n1 unlink(\"/r/a\" <unfinished ...>\n"
+            + "2 openat(AT_FDCWD</out>, \"a\", O_RDONLY) = 3</out/a>\n1 <... unlink resumed>) = 0",
         "1 linkat(3</out>, \"p\", 4</r/Caches>, \"a\", 0) = 0",
         "1 openat(AT_FDCWD</>, \"x\", O_RDONLY) = 7</r/.mirror>\n1 unlink(\"/proc/self/fd/7/a\") = 0",
     ])

@@ -112,7 +112,8 @@ struct StraceLog {
             }
             arguments[arguments.count - 1].append(character)
         }
-        return arguments
+        // Where a call was cut in two, a space is left before what follows.
+        return arguments.map(\.trimmed)
     }
 
     /// The path in `5</path>`.
