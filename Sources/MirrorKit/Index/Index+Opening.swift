@@ -20,6 +20,7 @@ extension Index {
         do throws(Errno) {
             file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
         } catch { throw MirrorError(error) }
+        PrivateCopy.removeLeftovers(in: file.folder)
         return try indexed { () throws(IndexError) in
             var notice: String?
             switch OpenIndexes.contains(file) ? .sound : try file.judge() {

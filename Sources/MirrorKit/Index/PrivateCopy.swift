@@ -1,33 +1,30 @@
 internal import CLinux
 internal import Glibc
+internal import MirrorModel
 
 /// A copy of the index's file and write-ahead log in a folder of its own, removed with this value.
 ///
-/// What is opened here cannot disturb the original: SQLite writes to a database even to read it.
+/// What is opened here cannot disturb the original: SQLite writes to a database even to read it. The
+/// folder is held with flock(2): one that nobody holds is what a killed process left.
 final class PrivateCopy: Sendable {
     /// The path of the copied database.
     let path: String
     private let folder: String
     /// The path of the copy may lead through this descriptor.
     private let origin: Descriptor
+    private let hold: Descriptor
 
     /// Copies `index.sqlite` and its log from a folder; the copy is made in it when it can be
     /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`.
     init(from origin: Descriptor, path originPath: String) throws(Errno) {
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var made: String?
-        for place in [originPath, temporary] {
-            var template = Array((place + "/.index-copy-XXXXXX").utf8CString)
-            if mkdtemp(&template) != nil {
-                made = String(
-                    decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                break
-            }
+        guard let made = PrivateCopy.make(in: originPath) ?? PrivateCopy.make(in: temporary) else {
+            throw Errno(number: linux_errno(), call: "mkdtemp", path: temporary)
         }
-        guard let made else { throw Errno(number: linux_errno(), call: "mkdtemp", path: temporary) }
-        folder = made
+        folder = made.path
+        hold = made.hold
         self.origin = origin
-        path = made + "/" + IndexFile.name
+        path = made.path + "/" + IndexFile.name
         for suffix in ["", "-wal"] {
             let name = IndexFile.name + suffix
             do throws(Errno) {
@@ -44,11 +41,47 @@ final class PrivateCopy: Sendable {
                 try FileCopy.copy(from: source, to: copy, path: name)
             } catch {
                 if suffix.isEmpty || error.number != ENOENT {
-                    PrivateCopy.remove(folder: made)
+                    PrivateCopy.remove(folder: made.path)
                     throw error
                 }
             }
         }
+    }
+
+    /// Removes the copies in `.mirror/` that killed processes left; those in use stay.
+    static func removeLeftovers(in origin: Descriptor) {
+        let names = (try? origin.names(path: ".mirror")) ?? []
+        for name in names where name.utf8.starts(with: PrivateCopy.stem.utf8) {
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            let number = linux_openat(origin.number, name, flags, 0)
+            guard number >= 0 else { continue }
+            let folder = Descriptor(owning: number)
+            guard linux_flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { continue }
+            for suffix in ["", "-wal", "-shm"] {
+                unlinkat(folder.number, IndexFile.name + suffix, 0)
+            }
+            unlinkat(origin.number, name, AT_REMOVEDIR)
+        }
+    }
+
+    private static let stem = ".index-copy-"
+
+    /// Makes a folder and holds it; nil where none can be made.
+    private static func make(in place: String) -> (path: String, hold: Descriptor)? {
+        // Another process may take the new folder for a leftover before it is held.
+        for _ in 1...16 {
+            var template = Array("\(place)/\(stem)XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { return nil }
+            let path = String(
+                decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            let number = linux_openat(AT_FDCWD, path, flags, 0)
+            guard number >= 0 else { continue }
+            let hold = Descriptor(owning: number)
+            if linux_flock(hold.number, LOCK_EX | LOCK_NB) == -EWOULDBLOCK { continue }
+            if (try? hold.status(path: path))?.links ?? 0 > 0 { return (path, hold) }
+        }
+        return nil
     }
 
     deinit { PrivateCopy.remove(folder: folder) }

@@ -34,19 +34,31 @@ struct VerifyCommand: AsyncParsableCommand {
         let session = try MirrorSession(root: root.root, configuration: configuration)
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
-        let report = try await session.verify(manifests)
-        guard repair, !report.discrepancies.isEmpty else {
-            VerifyOutput(options: output).show(report)
-            if !report.discrepancies.isEmpty { throw ExitCode(1) }
-            return
+        guard repair else {
+            return try show(try await session.verify(manifests))
         }
-        if !output.json { VerifyOutput(options: output).show(report) }
-        try await restore(report, manifests, in: session)
+        // Under the lock from the start: what an interrupted run left is settled before the look.
+        let run = RunOutput(options: output)
+        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+            let report = try await session.verify(manifests)
+            if report.discrepancies.isEmpty || !output.json {
+                VerifyOutput(options: output).show(report)
+            }
+            guard !report.discrepancies.isEmpty else { return nil as Summary? }
+            return try await restore(report, manifests, in: session, showing: run)
+        }
+        if let summary { try run.exit(after: summary) }
+    }
+
+    private func show(_ report: VerifyReport) throws {
+        VerifyOutput(options: output).show(report)
+        if !report.discrepancies.isEmpty { throw ExitCode(1) }
     }
 
     private func restore(
-        _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession
-    ) async throws {
+        _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession,
+        showing run: RunOutput
+    ) async throws -> Summary {
         var planning = PlanOptions()
         planning.refetched = Set(
             report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
@@ -55,11 +67,7 @@ struct VerifyCommand: AsyncParsableCommand {
         options.isOffline = network.offline
         options.secrets = try network.secrets()
         options.reportsKept = false
-        let run = RunOutput(options: output)
-        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
-            let plan = try await session.plan(manifests, options: planning)
-            return try await run.show(session.execute(plan, options: options))
-        }
-        try run.exit(after: summary)
+        let plan = try await session.plan(manifests, options: planning)
+        return try await run.show(session.execute(plan, options: options))
     }
 }
