@@ -134,8 +134,9 @@ extension TransferEngine {
 }
 
 extension LaneDigests {
-    /// Bytes after which a milestone is logged.
-    static let milestoneBytes: Int64 = 16 << 20
+    /// Bytes after which a milestone is logged. Together with what may wait for its digest, which a
+    /// killed process loses too, less than the 16 MiB that an interruption may cost.
+    static let milestoneBytes: Int64 = 4 << 20
     /// Milliseconds after which a milestone is logged, half of what is promised.
     static let milestoneAge: Int64 = 500
 

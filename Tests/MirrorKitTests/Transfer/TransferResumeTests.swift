@@ -49,6 +49,23 @@ import Testing
         #expect(result?.received?.cost.bytesReceived == 200_000)
     }
 
+    @Test func aKilledProcessLosesLessThanSixteenMebibytesOfAFile() async throws {
+        let bytes = TestBytes.make(40 << 20, seed: 4)
+        let server = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                connection.answer(
+                    "HTTP/1.1 200 OK\nETag: \"1\"\nContent-Length: \(bytes.count)", bytes)
+            })
+        defer { server.stop() }
+        let rig = try TransferRig()
+        #expect(await rig.run(try .fetching(server.url + "/f"))?.received != nil)
+        let lengths = try #require(try rig.records(target).first).milestones.map(\.length)
+        let steps = zip(lengths, [0] + lengths).map { $0 - $1 }
+        let unhashed = Int64(TransferEngine.laneBacklogLimit)
+        #expect(lengths.last == Int64(bytes.count))
+        #expect(steps.allSatisfy { $0 + unhashed < 16 << 20 }, "\(lengths)")
+    }
+
     @Test func anotherRunGoesOnFromThePart() async throws {
         let origin = breakingOrigin(tags: ["\"1\""])
         let server = try OriginServer(responder: origin)
