@@ -47,7 +47,7 @@ let package = Package(
             name: "prefetch", dependencies: ["MirrorKit", "MirrorModel"],
             path: "docs/examples/prefetch", swiftSettings: strict),
         .target(
-            name: "MirrorTestSupport", dependencies: ["CCrypto", "CTestSupport"],
+            name: "MirrorTestSupport", dependencies: ["CCrypto", "CSQLite", "CTestSupport"],
             path: "Tests/MirrorTestSupport", swiftSettings: strict),
         .executableTarget(
             name: "mirror-library-driver", dependencies: ["MirrorKit", "MirrorModel"],

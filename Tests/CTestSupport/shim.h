@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include "tracing.h"
 
 /* Calls that glibc declares only under _GNU_SOURCE, which would also change structures. */
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
@@ -46,3 +47,20 @@ static inline int test_begin_in(posix_spawn_file_actions_t *actions, const char 
 static inline int test_exchange(int folder, const char *name, int other, const char *other_name) {
     return (int)syscall(SYS_renameat2, folder, name, other, other_name, 1u << 1);
 }
+
+/// Gives the calling thread, and what it starts, mounts of their own that go with them
+/// (unshare(2), CLONE_NEWNS); 0, or an error number.
+static inline int test_keep_mounts_private(void) {
+    if (syscall(SYS_unshare, 0x00020000) != 0) return errno;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 ? 0 : errno;
+}
+
+/// Ends a file system at once, without a flush of its log (EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN: the
+/// same number, NOLOGFLUSH); 0, or an error number.
+static inline int test_cut_power(int descriptor) {
+    unsigned int flags = 2;
+    return ioctl(descriptor, _IOR('X', 125, unsigned int), &flags) == 0 ? 0 : errno;
+}
+
+/// Writes out a whole file system (syncfs(2)).
+static inline int test_flush_all(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }

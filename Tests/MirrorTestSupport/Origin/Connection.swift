@@ -7,12 +7,15 @@ internal import Glibc
 public final class Connection {
     /// Its number; the first that a server accepts is 1.
     public let number: Int
+    /// The port of the peer.
+    let peerPort: UInt16
     private let socket: Int32
     private var unread: [UInt8] = []
     private var requests = 0
 
     init(socket: Int32, number: Int) {
         self.socket = socket
+        peerPort = LoopbackAddress.peer(of: socket) ?? 0
         self.number = number
     }
 

@@ -15,6 +15,11 @@ enum LoopbackAddress {
         withAddress(of: port) { Glibc.connect(socket, $0, $1) == 0 } != nil
     }
 
+    /// The port at the other end of a connected socket; nil when it is gone.
+    static func peer(of socket: Int32) -> UInt16? {
+        withAddress(of: 0) { getpeername(socket, $0, &$1) == 0 }
+    }
+
     /// Calls with the address of a port; gives the port that is in it afterwards, nil for false.
     private static func withAddress(
         of port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Bool

@@ -17,6 +17,12 @@ public final class Command: Sendable {
             case .hung: "no end within the time limit"
             }
         }
+
+        /// Reads a wait status (wait(2)).
+        init(status: Int32) {
+            let number = status & 0x7F
+            self = number == 0 ? .exited(status >> 8 & 0xFF) : .signalled(number)
+        }
     }
 
     /// What a process left.
@@ -75,6 +81,13 @@ public final class Command: Sendable {
     /// Sends a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 
+    /// Whether it has ended; `wait()` still says how.
+    var hasEnded: Bool {
+        var status = siginfo_t()
+        return waitid(P_PID, id_t(pid), &status, WEXITED | WNOHANG | WNOWAIT) != 0
+            || status.si_signo == SIGCHLD
+    }
+
     /// Waits for the end; a process that runs for longer than the limit is killed.
     public func wait(seconds: Int = 60) -> Result {
         var status: Int32 = 0
@@ -89,9 +102,7 @@ public final class Command: Sendable {
                 signal(SIGKILL)
             }
         }
-        let number = status & 0x7F
-        let ending: Ending =
-            isHung ? .hung : number == 0 ? .exited(status >> 8 & 0xFF) : .signalled(number)
+        let ending = isHung ? .hung : Ending(status: status)
         let times = [usage.ru_utime, usage.ru_stime]
         return Result(
             ending: ending, output: output.text(), errors: errors.text(),

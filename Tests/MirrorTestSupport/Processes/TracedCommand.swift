@@ -1,0 +1,163 @@
+internal import CTestSupport
+internal import Glibc
+internal import Synchronization
+
+/// A process that stops before each system call that could change a file or a lock.
+///
+/// The calls of all its threads come in one order, so "the hundredth" names a moment: strace(1)
+/// counts for each thread by itself. Only the thread that started it may use it (ptrace(2)).
+final class TracedCommand {
+    /// A call that is about to be made.
+    struct Call: CustomStringConvertible {
+        let thread: Int32
+        let name: String
+        /// The file that its descriptor is open on, where it takes one.
+        let file: String?
+
+        /// Whether it leaves nothing behind when its process ends.
+        var isLock: Bool { name == "fcntl" || name == "flock" }
+
+        var description: String {
+            name
+                + (file.map { " of \($0.split(separator: "/").suffix(2).joined(separator: "/"))" }
+                    ?? "")
+        }
+    }
+
+    /// The process.
+    let pid: Int32
+    private let output: ScratchFile
+    private let errors: ScratchFile
+    private var status: Int32 = 0
+    private var hasEnded = false
+
+    /// Starts a program; it goes on with `next()`.
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:]
+    ) throws(SystemFailure) {
+        let output = try ScratchFile()
+        let errors = try ScratchFile()
+        let pid = CStrings.withPointers([program] + arguments) { words in
+            CStrings.withPointers(environment.map { "\($0.key)=\($0.value)" }) {
+                test_start_traced(program, words, $0, output.descriptor, errors.descriptor)
+            }
+        }
+        guard pid > 0 else { throw SystemFailure("fork", program, errno: -pid) }
+        let failure = test_trace(pid)
+        guard failure == 0 else {
+            Glibc.kill(pid, SIGKILL)
+            waitpid(pid, nil, 0)
+            throw SystemFailure("ptrace", program, errno: -failure)
+        }
+        self.pid = pid
+        self.output = output
+        self.errors = errors
+        Overdue.watch(pid)
+    }
+
+    /// Lets it run to the next call that changes something; nil when it has ended.
+    func next() -> Call? {
+        var thread: pid_t = 0
+        var stop = test_stop()
+        while !hasEnded, test_next_stop(pid, &thread, &stop, &status) == 1 {
+            if let call = changing(stop, of: thread) { return call }
+            test_go_on(thread)
+        }
+        hasEnded = true
+        Overdue.forget(pid)
+        return nil
+    }
+
+    /// Lets the call be made, and the process go on.
+    func pass(_ call: Call) { test_go_on(call.thread) }
+
+    /// Kills it in front of the call: the kernel skips a call whose thread has a fatal signal.
+    func kill() { Glibc.kill(pid, SIGKILL) }
+
+    /// Lets the call be made, and kills the process before its thread does anything else.
+    func kill(after call: Call) {
+        test_finish_call(call.thread)
+        kill()
+    }
+
+    /// Lets it run to its end and says how that was.
+    func end() -> Command.Result {
+        while let call = next() { pass(call) }
+        return Command.Result(
+            ending: Command.Ending(status: status), output: output.text(), errors: errors.text(),
+            processorSeconds: 0, peakMemory: 0)
+    }
+
+    /// What was written to standard output so far.
+    var outputSoFar: String { output.text() }
+
+    private func changing(_ stop: test_stop, of thread: pid_t) -> Call? {
+        guard let text = test_call_name(stop.number) else { return nil }
+        let name = String(cString: text)
+        let words = stop.arguments
+        var file: String?
+        switch name {
+        case "open": guard words.1 & TracedCommand.making != 0 else { return nil }
+        case "openat": guard words.2 & TracedCommand.making != 0 else { return nil }
+        case "openat2":
+            guard UInt(bitPattern: test_peek(thread, words.2)) & TracedCommand.making != 0 else {
+                return nil
+            }
+        case "ioctl": guard TracedCommand.cloning.contains(words.1) else { return nil }
+        case "fcntl": guard TracedCommand.locking.contains(words.1) else { return nil }
+        case "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "fsync",
+            "fdatasync", "syncfs", "ftruncate", "fallocate", "sync_file_range", "fchmod", "flock",
+            "copy_file_range":
+            let at = name == "copy_file_range" || name == "splice" ? words.2 : words.0
+            file = path(of: Int32(truncatingIfNeeded: at), in: thread)
+            // Not a file: an eventfd, a socket, a pipe.
+            guard file?.hasPrefix("/") == true else { return nil }
+        default: break
+        }
+        return Call(thread: thread, name: name, file: file)
+    }
+
+    private func path(of descriptor: Int32, in thread: pid_t) -> String? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+            count = buffer.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map {
+                    max(0, readlink("/proc/\(thread)/fd/\(descriptor)", $0, text.count))
+                } ?? 0
+            }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let making = UInt(bitPattern: Int(O_CREAT | O_TRUNC))
+    /// FICLONE and FICLONERANGE (ioctl_ficlonerange(2)).
+    private static let cloning: [UInt] = [0x4004_9409, 0x4020_940D]
+    /// F_SETLK, F_SETLKW, and the two for open file descriptions (fcntl(2)).
+    private static let locking: [UInt] = [6, 7, 37, 38]
+}
+
+/// Kills traced processes that hang: nobody can wait for those with a time limit.
+private enum Overdue {
+    private static let limit = 60_000
+    private static let watched = Mutex<(since: [Int32: Int], isRunning: Bool)>(([:], false))
+
+    static func watch(_ pid: Int32) {
+        let mustStart = watched.withLock { watched in
+            watched.since[pid] = Milliseconds.now
+            defer { watched.isRunning = true }
+            return !watched.isRunning
+        }
+        guard mustStart else { return }
+        DetachedThread.start {
+            while true {
+                sleep(1)
+                watched.withLock { watched in
+                    for (pid, since) in watched.since where Milliseconds.now - since > limit {
+                        Glibc.kill(pid, SIGKILL)
+                    }
+                }
+            }
+        }
+    }
+
+    static func forget(_ pid: Int32) { watched.withLock { _ = $0.since.removeValue(forKey: pid) } }
+}

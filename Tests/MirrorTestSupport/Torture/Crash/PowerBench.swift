@@ -1,0 +1,178 @@
+internal import CTestSupport
+internal import Glibc
+internal import Synchronization
+
+/// A tree on a file system whose power can be cut, and the trials that are made there.
+final class PowerBench {
+    private let system: CutFileSystem
+    private let ground: CrashGround
+    private var random: SplitMix64
+    /// How many calls, and milliseconds, a story's run takes when nothing happens to it.
+    private var measures: [String: (calls: Int, milliseconds: Int)] = [:]
+    /// How often the power was cut amid a run.
+    private(set) var cuts = 0
+    /// How many reports of `done` were held against the disk.
+    private(set) var done = 0
+
+    init(_ system: CutFileSystem, program: String, seed: UInt64) throws {
+        self.system = system
+        random = SplitMix64(seed: seed)
+        try system.folder.makeFolders(above: "root/.")
+        ground = try CrashGround(
+            program: program, in: Folder.memory, root: system.folder.full("root"), seed: seed)
+    }
+
+    func end() { ground.end() }
+
+    /// Tells a story up to a cut, looks at what the disk kept, and lets the next run settle it. One
+    /// in four of those is cut too.
+    func trial(_ story: CrashStory) throws -> (place: String, wrong: [String]) {
+        let measure = try measures[story.name] ?? measured(story)
+        measures[story.name] = measure
+        try ground.reset()
+        let words = try story.begin(ground)
+        system.flush()
+        var places: [String] = []
+        var wrong: [String] = []
+        repeat {
+            let (place, output) = try interrupted(words, measure)
+            places.append(place)
+            try system.unmount()
+            try system.mount()
+            wrong += try flaws(reported: output)
+        } while wrong.isEmpty && places.count < 3 && ground.draw(4) == 0
+        let again = try ground.run(words)
+        if again.ending != .exited(0) {
+            wrong.append("the rerun: \(again.ending) \(again.errors.suffix(300))")
+        }
+        wrong += ground.flawsInTheEnd()
+        let verified = try ground.run(["verify"])
+        if verified.ending != .exited(0) {
+            wrong.append("verify: \(verified.ending) \(verified.output.suffix(300))")
+        }
+        return (places.joined(separator: ", then "), wrong)
+    }
+
+    private func measured(_ story: CrashStory) throws -> (calls: Int, milliseconds: Int) {
+        try ground.reset()
+        let began = Milliseconds.now
+        let result = try ground.run(try story.begin(ground))
+        let time = Milliseconds.now - began
+        guard result.ending == .exited(0) else {
+            throw StoryFailure(
+                description: "\(story.name): \(result.ending) \(result.errors.suffix(200))")
+        }
+        try ground.reset()
+        let command = try ground.trace(try story.begin(ground))
+        var calls = 0
+        while let call = command.next() {
+            calls += 1
+            command.pass(call)
+        }
+        return (calls, time)
+    }
+
+    /// Runs until the power is cut: at a random call, or at a random time. The process dies with it,
+    /// or lives on to report what it can.
+    private func interrupted(
+        _ words: [String], _ measure: (calls: Int, milliseconds: Int)
+    ) throws -> (place: String, output: String) {
+        let disturber = Disturber(system.folder, isActive: ground.draw(2) == 0, seed: random.next())
+        defer { disturber.end() }
+        let outlives = ground.draw(2) == 0
+        guard ground.draw(2) == 0 else {
+            let command = try ground.start(words)
+            let time = ground.draw(max(20, measure.milliseconds))
+            Pause.milliseconds(time)
+            try system.cut()
+            if !outlives { command.signal(SIGKILL) }
+            let result = command.wait()
+            cuts += result.ending == .exited(0) ? 0 : 1
+            return ("at \(time) ms, \(result.ending)", result.output)
+        }
+        let command = try ground.trace(words)
+        let last = 1 + ground.draw(measure.calls)
+        var place = "not cut"
+        var count = 0
+        while let call = command.next() {
+            count += 1
+            if count == last {
+                place = "at call \(count), \(call)"
+                try system.cut()
+                cuts += 1
+                if !outlives {
+                    command.kill()
+                    continue
+                }
+            }
+            command.pass(call)
+        }
+        let result = command.end()
+        if count < last { try system.cut() }
+        return ("\(place), \(result.ending)", result.output)
+    }
+
+    /// What is wrong on the disk after the power came back.
+    private func flaws(reported output: String) throws -> [String] {
+        var wrong = ground.flawsAfterCrash()
+        let root = ground.ground.root
+        func digest(_ path: String) -> String? { root.read(path).map { Checksum.sha256($0) } }
+        for event in output.split(separator: "\n").compactMap({ JSONValue($0) })
+        where event["event"] == .string("done") {
+            let outcome = event["outcome"]?.word ?? "done"
+            guard let path = event["path"]?.word, outcome != "skipped" else { continue }
+            done += 1
+            // Of a file that was left alone, only that it is there is said.
+            let said = event["sha256"]?.word ?? "null"
+            let found = digest(path)
+            if found == nil || (said != "null" && said != found) {
+                wrong.append("\(path) was reported \(outcome), and is not there")
+            }
+        }
+        let claims = try IndexClaims(of: root)
+        if let flaw = claims.flaw { wrong.append(flaw) }
+        for claim in claims.files {
+            let bytes = root.read(claim.path)
+            let possible = [claim] + claims.intents.filter { $0.path == claim.path }
+            let isTrue = possible.contains {
+                $0.size == bytes?.count && $0.sha256 == bytes.map { Checksum.sha256($0) }
+            }
+            let isEdited = bytes.map { ground.people.contains($0) } ?? false
+            if !isTrue && !isEdited { wrong.append("the index claims \(claim.path)") }
+        }
+        return wrong
+    }
+}
+
+/// Makes the file system write at moments that nobody chose: then a rename can reach the disk
+/// before the bytes do.
+private final class Disturber: Sendable {
+    private let state = Mutex((isEnding: false, hasEnded: false))
+
+    init(_ folder: Folder, isActive: Bool, seed: UInt64) {
+        guard isActive else {
+            state.withLock { $0.hasEnded = true }
+            return
+        }
+        DetachedThread.start { [self] in
+            var random = SplitMix64(seed: seed)
+            let descriptor = open(folder.full("disturbance"), O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            while !state.withLock({ $0.isEnding }) {
+                _ = pwrite(descriptor, "x", 1, 0)
+                if random.next() % 4 == 0 {
+                    _ = test_flush_all(descriptor)
+                } else {
+                    fsync(descriptor)
+                }
+                usleep(UInt32(random.next() % 15_000))
+            }
+            close(descriptor)
+            state.withLock { $0.hasEnded = true }
+        }
+    }
+
+    func end() {
+        state.withLock { $0.isEnding = true }
+        while !state.withLock({ $0.hasEnded }) { usleep(500) }
+    }
+}
