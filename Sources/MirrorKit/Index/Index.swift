@@ -136,6 +136,7 @@ final class Index: Sendable {
                     } catch { failure = error }
                 }
                 database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE)
+                origin?.copy?.remove()
                 if let failure { throw failure }
             }
             if log != nil, let origin, sawDamage.load(ordering: .acquiring) {

@@ -84,7 +84,10 @@ final class PrivateCopy: Sendable {
         return nil
     }
 
-    deinit { PrivateCopy.remove(folder: folder) }
+    deinit { remove() }
+
+    /// Removes the files; nothing may be read from them any more.
+    func remove() { PrivateCopy.remove(folder: folder) }
 
     private static func remove(folder: String) {
         for suffix in ["", "-wal", "-shm"] { unlink(folder + "/" + IndexFile.name + suffix) }

@@ -192,13 +192,21 @@ extension MirrorSession {
             }
         }
         let location = location
-        return try await body(
-            try await Offload.run {
-                guard let root = try location.openIfThere() else {
-                    return TreeView(root: nil, index: nil)
-                }
-                return TreeView(root: root, index: try Index.openForReading(root).index)
-            })
+        let view = try await Offload.run {
+            guard let root = try location.openIfThere() else {
+                return TreeView(root: nil, index: nil)
+            }
+            return TreeView(root: root, index: try Index.openForReading(root).index)
+        }
+        // Closed here: the last reference may go on another thread, after the process has ended, and
+        // then the names of SQLite's log and shared memory stay.
+        let value: Value
+        do { value = try await body(view) } catch {
+            try? await Offload.run { try view.index?.close(now: SystemClock.now()) }
+            throw error
+        }
+        try await Offload.run { try view.index?.close(now: SystemClock.now()) }
+        return value
     }
 
     /// The engine as long as the body runs, opened where it is not.
