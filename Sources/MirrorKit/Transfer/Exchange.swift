@@ -13,6 +13,8 @@ final class Exchange {
     static let headerLimit = 256 << 10
     /// How much of a body that nobody wants is read to keep the connection.
     static let unwantedLimit: Int64 = 64 << 10
+    /// For how many milliseconds it is read.
+    static let unwantedPatience: Int64 = 1000
 
     /// What the callbacks tell.
     protocol Listener: AnyObject {
@@ -45,6 +47,8 @@ final class Exchange {
     private var headerBytes = 0
     private var unwantedBytes: Int64 = 0
     private var wantsBody = false
+    private var isDeclined = false
+    private var declinedFor: Int64 = 0
 
     /// Whether the connection stands and the request is on its way: from here the stall clock runs.
     private(set) var isAsking = false
@@ -97,8 +101,29 @@ final class Exchange {
             return false
         case .head(let head):
             wantsBody = listener.received(head: head, on: self)
-            return true
+            isDeclined = !wantsBody
+            if isDeclined, !Exchange.mayKeepConnection(after: head) { stop = .unwanted }
+            return stop == nil
         }
+    }
+
+    /// Whether a body that nobody wants says where it ends, so that the next answer can follow it.
+    ///
+    /// A stream of HTTP/2 is ended without its connection.
+    private static func mayKeepConnection(after head: ResponseHead) -> Bool {
+        if head.version == .http2 { return true }
+        return switch try? Framing.judge(head) {
+        case .none?, .chunked?: true
+        case .length(let length)?: length <= unwantedLimit
+        case .unbounded?, nil: false
+        }
+    }
+
+    /// So many milliseconds went by; whether a body that nobody wants has kept its place too long.
+    func isOverdue(after milliseconds: Int64) -> Bool {
+        guard isDeclined else { return false }
+        declinedFor += milliseconds
+        return declinedFor >= Exchange.unwantedPatience
     }
 
     fileprivate func take(body: UnsafeRawBufferPointer) -> Reply {

@@ -19,7 +19,7 @@ struct StallClock {
     /// So many milliseconds went by; whether the transfer has stalled.
     mutating func ask(milliseconds: Int64) -> Bool {
         asked += milliseconds
-        if asked >= 1000, received * 1000 >= asked * StallClock.slowest {
+        if received * 1000 >= asked * StallClock.slowest {
             asked = 0
             received = 0
         }

@@ -169,7 +169,11 @@ final class TransferEngine {
             schedule.received(exchange.arrivedBytes, by: exchange.id)
             exchange.arrivedBytes = 0
             let isAsking = exchange.isAsking && !transfer.isPaused
-            if transfer.stall.ask(milliseconds: isAsking ? asked : 0) { stalled(exchange) }
+            if transfer.stall.ask(milliseconds: isAsking ? asked : 0)
+                || exchange.isOverdue(after: asked)
+            {
+                stalled(exchange)
+            }
         }
     }
 

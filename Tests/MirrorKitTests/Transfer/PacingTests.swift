@@ -36,6 +36,14 @@ import Testing
         }
     }
 
+    @Test func silenceCountsFromTheLastBytes() {
+        var clock = StallClock(timeout: 2)
+        clock.receive(1 << 20)
+        var stalled: [Bool] = []
+        for _ in 0..<9 { stalled.append(clock.ask(milliseconds: 250)) }
+        #expect(stalled == [Bool](repeating: false, count: 8) + [true])
+    }
+
     @Test func oneByteASecondIsNot() {
         var clock = StallClock(timeout: 2)
         var stalled: [Bool] = []
