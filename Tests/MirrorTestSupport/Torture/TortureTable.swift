@@ -3,9 +3,9 @@ public enum TortureTable {
     /// Every class, in the order of the table.
     public static let classes: [any TortureClass.Type] = [
         KillTorture.self, CallTorture.self, PowerTorture.self, FaultTorture.self,
-        LyingDiskTorture.self, ManifestTorture.self, NameTorture.self, SwapTorture.self,
-        CrowdTorture.self, IndexTorture.self, FullDiskTorture.self, SignalTorture.self,
-        ClockTorture.self,
+        LyingDiskTorture.self, AnswerTorture.self, ManifestTorture.self, NameTorture.self,
+        SwapTorture.self, CrowdTorture.self, IndexTorture.self, FullDiskTorture.self,
+        SignalTorture.self, ClockTorture.self,
     ]
 
     /// A row: name, what was tried, how often, how often it held, and the notes.
