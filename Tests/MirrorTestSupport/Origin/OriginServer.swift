@@ -6,6 +6,13 @@ internal import Synchronization
 public protocol Responder: Sendable {
     /// Answers one request; false ends the connection.
     func respond(to request: ReceivedRequest, on connection: Connection) -> Bool
+    /// Speaks before anything was asked; false ends the connection.
+    func greet(on connection: Connection) -> Bool
+}
+
+extension Responder {
+    /// Says nothing, as servers of HTTP do.
+    public func greet(on connection: Connection) -> Bool { true }
 }
 
 /// Why a server cannot listen.
@@ -82,8 +89,9 @@ public final class OriginServer: Sendable {
         setsockopt(
             socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         let connection = Connection(socket: socket, number: number)
-        while let request = connection.nextRequest() {
-            guard responder.respond(to: request, on: connection) else { break }
+        var goesOn = responder.greet(on: connection)
+        while goesOn, let request = connection.nextRequest() {
+            goesOn = responder.respond(to: request, on: connection)
             if request.value(of: "Connection")?.lowercased() == "close" { break }
         }
         // Closed under the lock: stop() must not shut down a descriptor that has been reused.
