@@ -64,14 +64,15 @@ public struct HeadCollector: Sendable {
 
     /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
     private mutating func fold(_ bytes: [UInt8]) {
-        guard let last = head?.fields.popLast() else {
+        guard let last = head?.fields.indices.last else {
             flaw = flaw ?? .fieldLine
             return
         }
         let more = HeadCollector.trimmed(bytes[...])
-        let value =
-            last.value.isEmpty || more.isEmpty ? last.value + more : last.value + [0x20] + more
-        head?.fields.append(.init(last.name, value))
+        guard !more.isEmpty else { return }
+        // In place: a server may fold one value tens of thousands of times.
+        if head?.fields[last].value.isEmpty == false { head?.fields[last].value.append(0x20) }
+        head?.fields[last].value.append(contentsOf: more)
     }
 
     private static func statusLine(_ bytes: [UInt8]) -> ResponseHead? {

@@ -5,7 +5,7 @@ public struct ResponseHead: Sendable, Hashable {
         /// The name in lower case.
         public let name: String
         /// The value without white space at its ends.
-        public let value: [UInt8]
+        public internal(set) var value: [UInt8]
 
         /// Takes a name in any case, and a value.
         public init(_ name: String, _ value: [UInt8]) {

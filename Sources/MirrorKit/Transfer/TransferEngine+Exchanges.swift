@@ -28,7 +28,10 @@ extension TransferEngine: Exchange.Listener {
             let reception = transfer.course?.reception, let body = transfer.body
         else { return .stop }
         // libcurl reads up to a hundred times in a row from a socket that has more.
-        if transfer.isPaused || isBehind(body) || (bucket?.isOverdrawn ?? false) { return .pause }
+        if transfer.isPaused || isBehind(body) || (bucket?.isOverdrawn ?? false) || hasReachedLimit
+        {
+            return .pause
+        }
         bucket?.take(bytes.count)
         bytesReceived += Int64(bytes.count)
         transfer.cost.bytesReceived += Int64(bytes.count)
@@ -143,9 +146,14 @@ extension TransferEngine: Exchange.Listener {
         transfers[exchange.id]?.state = .working
     }
 
+    /// Whether more was received than the run may.
+    private var hasReachedLimit: Bool {
+        configuration.transferLimit.map { bytesReceived > $0 } ?? false
+    }
+
     /// Ends everything when more was received than the run may.
     func limitTotal() {
-        guard let limit = configuration.transferLimit, bytesReceived > limit, refusal == nil else {
+        guard let limit = configuration.transferLimit, hasReachedLimit, refusal == nil else {
             return
         }
         let error = MirrorError(

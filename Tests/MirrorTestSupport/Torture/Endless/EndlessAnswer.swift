@@ -13,7 +13,7 @@ struct EndlessAnswer: Sendable {
     var keys = ""
     var options: [String] = []
     /// Seconds from the first connection within which the run has to end, but for a tenth.
-    var seconds = 5.0
+    var seconds = 6.0
     /// How many bytes a file may have, at most, while it runs.
     var bytes = 4 << 20
 

@@ -25,7 +25,8 @@ extension EndlessAnswer {
         } + [
             EndlessAnswer("an endless body under --max-transfer") {
                 $0.reply = [text(ok + "\r\n"), .endless(block)]
-                $0.options = ["--max-transfer", "2097152"]
+                $0.options = ["--max-transfer", "\(declared)"]
+                $0.bytes = declared + (320 << 10)
             },
             EndlessAnswer("chunk extensions without end") {
                 $0.reply = [text(ok + "Transfer-Encoding: chunked\r\n\r\n1;"), .endless(block)]

@@ -121,7 +121,7 @@ private struct EndlessStage {
         if answer.place == .proxy { environment["http_proxy"] = server.url }
         if answer.place == .tunnel { environment["https_proxy"] = server.url }
         let options =
-            ["--json", "--stall-timeout", "5s"]
+            ["--json", "--stall-timeout", "6s"]
             + (answer.options.contains("--retries") ? [] : ["--retries", "0"]) + answer.options
         return try Command(
             "/bin/sh",
