@@ -5,7 +5,8 @@ public enum TortureTable {
         KillTorture.self, CallTorture.self, PowerTorture.self, FaultTorture.self,
         LyingDiskTorture.self, AnswerTorture.self, ManifestTorture.self, NameTorture.self,
         SwapTorture.self, CrowdTorture.self, IndexTorture.self, FullDiskTorture.self,
-        SecretTorture.self, EndlessTorture.self, SignalTorture.self, ClockTorture.self,
+        SecretTorture.self, EndlessTorture.self, RealServerTorture.self, SignalTorture.self,
+        ClockTorture.self,
     ]
 
     /// A row: name, what was tried, how often, how often it held, and the notes.
