@@ -2,7 +2,8 @@
 enum AnswerTorture: TortureClass {
     static let name = "R6"
     static let title = "server scripts, each to every state of a part and knowledge of the bytes"
-    static let trials = 100_000
+    /// Fewer than all: about a third, spread so that each script meets each state.
+    static let trials = 8000
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         var tally = Tally()
