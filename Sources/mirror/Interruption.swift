@@ -11,6 +11,7 @@ enum Interruption {
     private struct State {
         var received: Int32?
         var end: Int32?
+        var lastWords: (@Sendable (Int32) -> Void)?
     }
 
     private static let state = Mutex(State())
@@ -28,6 +29,12 @@ enum Interruption {
 
     /// The exit code that says which signal ended the run: 128 and the signal's number.
     static var exitCode: Int32? { state.withLock { $0.received.map { 128 + $0 } } }
+
+    /// What is still to be said, with the exit code, should the process end before the command does;
+    /// nil once the command has said it.
+    static func setLastWords(_ words: (@Sendable (Int32) -> Void)?) {
+        state.withLock { $0.lastWords = words }
+    }
 
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
     /// Returns the exit code.
@@ -54,9 +61,10 @@ enum Interruption {
     /// Waits for the command's end; a second signal, or a second of waiting, ends the process.
     private static func waitBriefly(after number: Int32) -> Int32 {
         var signals = awaited()
-        var limit = timespec(tv_sec: 0, tv_nsec: 900_000_000)
+        var limit = timespec(tv_sec: 0, tv_nsec: 850_000_000)
         while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
         if let code = state.withLock({ $0.end }) { return code }
+        state.withLock({ $0.lastWords })?(128 + number)
         _exit(128 + number)
     }
 

@@ -117,12 +117,15 @@ final class RunControl: Sendable {
 }
 
 extension Event {
-    /// The one event of a run that could not begin: its summary.
-    public static func failure(_ error: MirrorError, root: String) -> Event {
+    /// The one event of a run that could not begin, or whose end nobody waits for: its summary, with
+    /// the exit code that follows from the error where no other is given.
+    public static func failure(
+        _ error: MirrorError, root: String, exit: Int32? = nil
+    ) -> Event {
         var summary = Summary()
         summary.root = root
         summary.error = error
-        summary.exit = ExitVerdict.code(for: error.code)
+        summary.exit = exit ?? ExitVerdict.code(for: error.code)
         let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         return Event(run: run, time: SystemClock.now(), body: .summary(summary))
     }

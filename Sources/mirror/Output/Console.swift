@@ -41,22 +41,32 @@ final class Console: Sendable {
 
     /// Writes all bytes, or none after a failure.
     func write(bytes: [UInt8]) {
-        failure.withLock { failure in
-            guard failure == 0 else { return }
-            bytes.withUnsafeBytes { buffer in
-                var rest = buffer[...]
-                while !rest.isEmpty {
-                    let slice = UnsafeRawBufferPointer(rebasing: rest)
-                    let count = Glibc.write(descriptor, slice.baseAddress, slice.count)
-                    if count > 0 {
-                        rest = rest.dropFirst(count)
-                    } else if errno == EAGAIN {
-                        var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                        poll(&wait, 1, -1)
-                    } else if errno != EINTR {
-                        failure = errno
-                        return
-                    }
+        failure.withLock { write(bytes, &$0) }
+    }
+
+    /// Writes bytes that nothing may follow, unless another thread is writing at this moment.
+    func write(last bytes: [UInt8]) {
+        _ = failure.withLockIfAvailable { failure in
+            write(bytes, &failure)
+            failure = EPIPE
+        }
+    }
+
+    private func write(_ bytes: [UInt8], _ failure: inout Int32) {
+        guard failure == 0 else { return }
+        bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let slice = UnsafeRawBufferPointer(rebasing: rest)
+                let count = Glibc.write(descriptor, slice.baseAddress, slice.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno == EAGAIN {
+                    var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&wait, 1, -1)
+                } else if errno != EINTR {
+                    failure = errno
+                    return
                 }
             }
         }

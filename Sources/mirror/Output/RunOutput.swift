@@ -44,8 +44,13 @@ struct RunOutput {
         do {
             let session = try open()
             root = session.root
+            Interruption.setLastWords { [options, root] in
+                RunOutput(options: options).breakOff(exit: $0, root: root)
+            }
             try await body(session)
+            Interruption.setLastWords(nil)
         } catch {
+            Interruption.setLastWords(nil)
             if options.json, !(error is ExitCode) {
                 print(json: .failure(CommandFailure(error).error, root: root))
             }
@@ -74,11 +79,26 @@ struct RunOutput {
         }
     }
 
+    /// The process ends before the run has: a summary without numbers is the last line.
+    private func breakOff(exit: Int32, root: String) {
+        let error = MirrorError(
+            .cancelled, "Interrupted while a step took its time. Run again to go on.")
+        guard options.json else {
+            return Console.error.write(last: Array("mirror: \(error.message)\n".utf8))
+        }
+        Console.output.write(last: RunOutput.line(.failure(error, root: root, exit: exit)))
+    }
+
     private func print(json event: Event) {
+        if case .summary = event.body { Interruption.setLastWords(nil) }
+        Console.output.write(bytes: RunOutput.line(event))
+    }
+
+    private static func line(_ event: Event) -> [UInt8] {
         var json = JSONWriter()
         event.write(to: &json)
         json.newline()
-        Console.output.write(bytes: json.bytes)
+        return json.bytes
     }
 
     private func report(_ run: Run, into summary: inout Summary?) async throws {
