@@ -43,7 +43,7 @@ public enum Framing: Sendable, Hashable {
         guard head.has("content-length") else { return nil }
         let text = String(decoding: head.list(of: "content-length"), as: UTF8.self)
         var known: Int64?
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        for part in text.parts(at: ",", keepingEmpty: true) {
             guard let value = DecimalDigits.value(of: part.trimmingSpaces().utf8),
                 known == nil || known == value
             else { throw .contentLength(text) }

@@ -7,7 +7,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `type/subtype`; parameters are not part of it. Nil when it is not well-formed.
     public init?(_ text: String) {
-        let halves = text.split(separator: "/", omittingEmptySubsequences: false)
+        let halves = text.parts(at: "/", keepingEmpty: true)
         guard halves.count == 2, halves.allSatisfy({ Token.isToken($0.utf8) }) else { return nil }
         type = halves[0].lowercased()
         subtype = halves[1].lowercased()
@@ -16,7 +16,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
     public func contains(_ mediaType: String) -> Bool {
-        let essence = mediaType.split(separator: ";", maxSplits: 1).first ?? ""
+        let essence = mediaType.parts(at: ";", keepingEmpty: true).first ?? ""
         guard let other = MediaRange(essence.trimmingSpaces()) else { return type == "*" }
         return (type == "*" || type == other.type)
             && (subtype == "*" || subtype == other.subtype)

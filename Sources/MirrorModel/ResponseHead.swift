@@ -71,7 +71,7 @@ extension ResponseHead {
     /// it is malformed.
     public var mediaType: String? {
         guard let text = single("content-type") else { return nil }
-        let essence = text.split(separator: ";", maxSplits: 1).first ?? ""
+        let essence = text.parts(at: ";", keepingEmpty: true).first ?? ""
         return MediaRange(essence.trimmingSpaces())?.description
     }
 
@@ -80,7 +80,7 @@ extension ResponseHead {
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
     public var contentCodings: [String] {
-        String(decoding: list(of: "content-encoding"), as: UTF8.self).split(separator: ",")
+        String(decoding: list(of: "content-encoding"), as: UTF8.self).parts(at: ",")
             .map { $0.trimmingSpaces().lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
     }

@@ -11,7 +11,7 @@ public struct SourceKey: Sendable, Hashable, CustomStringConvertible {
 
     /// The key for people: the query's hash is cut to eight digits.
     public var description: String {
-        guard let mark = text.utf8.lastIndex(of: UInt8(ascii: "?")) else { return text }
-        return String(text[...mark]) + text[text.index(after: mark)...].prefix(8) + "…"
+        guard let (place, hash) = text.halves(atLast: "?") else { return text }
+        return "\(place)?\(hash.prefix(8))…"
     }
 }

@@ -27,27 +27,21 @@ public struct Target: Sendable {
     }
 
     /// The last component.
-    public var name: String {
-        path.utf8.lastIndex(of: slash).map { String(path[path.index(after: $0)...]) } ?? path
-    }
+    public var name: String { path.halves(atLast: "/").map { String($0.after) } ?? path }
 
     /// What follows the name's last dot, in lower case; nil without one, or for a dot file.
     public var fileExtension: String? {
-        let name = name
-        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else {
+        guard let (stem, text) = name.halves(atLast: "."), !stem.isEmpty, !text.isEmpty else {
             return nil
         }
-        let text = name[name.index(after: dot)...]
-        return text.isEmpty ? nil : text.lowercased()
+        return text.lowercased()
     }
 
     /// The path of the folder that holds the file, without a trailing slash.
-    public var folder: String {
-        path.utf8.lastIndex(of: slash).map { String(path[..<$0]) } ?? ""
-    }
+    public var folder: String { path.halves(atLast: "/").map { String($0.before) } ?? "" }
 
     /// The components from the area to the name.
-    public var components: [Substring] { path.split(separator: "/") }
+    public var components: [Substring] { path.parts(at: "/") }
 
     /// A target beside this one, in the same folder.
     public func sibling(named name: String) throws(TargetFlaw) -> Target {
@@ -150,13 +144,13 @@ extension Target {
     /// `caches/x` becomes `Caches/x`; anything else that is sound beneath an area, `Caches/…`.
     private static func suggestion(for path: String) -> String? {
         guard !path.isEmpty else { return nil }
-        let pieces = path.split(separator: "/", maxSplits: 1)
-        if pieces.count == 2,
+        if let (first, rest) = path.halves(atFirst: "/"),
             let area = Area.allCases.first(where: {
-                $0.rawValue.lowercased() == pieces[0].lowercased()
+                $0.rawValue.lowercased() == first.lowercased()
             })
         {
-            return area.rawValue + "/" + pieces[1]
+            let inArea = area.rawValue + "/" + rest
+            return flaw(in: inArea) == nil ? inArea : nil
         }
         let beneath = Area.caches.rawValue + "/" + path
         return flaw(in: beneath) == nil ? beneath : nil

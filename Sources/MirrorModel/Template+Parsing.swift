@@ -8,21 +8,22 @@ extension Template {
         var pieces: [Piece] = []
         var literal = ""
         var rest = text[...]
-        while let dollar = rest.firstIndex(of: "$") {
-            literal += rest[..<dollar]
-            rest = rest[rest.index(after: dollar)...]
-            switch rest.first {
-            case "$":
+        while let (before, after) = rest.halves(atFirst: "$") {
+            literal += before
+            rest = after
+            switch rest.utf8.first {
+            case UInt8(ascii: "$"):
                 literal += "$"
-                rest = rest.dropFirst()
-            case "{":
-                guard let close = rest.firstIndex(of: "}") else { throw .unclosed }
-                let name = String(rest[rest.index(after: rest.startIndex)..<close])
+                rest = rest[rest.utf8.index(after: rest.startIndex)...]
+            case UInt8(ascii: "{"):
+                let braced = rest[rest.utf8.index(after: rest.startIndex)...]
+                guard let (inside, after) = braced.halves(atFirst: "}") else { throw .unclosed }
+                let name = String(inside)
                 guard Template.isName(name) else { throw .name(name) }
                 if !literal.isEmpty { pieces.append(.literal(literal)) }
                 literal = ""
                 pieces.append(.variable(name))
-                rest = rest[rest.index(after: close)...]
+                rest = after
             default: throw .loneDollar
             }
         }
@@ -68,7 +69,7 @@ extension Template: CustomStringConvertible {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal):
-                text += literal.split(separator: "$", omittingEmptySubsequences: false)
+                text += literal.parts(at: "$", keepingEmpty: true)
                     .joined(separator: "$$")
             case .variable(let name): text += "${\(name)}"
             }

@@ -44,6 +44,23 @@ import Testing
         #expect(decomposed < composed)
     }
 
+    /// A slash or a dot with a combining mark behind it is one Character, but still ends a name.
+    @Test func aCombiningMarkDoesNotHideASlashOrADot() throws {
+        let target = try Target("Caches/\u{301}a/\u{301}b.\u{308}Txt")
+        #expect(
+            target.components.map(String.init) == ["Caches", "\u{301}a", "\u{301}b.\u{308}Txt"])
+        #expect(target.name.utf8.elementsEqual("\u{301}b.\u{308}Txt".utf8))
+        #expect(target.folder.utf8.elementsEqual("Caches/\u{301}a".utf8))
+        #expect(target.fileExtension == "\u{308}txt")
+    }
+
+    @Test func aSuggestionIsATargetItself() {
+        #expect(throws: TargetFlaw.outsideAreas(suggestion: nil)) { try Target("TMP/a.part") }
+        #expect(throws: TargetFlaw.outsideAreas(suggestion: "tmp/a.txt")) {
+            try Target("TMP/a.txt")
+        }
+    }
+
     @Test func aTargetKnowsItsAreaFolderAndName() throws {
         let target = try Target("Documents/a/b.txt")
         #expect(target.area == .documents)

@@ -18,7 +18,7 @@ public struct Grant: Sendable, Hashable {
     ///
     /// - Throws: `MirrorError` with the code `usage` when it is not of that form.
     public init(_ text: String) throws(MirrorError) {
-        let halves = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = text.parts(at: "@", most: 2, keepingEmpty: true)
         let name = halves.first.map(String.init) ?? ""
         guard Template.isName(name) else {
             throw MirrorError(

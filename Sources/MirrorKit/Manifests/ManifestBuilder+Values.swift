@@ -161,11 +161,12 @@ extension ManifestBuilder {
     /// A URL's text for people: without what stands before `@` and after `?`, where secrets are.
     private func shownURL(_ text: String) -> Quoted {
         var text = text[...]
-        if let mark = text.firstIndex(of: "?") { text = text[..<mark] + "?…" }
-        if let at = text.lastIndex(of: "@"), let slashes = text.firstRange(of: "//"),
-            slashes.upperBound < at
+        if let (before, _) = text.halves(atFirst: "?") { text = before + "?…" }
+        if let (user, host) = text.halves(atLast: "@"),
+            let slash = user.utf8.firstIndex(of: UInt8(ascii: "/"))
         {
-            text = text[..<slashes.upperBound] + "…" + text[at...]
+            let end = user.utf8[slash...].prefix(2).endIndex
+            text = user[..<end] + "…@" + host
         }
         return Quoted(text)
     }

@@ -29,7 +29,7 @@ public enum ManifestOrigin: Sendable, Hashable {
     var stem: String? {
         let name: String?
         switch self {
-        case .file(let path): name = path.split(separator: "/").last.map(String.init)
+        case .file(let path): name = path.parts(at: "/").last.map(String.init)
         case .standardInput: name = nil
         case .url(let url): name = url.lastSegment ?? url.host
         }

@@ -72,14 +72,14 @@ final class MetalinkDialect: XMLDialect {
         let draft = builder.draft(at: element.place)
         links = []
         if let name = element.attribute("name") {
-            let first = name.value.split(separator: "/", maxSplits: 1).first.map(String.init)
-            let isInArea = first.flatMap(Area.init(rawValue:)) != nil && name.value.contains("/")
+            let first = name.value.halves(atFirst: "/").map { String($0.before) }
+            let isInArea = first.flatMap(Area.init(rawValue:)) != nil
             // What is absolute is refused as such, not made relative.
-            let isAbsolute = name.value.hasPrefix("/")
+            let isAbsolute = name.value.utf8.first == UInt8(ascii: "/")
             let path =
                 isInArea || isAbsolute ? name.value : builder.defaults.directory + "/" + name.value
             draft.path = Located(value: path, place: name.place)
-            if name.value.hasSuffix("/") || name.value.isEmpty {
+            if name.value.utf8.last == UInt8(ascii: "/") || name.value.isEmpty {
                 builder.log.error(
                     at: name.place, "name \(Quoted(name.value)) is no file name; write one")
             }

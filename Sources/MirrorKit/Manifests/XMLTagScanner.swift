@@ -1,3 +1,5 @@
+internal import MirrorModel
+
 /// Walks over the tags of an XML text that is known to be well-formed and to have no DOCTYPE.
 ///
 /// It exists beside the parser because edits need offsets in bytes, which SAX does not give.
@@ -14,8 +16,7 @@ struct XMLTagScanner {
 
         /// The name without its prefix.
         var localName: Substring {
-            name.utf8.firstIndex(of: UInt8(ascii: ":")).map { name[name.index(after: $0)...] }
-                ?? name[...]
+            name.halves(atFirst: ":")?.after ?? name[...]
         }
     }
 

@@ -38,8 +38,8 @@ struct FolderCache {
 
     /// A path's folder and last component.
     static func split(_ path: String) -> (folder: String, name: String) {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
-        return (String(path[..<slash]), String(path[path.index(after: slash)...]))
+        guard let (folder, name) = path.halves(atLast: "/") else { return ("", path) }
+        return (String(folder), String(name))
     }
 
     private mutating func keep(

@@ -75,7 +75,7 @@ final class RootDirectory: Sendable {
         }
         var folder = descriptor
         var walked = ""
-        for component in path.split(separator: "/") {
+        for component in path.parts(at: "/") {
             let name = String(component)
             walked += walked.isEmpty ? name : "/" + name
             do throws(Errno) {
@@ -109,7 +109,7 @@ final class RootDirectory: Sendable {
                 linux_openat2(descriptor.number, path, UInt64(flags), mode, beneath)
             }
         }
-        var components = path.split(separator: "/").map(String.init)
+        var components = path.parts(at: "/").map(String.init)
         guard let last = components.popLast() else {
             throw Errno(number: ENOENT, call: "openat", path: path)
         }

@@ -1,0 +1,39 @@
+/// Texts taken apart at an ASCII character, by their bytes.
+///
+/// To Swift a slash with a combining mark behind it is one `Character` and no slash; to a kernel, a
+/// server and everybody else it is a slash and a name that begins oddly. So no separator that means
+/// something outside this program is looked for among Characters.
+extension StringProtocol where UTF8View: BidirectionalCollection {
+    /// The text split at a separator; empty parts are left out unless they are asked for.
+    package func parts(
+        at separator: Unicode.Scalar, most: Int = .max, keepingEmpty: Bool = false
+    ) -> [SubSequence] {
+        let byte = UInt8(ascii: separator)
+        var parts: [SubSequence] = []
+        var start = startIndex
+        while parts.count < most - 1, let end = utf8[start...].firstIndex(of: byte) {
+            if keepingEmpty || start < end { parts.append(self[start..<end]) }
+            start = utf8.index(after: end)
+        }
+        if keepingEmpty || start < endIndex { parts.append(self[start...]) }
+        return parts
+    }
+
+    /// What stands before and after the first separator; nil when there is none.
+    package func halves(
+        atFirst separator: Unicode.Scalar
+    ) -> (before: SubSequence, after: SubSequence)? {
+        utf8.firstIndex(of: UInt8(ascii: separator)).map(halves)
+    }
+
+    /// What stands before and after the last separator; nil when there is none.
+    package func halves(
+        atLast separator: Unicode.Scalar
+    ) -> (before: SubSequence, after: SubSequence)? {
+        utf8.lastIndex(of: UInt8(ascii: separator)).map(halves)
+    }
+
+    private func halves(_ at: Index) -> (before: SubSequence, after: SubSequence) {
+        (self[..<at], self[utf8.index(after: at)...])
+    }
+}
