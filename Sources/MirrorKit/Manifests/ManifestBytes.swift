@@ -3,10 +3,13 @@ internal import MirrorModel
 
 /// The bytes of a manifest, a chunk at a time; they can be read a second time.
 ///
-/// Readers share one object: what a pipe gave to the first of them is kept for the next.
+/// Readers share one object: what a pipe gave to the first of them is kept for the next. Every chunk
+/// but the last is full, however little a pipe gives at a time.
 final class ManifestBytes {
-    /// The greatest length of a chunk.
-    static let chunkSize = 64 << 10
+    /// The length of a chunk.
+    let chunkSize: Int
+    /// The length of the first chunk, never less than what tells notation and encoding.
+    var firstChunkSize: Int { max(chunkSize, 256) }
 
     private enum Store {
         /// A file that can be read at any offset, and the offset that the manifest begins at.
@@ -22,12 +25,14 @@ final class ManifestBytes {
 
     /// Reads from an open descriptor, from where it stands; the caller closes it.
     init(descriptor: Int32) {
+        chunkSize = 64 << 10
         let start = lseek(descriptor, 0, SEEK_CUR)
         store = start >= 0 ? .file(descriptor, start: start) : .stream(descriptor)
     }
 
     /// Bytes that are all at hand.
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], chunkSize: Int = 64 << 10) {
+        self.chunkSize = chunkSize
         store = .memory
         kept = bytes
     }
@@ -41,27 +46,31 @@ final class ManifestBytes {
         switch store {
         case .file(let descriptor, let start):
             let at = start + off_t(offset)
-            try fill(&chunk) { pread(descriptor, $0.baseAddress, $0.count, at) }
+            try fill(&chunk) { pread(descriptor, $0.baseAddress, $0.count, at + off_t($1)) }
         case .stream(let descriptor) where offset == kept.count:
-            try fill(&chunk) { read(descriptor, $0.baseAddress, $0.count) }
+            try fill(&chunk) { buffer, _ in read(descriptor, buffer.baseAddress, buffer.count) }
             kept += chunk
         case .stream, .memory:
-            chunk += kept[offset..<min(offset + Self.chunkSize, kept.count)]
+            chunk +=
+                kept[offset..<min(offset + (offset == 0 ? firstChunkSize : chunkSize), kept.count)]
         }
         offset += chunk.count
     }
 
+    /// Fills a chunk with what `read` gives for a buffer and how much came before it.
     private func fill(
-        _ chunk: inout [UInt8], from read: (UnsafeMutableBufferPointer<UInt8>) -> Int
+        _ chunk: inout [UInt8], from read: (UnsafeMutableRawBufferPointer, Int) -> Int
     ) throws(DecodingStop) {
         var failure: Int32 = 0
-        chunk = [UInt8](unsafeUninitializedCapacity: Self.chunkSize) { buffer, count in
-            while true {
-                let length = read(buffer)
+        chunk = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, count in
+            while count < chunkSize {
+                let rest = UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+                let length = read(rest, count)
                 if length < 0, errno == EINTR { continue }
-                count = max(length, 0)
                 failure = length < 0 ? errno : 0
-                return
+                if length <= 0 { return }
+                count += length
             }
         }
         guard failure == 0 else {

@@ -6,8 +6,8 @@ enum ManifestNotation {
     case xml
     case unknown(String)
 
-    /// Looks at the first chunk; what is wrong there, the decoders say, except for what neither reads.
-    init(_ chunk: [UInt8]) {
+    /// Looks at the first chunk, which may be all there is; what is wrong there, the decoders say, except for what neither reads.
+    init(_ chunk: [UInt8], isWhole: Bool) {
         if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
             self = .unknown(JSONFlaw.otherEncoding("UTF-16").description)
             return
@@ -16,7 +16,7 @@ enum ManifestNotation {
         let first = text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         switch first {
         case UInt8(ascii: "<"): self = .xml
-        case nil where chunk.count < ManifestBytes.chunkSize:
+        case nil where isWhole:
             self = .unknown("the manifest is empty; write { \"resources\": [] }")
         case 0: self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
         default: self = .json

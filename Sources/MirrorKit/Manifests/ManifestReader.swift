@@ -47,6 +47,13 @@ public enum ManifestReader {
         try read(ManifestBytes(bytes), label: label, origin: origin)
     }
 
+    /// Reads bytes that are at hand so many at a time; the outcome is the same for every length.
+    package static func read(
+        _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin
+    ) throws -> DecodedManifest {
+        try read(ManifestBytes(bytes, chunkSize: chunkSize), label: label, origin: origin)
+    }
+
     private static func read(
         _ bytes: ManifestBytes, label: String, origin: ManifestOrigin
     ) throws -> DecodedManifest {
@@ -55,7 +62,7 @@ public enum ManifestReader {
         do throws(DecodingStop) {
             var firstChunk: [UInt8] = []
             try bytes.next(&firstChunk)
-            switch ManifestNotation(firstChunk) {
+            switch ManifestNotation(firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize) {
             case .json:
                 return try decoded(try decodeJSON(bytes, builder), .json)
             case .xml:

@@ -118,7 +118,7 @@ import Testing
         let text = "\"é𝄞\\u00e9\\uD834\\uDD1E\\n\",-1.5e+3,true,null,{\"ключ\":[]}"
         let expected = tokens(Array("[\"\",\(text)]".utf8))?.dropFirst(2)
         for shift in 0..<(text.utf8.count + 8) {
-            let padding = String(repeating: "x", count: ManifestBytes.chunkSize - shift)
+            let padding = String(repeating: "x", count: ManifestBytes([]).chunkSize - shift)
             let found = tokens(Array("[\"\(padding)\",\(text)]".utf8))?.dropFirst(2)
             #expect(found == expected)
         }

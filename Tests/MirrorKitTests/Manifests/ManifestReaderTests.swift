@@ -76,7 +76,7 @@ import Testing
 
     /// The places of what libxml2 reads, with long tags, accents, and borders between chunks.
     @Test func placesInXMLAreExact() throws {
-        let filler = "<!-- " + String(repeating: "é", count: ManifestBytes.chunkSize) + " -->\n"
+        let filler = "<!-- " + String(repeating: "é", count: ManifestBytes([]).chunkSize) + " -->\n"
         for lines in 1...3 {
             let text =
                 "<manifest>\n" + String(repeating: filler, count: lines)
@@ -85,6 +85,30 @@ import Testing
             #expect(refusal.diagnostics.map(\.line) == [lines + 3])
             #expect(refusal.diagnostics.map(\.column) == [13])
         }
+    }
+
+    /// A pipe may give a byte at a time; a socket of packets gives one packet at a time for certain.
+    @Test(arguments: ["{ \"resources\": [] }", "<manifest version=\"1\"/>"])
+    func aManifestMayComeInSmallPieces(text: String) throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        defer { close(ends[0]) }
+        for byte in " ".utf8 + Array(text.utf8) {
+            #expect(withUnsafeBytes(of: byte) { write(ends[1], $0.baseAddress, 1) } == 1)
+        }
+        close(ends[1])
+        let decoded = try ManifestReader.read(
+            descriptor: ends[0], label: "m", origin: .file(path: "/m"))
+        #expect(decoded.manifest.resources.isEmpty)
+    }
+
+    @Test func aQueryStaysHiddenBehindACombiningMark() throws {
+        let refusal = try #require(throws: ManifestRefusal.self) {
+            try read(
+                "{ \"resources\": [{ \"url\": \"https://h.example/a b?\u{301}t=SECRET\" }] }")
+        }
+        #expect(refusal.description.contains("a b?…"))
+        #expect(!refusal.description.contains("SECRET"))
     }
 
     @Test func warningsNameWeakDigests() throws {
