@@ -13,8 +13,10 @@ enum ManifestNotation {
             return
         }
         let text = chunk.starts(with: [0xEF, 0xBB, 0xBF]) ? chunk[3...] : chunk[...]
-        let first = text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        switch first {
+        let start = text.drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        switch start.first {
+        case UInt8(ascii: "<") where start.prefix(4).contains(0):
+            self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
         case UInt8(ascii: "<"): self = .xml
         case nil where isWhole:
             self = .unknown("the manifest is empty; write { \"resources\": [] }")

@@ -102,6 +102,12 @@ import Testing
         #expect(decoded.manifest.resources.isEmpty)
     }
 
+    /// libxml2 would take it for what it is, and complain to standard error by itself.
+    @Test func anXMLTextInUTF16IsRefusedWithoutAMarkToo() throws {
+        let refusal = try #require(throws: ManifestRefusal.self) { try read("<\0m\0/\0>\0") }
+        #expect(refusal.description.contains("UTF-16"))
+    }
+
     @Test func aQueryStaysHiddenBehindACombiningMark() throws {
         let refusal = try #require(throws: ManifestRefusal.self) {
             try read(
