@@ -58,12 +58,20 @@ let package = Package(
         .executableTarget(
             name: "mirror-torture", dependencies: ["MirrorTestSupport"],
             path: "Tests/MirrorTorture", swiftSettings: strict),
+        .target(
+            name: "MirrorFuzzing", dependencies: ["MirrorKit", "MirrorModel"],
+            path: "Tests/MirrorFuzzing", swiftSettings: strict),
+        .executableTarget(
+            name: "mirror-fuzz", dependencies: ["MirrorFuzzing", "CTestSupport"],
+            path: "Tests/MirrorFuzz", swiftSettings: strict),
         .testTarget(
             name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "MirrorKitTests",
-            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport", "CXML2"],
+            dependencies: [
+                "MirrorKit", "MirrorModel", "MirrorTestSupport", "MirrorFuzzing", "CXML2",
+            ],
             exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"],
             swiftSettings: strict),
         .testTarget(

@@ -1,11 +1,16 @@
 internal import MirrorModel
 
 /// What a resource gains in the text of its manifest.
-struct PinnedValues: Hashable {
+package struct PinnedValues: Hashable {
     /// Bytes; nil when it is declared already.
     var size: Int64?
     /// Hexadecimal digits; nil when it is declared already.
     var sha256: String?
+
+    /// Takes both as they are.
+    package init(size: Int64? = nil, sha256: String? = nil) {
+        (self.size, self.sha256) = (size, sha256)
+    }
 }
 
 /// Text that is put into a manifest at an offset in bytes.
@@ -18,16 +23,24 @@ struct TextInsertion {
 ///
 /// The places come from a walk over the text that is simpler than the decoders'. What it found is held
 /// against them: the new text is read again, and must say what the old one said and the new values.
-struct ManifestEdit {
+package struct ManifestEdit {
     let bytes: [UInt8]
     let decoded: DecodedManifest
     let label: String
     let origin: ManifestOrigin
 
+    /// Takes a text and what was read from it.
+    package init(
+        bytes: [UInt8], decoded: DecodedManifest, label: String, origin: ManifestOrigin
+    ) {
+        (self.bytes, self.decoded) = (bytes, decoded)
+        (self.label, self.origin) = (label, origin)
+    }
+
     /// The new text. `values` are by the resources' positions in the manifest.
     ///
     /// Throws `MirrorError` with `manifestInvalid` when the text cannot be edited.
-    func text(adding values: [Int: PinnedValues]) throws -> [UInt8] {
+    package func text(adding values: [Int: PinnedValues]) throws -> [UInt8] {
         let insertions: [TextInsertion]
         switch decoded.notation {
         case .json: insertions = try JSONPinPlaces.insertions(in: bytes, for: values)

@@ -30,6 +30,15 @@ public struct Tally: Sendable {
         speak()
     }
 
+    /// Counts trials that were made in one go, of which each flaw is one that did not hold.
+    public mutating func count(
+        _ number: Int, of trials: @autoclosure () -> String, _ wrong: [String]
+    ) {
+        tried += max(number, wrong.count)
+        flaws += wrong.map { "\(trials()): \($0)" }
+        speak()
+    }
+
     /// A class can run for many minutes: every half minute it says how far it is.
     private mutating func speak() {
         guard Milliseconds.now - spoke > 30_000 else { return }
