@@ -1,55 +1,159 @@
 #pragma once
 #include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* libcurl brings some thirty libraries, and loading them takes longer than a run that asks nobody. So
+   nothing is linked: it is loaded when the first request is made, and called through this table.
+   Its name carries the version of its interface, which has been 4 since 2006. */
+#define CCURL_LIBRARY "libcurl.so.4"
+
+#define CCURL_FUNCTIONS(each) \
+    each(global_init) each(easy_init) each(easy_cleanup) each(easy_reset) each(easy_pause) \
+    each(easy_setopt) each(easy_getinfo) each(easy_strerror) each(slist_append) \
+    each(slist_free_all) each(multi_init) each(multi_cleanup) each(multi_setopt) \
+    each(multi_add_handle) each(multi_remove_handle) each(multi_perform) each(multi_poll) \
+    each(multi_info_read)
+
+struct ccurl {
+#define CCURL_MEMBER(name) __typeof__(curl_##name) *name;
+    CCURL_FUNCTIONS(CCURL_MEMBER)
+#undef CCURL_MEMBER
+};
+
+/* Loads libcurl and fills the table: 0, or -1 with the reason in `problem`. It is never unloaded. */
+static inline int ccurl_load(const char *name, struct ccurl *curl, char *problem,
+                             size_t room) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(problem, room, "%s", dlerror());
+        return -1;
+    }
+#define CCURL_FIND(function) \
+    if (!(curl->function = (__typeof__(curl->function))dlsym(library, "curl_" #function))) { \
+        snprintf(problem, room, "%s has no curl_%s", name, #function); \
+        return -1; \
+    }
+    CCURL_FUNCTIONS(CCURL_FIND)
+#undef CCURL_FIND
+    CURLcode result = curl->global_init(CURL_GLOBAL_DEFAULT);
+    if (result == CURLE_OK) return 0;
+    snprintf(problem, room, "curl_global_init: %s", curl->easy_strerror(result));
+    return -1;
+}
+
+static inline CURL *ccurl_easy_init(const struct ccurl *curl) { return curl->easy_init(); }
+
+static inline void ccurl_easy_cleanup(const struct ccurl *curl, CURL *easy) {
+    curl->easy_cleanup(easy);
+}
+
+static inline void ccurl_easy_reset(const struct ccurl *curl, CURL *easy) {
+    curl->easy_reset(easy);
+}
+
+/* May call back before it returns. */
+static inline void ccurl_easy_go_on(const struct ccurl *curl, CURL *easy) {
+    curl->easy_pause(easy, CURLPAUSE_CONT);
+}
+
+static inline const char *ccurl_easy_strerror(const struct ccurl *curl, CURLcode code) {
+    return curl->easy_strerror(code);
+}
+
+static inline struct curl_slist *ccurl_slist_append(const struct ccurl *curl,
+                                                    struct curl_slist *list, const char *text) {
+    return curl->slist_append(list, text);
+}
+
+static inline void ccurl_slist_free_all(const struct ccurl *curl, struct curl_slist *list) {
+    curl->slist_free_all(list);
+}
 
 /* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot call:
    one function for each type of argument. */
 
-static inline CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) {
-    return curl_easy_setopt(easy, option, value);
+static inline CURLcode ccurl_set_long(const struct ccurl *curl, CURL *easy, CURLoption option,
+                                      long value) {
+    return curl->easy_setopt(easy, option, value);
 }
 
-static inline CURLcode ccurl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
-    return curl_easy_setopt(easy, option, value);
+static inline CURLcode ccurl_set_offset(const struct ccurl *curl, CURL *easy, CURLoption option,
+                                        curl_off_t value) {
+    return curl->easy_setopt(easy, option, value);
 }
 
 /* libcurl copies the text. */
-static inline CURLcode ccurl_set_text(CURL *easy, CURLoption option, const char *value) {
-    return curl_easy_setopt(easy, option, value);
+static inline CURLcode ccurl_set_text(const struct ccurl *curl, CURL *easy, CURLoption option,
+                                      const char *value) {
+    return curl->easy_setopt(easy, option, value);
 }
 
-static inline CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, void *value) {
-    return curl_easy_setopt(easy, option, value);
+static inline CURLcode ccurl_set_pointer(const struct ccurl *curl, CURL *easy, CURLoption option,
+                                         void *value) {
+    return curl->easy_setopt(easy, option, value);
 }
 
 typedef size_t (*ccurl_bytes_callback)(char *bytes, size_t size, size_t count, void *context);
 
-static inline CURLcode ccurl_set_bytes_callback(CURL *easy, CURLoption option,
+static inline CURLcode ccurl_set_bytes_callback(const struct ccurl *curl, CURL *easy,
+                                                CURLoption option,
                                                 ccurl_bytes_callback callback) {
-    return curl_easy_setopt(easy, option, callback);
+    return curl->easy_setopt(easy, option, callback);
 }
 
-static inline CURLcode ccurl_set_socket_callback(CURL *easy, curl_opensocket_callback callback) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+static inline CURLcode ccurl_set_socket_callback(const struct ccurl *curl, CURL *easy,
+                                                 curl_opensocket_callback callback) {
+    return curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
-static inline CURLcode ccurl_set_request_callback(CURL *easy, curl_prereq_callback callback) {
-    return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
+static inline CURLcode ccurl_set_request_callback(const struct ccurl *curl, CURL *easy,
+                                                  curl_prereq_callback callback) {
+    return curl->easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
-static inline long ccurl_get_long(CURL *easy, CURLINFO info) {
+static inline long ccurl_get_long(const struct ccurl *curl, CURL *easy, CURLINFO info) {
     long value = 0;
-    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+    return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
-static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-    return curl_multi_setopt(multi, option, value);
+static inline CURLM *ccurl_multi_init(const struct ccurl *curl) { return curl->multi_init(); }
+
+static inline void ccurl_multi_cleanup(const struct ccurl *curl, CURLM *multi) {
+    curl->multi_cleanup(multi);
+}
+
+static inline CURLMcode ccurl_multi_set_long(const struct ccurl *curl, CURLM *multi,
+                                             CURLMoption option, long value) {
+    return curl->multi_setopt(multi, option, value);
+}
+
+static inline void ccurl_multi_add(const struct ccurl *curl, CURLM *multi, CURL *easy) {
+    curl->multi_add_handle(multi, easy);
+}
+
+static inline void ccurl_multi_remove(const struct ccurl *curl, CURLM *multi, CURL *easy) {
+    curl->multi_remove_handle(multi, easy);
+}
+
+static inline void ccurl_multi_perform(const struct ccurl *curl, CURLM *multi) {
+    int running = 0;
+    curl->multi_perform(multi, &running);
+}
+
+/* Waits until a transfer can go on, the descriptor can be read, or so many milliseconds are over. */
+static inline void ccurl_multi_wait(const struct ccurl *curl, CURLM *multi, int descriptor,
+                                    int milliseconds) {
+    struct curl_waitfd entry = {.fd = descriptor, .events = CURL_WAIT_POLLIN};
+    curl->multi_poll(multi, &entry, 1, milliseconds, NULL);
 }
 
 /* The next transfer that ended, and how; NULL when there is none. */
-static inline CURL *ccurl_multi_next_end(CURLM *multi, CURLcode *result) {
+static inline CURL *ccurl_multi_next_end(const struct ccurl *curl, CURLM *multi,
+                                         CURLcode *result) {
     int left = 0;
     CURLMsg *message;
-    while ((message = curl_multi_info_read(multi, &left))) {
+    while ((message = curl->multi_info_read(multi, &left))) {
         if (message->msg == CURLMSG_DONE) {
             *result = message->data.result;
             return message->easy_handle;

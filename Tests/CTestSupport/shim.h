@@ -1,4 +1,5 @@
 #pragma once
+#include <libxml/relaxng.h>
 #include <linux/sockios.h>
 #include <pthread.h>
 #include <spawn.h>

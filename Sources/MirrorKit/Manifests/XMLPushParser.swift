@@ -16,6 +16,7 @@ final class XMLPushParser {
 
     private let log: DiagnosticLog
     private let dialect: any XMLDialect
+    private var library: UnsafePointer<cxml2>?
     private var context: xmlParserCtxtPtr?
     private var texts: [(bytes: [UInt8], place: TextPosition?)] = []
     private var isStopped = false
@@ -27,7 +28,11 @@ final class XMLPushParser {
 
     /// Parses a whole document.
     func parse(_ bytes: ManifestBytes) throws(DecodingStop) {
-        xmlInitParser()
+        let library: UnsafePointer<cxml2>
+        do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
+            throw .unreadable(error)
+        }
+        self.library = library
         var handlers = xmlSAXHandler()
         handlers.initialized = XML_SAX2_MAGIC
         handlers.startElementNs = startElement
@@ -38,17 +43,18 @@ final class XMLPushParser {
         handlers.serror = complaint
         let user = Unmanaged.passUnretained(self).toOpaque()
         // The context copies the handlers; this object outlives it, so the callbacks find it alive.
-        context = xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil)
+        context = cxml2_create(library, &handlers, user)
         guard context != nil else {
             throw .unreadable(MirrorError(.internalError, "libxml2 cannot make a parser."))
         }
         defer {
-            xmlFreeParserCtxt(context)
+            cxml2_free(library, context)
             context = nil
         }
         // Without NOENT an attribute's `&amp;` arrives as `&#38;`. No entity but the predefined ones
         // can exist, so nothing else is replaced.
-        xmlCtxtUseOptions(context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
+        cxml2_use_options(
+            library, context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
         bytes.rewind()
         var chunk: [UInt8] = []
         var utf8 = UTF8Check()
@@ -58,7 +64,7 @@ final class XMLPushParser {
             // What comes before the first bad byte is parsed, so that its errors are found too.
             chunk.prefix(good).withUnsafeBytes { raw in
                 let text = raw.bindMemory(to: CChar.self)
-                _ = xmlParseChunk(context, text.baseAddress, Int32(text.count), 0)
+                cxml2_parse(library, context, text.baseAddress, Int32(text.count), 0)
             }
             if isStopped { throw .refused }
             if good < chunk.count || (chunk.isEmpty && utf8.isInside) {
@@ -66,7 +72,7 @@ final class XMLPushParser {
                 throw .refused
             }
         } while !chunk.isEmpty
-        xmlParseChunk(context, nil, 0, 1)
+        cxml2_parse(library, context, nil, 0, 1)
         if isStopped || context?.pointee.wellFormed == 0 { throw .refused }
     }
 
@@ -74,7 +80,7 @@ final class XMLPushParser {
         guard !isStopped else { return }
         log.error(at: place, message)
         isStopped = true
-        xmlStopParser(context)
+        if let library { cxml2_stop(library, context) }
     }
 
     fileprivate func start(

@@ -5,11 +5,12 @@ internal import MirrorModel
 /// What libcurl's error numbers mean for a transfer (libcurl-errors(3)).
 enum CurlFailure {
     /// - Parameters:
+    ///   - words: what libcurl says of the number.
     ///   - detail: the handle's error text, or an empty text.
     ///   - systemError: the errno of the last failed call.
     ///   - wasSent: whether a byte of the request was sent.
     static func failure(
-        _ code: CURLcode, detail: String, systemError: Int, wasSent: Bool
+        _ code: CURLcode, words: String, detail: String, systemError: Int, wasSent: Bool
     ) -> TransportFailure {
         // "Unsupported proxy syntax in '…'" and the like quote the proxy's URL with its password.
         if detail.hasPrefix("Unsupported proxy") {
@@ -18,8 +19,7 @@ enum CurlFailure {
                 "the environment names a proxy that cannot be used; write http://host:port",
                 isPassing: false, wasSent: false)
         }
-        let words = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-        let reason = Escaped(words, limit: 160).description
+        let reason = Escaped(detail.isEmpty ? words : detail, limit: 160).description
         let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
         let cause =
             switch kind {

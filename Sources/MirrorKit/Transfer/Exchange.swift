@@ -75,10 +75,10 @@ final class Exchange {
         easy.set(CURLOPT_HEADERDATA, pointer: context)
         easy.set(CURLOPT_WRITEFUNCTION, callback: bodyCallback)
         easy.set(CURLOPT_WRITEDATA, pointer: context)
-        _ = ccurl_set_request_callback(easy.handle, requestCallback)
+        easy.set(requestCallback: requestCallback)
         easy.set(CURLOPT_PREREQDATA, pointer: context)
         if publicAddressesOnly {
-            _ = ccurl_set_socket_callback(easy.handle, socketCallback)
+            easy.set(socketCallback: socketCallback)
             easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         }
     }

@@ -140,7 +140,7 @@ extension TransferEngine: Exchange.Listener {
 
     /// Takes an exchange from libcurl; its handle serves another.
     func breakOff(_ exchange: Exchange) {
-        multi.remove(exchange.easy)
+        multi?.remove(exchange.easy)
         exchanges[exchange.easy.handle] = nil
         idleHandles.append(exchange.easy)
         transfers[exchange.id]?.state = .working
@@ -180,7 +180,7 @@ extension Exchange {
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
         }
         return CurlFailure.failure(
-            result, detail: easy.errorDetail, systemError: easy.systemError,
-            wasSent: easy.sentBytes > 0)
+            result, words: easy.words(for: result), detail: easy.errorDetail,
+            systemError: easy.systemError, wasSent: easy.sentBytes > 0)
     }
 }

@@ -99,7 +99,9 @@ extension TransferEngine {
             report(transfer, .started(source: source, size: size, offset: plan.offset))
         }
         if plan.url.scheme == .file { return open(plan, for: transfer) }
-        let easy = idleHandles.popLast() ?? EasyHandle()
+        let multi: MultiHandle
+        do { multi = try openMulti() } catch { return fail(transfer, error) }
+        let easy = idleHandles.popLast() ?? multi.makeEasy()
         settings.prepare(
             easy, plan: plan, source: transfer.job.sources[plan.source],
             postBody: transfer.job.postBody)
@@ -111,6 +113,14 @@ extension TransferEngine {
         transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
         transfer.state = .exchanging(exchange)
         multi.add(easy)
+    }
+
+    /// The multi handle, made for the first request: before that libcurl is not needed.
+    private func openMulti() throws(MirrorError) -> MultiHandle {
+        if let multi { return multi }
+        let made = try MultiHandle(connections: max(16, configuration.jobs))
+        multi = made
+        return made
     }
 
     /// A lane that logs milestones as bytes go through it.

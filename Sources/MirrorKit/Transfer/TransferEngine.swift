@@ -16,7 +16,7 @@ final class TransferEngine {
     let parts: any PartStore
     let hooks: TransferLoop.Hooks
     let inbox: TransferInbox
-    let multi: MultiHandle
+    var multi: MultiHandle?
     let workers: WorkPool
     let copiers: WorkPool
     let chunks = ChunkPool(capacity: 256 << 10, kept: 16)
@@ -47,7 +47,6 @@ final class TransferEngine {
         self.hooks = hooks
         self.inbox = inbox
         settings = TransferSettings(configuration)
-        multi = MultiHandle(connections: max(16, configuration.jobs))
         self.workers = workers
         self.copiers = copiers
         // Room for two buffers of each transfer at the least.
@@ -69,8 +68,8 @@ final class TransferEngine {
             let pause = breathe()
             if pause == 0 {
                 letGo()
-                multi.perform()
-                while let end = multi.nextEnd() { ended(end.handle, end.result) }
+                multi?.perform()
+                while let end = multi?.nextEnd() { ended(end.handle, end.result) }
                 limitTotal()
                 // Whoever heard of an end may have cancelled the rest; then the free places are
                 // given away before anything is waited for.
@@ -143,7 +142,12 @@ final class TransferEngine {
             guard let transfer = transfers[id], !transfer.isPaused else { continue }
             if case .waiting(let until) = transfer.state { limit = min(limit, until - now) }
         }
-        multi.wait(for: inbox.signal, milliseconds: Int32(clamping: max(0, limit)))
+        let milliseconds = Int32(clamping: max(0, limit))
+        if let multi {
+            multi.wait(for: inbox.signal, milliseconds: milliseconds)
+        } else {
+            inbox.signal.wait(milliseconds: milliseconds)
+        }
     }
 
     /// Looks after running transfers four times a second.

@@ -1,4 +1,4 @@
-import CXML2
+import CTestSupport
 
 /// A RELAX NG schema, by libxml2.
 final class RelaxNG {

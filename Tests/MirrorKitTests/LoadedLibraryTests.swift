@@ -1,0 +1,39 @@
+import MirrorModel
+import Testing
+
+@testable import MirrorKit
+
+/// Libraries that are loaded when they are needed, and what is said where they are not there.
+@Suite struct LoadedLibraryTests {
+    @Test func aMissingLibcurlIsNamedWithWhatToDo() throws {
+        let error = try #require(throws: MirrorError.self) {
+            try CurlLibrary.load("libcurl-that-is-not-there.so.4").get()
+        }
+        #expect(error.code == .connectFailed)
+        #expect(!error.isRetryable)
+        #expect(error.message.contains("libcurl-that-is-not-there.so.4"))
+        #expect(error.message.contains("Debian: libcurl4"))
+    }
+
+    @Test func aMissingLibxml2IsNamedWithWhatToDo() throws {
+        let error = try #require(throws: MirrorError.self) {
+            try XMLLibrary.load("libxml2-that-is-not-there.so").get()
+        }
+        #expect(error.code == .manifestUnreadable)
+        #expect(error.message.contains("libxml2-that-is-not-there.so"))
+        #expect(error.message.contains("Debian: libxml2"))
+    }
+
+    /// A library of the right name that is another one has none of the functions.
+    @Test func aLibraryWithoutTheFunctionsIsNotTaken() throws {
+        let error = try #require(throws: MirrorError.self) {
+            try CurlLibrary.load("libsqlite3.so.0").get()
+        }
+        #expect(error.message.contains("libsqlite3.so.0 has no curl_global_init"))
+    }
+
+    @Test func bothAreThereWhereTheTestsRun() throws {
+        _ = try CurlLibrary.functions.get()
+        _ = try XMLLibrary.functions.get()
+    }
+}
