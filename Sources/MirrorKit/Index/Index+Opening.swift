@@ -31,16 +31,16 @@ extension Index {
                 if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
                     _ = try setAside(file, words: "", now: now)
                 }
-                return OpenedIndex(index: try open(file, isNew: true, now: now), notice: nil)
+                return OpenedIndex(index: try open(file, isNew: true), notice: nil)
             case .sound:
                 do throws(IndexError) {
-                    return OpenedIndex(index: try open(file, isNew: false, now: now), notice: nil)
+                    return OpenedIndex(index: try open(file, isNew: false), notice: nil)
                 } catch {
                     guard case .damaged(let words) = error else { throw error }
                     notice = try setAside(file, words: words, now: now)
                 }
             }
-            return OpenedIndex(index: try open(file, isNew: true, now: now), notice: notice)
+            return OpenedIndex(index: try open(file, isNew: true), notice: notice)
         }
     }
 
@@ -69,9 +69,7 @@ extension Index {
         }
     }
 
-    private static func open(
-        _ file: IndexFile, isNew: Bool, now: Instant
-    ) throws(IndexError) -> Index {
+    private static func open(_ file: IndexFile, isNew: Bool) throws(IndexError) -> Index {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
         var database = try Database(file.path, flags: flags, beneath: file.folder)
         try database.run(
@@ -83,22 +81,10 @@ extension Index {
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
         }
-        // The first write makes the log, whose name must be on the disk before its bytes count.
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
-            $0.add(now.rfc3339)
-        }
-        let log = try filed { () throws(Errno) in
-            try file.folder.flush(path: ".mirror")
-            let name = IndexFile.name + "-wal"
-            return Descriptor(
-                owning: try retrying("openat", ".mirror/" + name) {
-                    linux_openat(file.folder.number, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
-                })
-        }
         return Index(
             origin: Origin(
                 file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
-            connection: database, log: log, wasCreated: isNew)
+            connection: database, isWriter: true, wasCreated: isNew)
     }
 
     private static func openReader(_ file: IndexFile) throws(IndexError) -> OpenedIndex {
@@ -124,7 +110,7 @@ extension Index {
         try database.run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")
         try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
         let index = Index(
-            origin: origin, connection: database, log: nil, wasCreated: false)
+            origin: origin, connection: database, isWriter: false, wasCreated: false)
         return OpenedIndex(index: index, notice: nil)
     }
 
@@ -133,7 +119,7 @@ extension Index {
         let database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         try database.run(Schema.creation)
         let index = Index(
-            origin: nil, connection: database, log: nil, wasCreated: true)
+            origin: nil, connection: database, isWriter: false, wasCreated: true)
         return OpenedIndex(index: index, notice: nil)
     }
 

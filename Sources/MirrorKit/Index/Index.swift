@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CSQLite
 internal import Glibc
 internal import MirrorModel
@@ -14,7 +15,10 @@ final class Index: Sendable {
     private let connection: Mutex<Database>
     /// Checkpoints run on a second connection, so that writers need not wait for the disk.
     private let checkpointing = Mutex<Database?>(nil)
-    private let log: Descriptor?
+    /// The write-ahead log, open once something was written: a run that finds nothing to do leaves the
+    /// index as it is.
+    private let log: Mutex<Descriptor?>
+    private let isWriter: Bool
     private let sawDamage = Atomic<Bool>(false)
     private let isClosed = Atomic<Bool>(false)
     /// Whether it was made by this run: there was none, or a damaged one.
@@ -36,11 +40,12 @@ final class Index: Sendable {
     }
 
     init(
-        origin: Origin?, connection: consuming Database, log: Descriptor?, wasCreated: Bool
+        origin: Origin?, connection: consuming Database, isWriter: Bool, wasCreated: Bool
     ) {
         self.origin = origin
         self.connection = Mutex(connection)
-        self.log = log
+        self.isWriter = isWriter
+        log = Mutex(nil)
         self.wasCreated = wasCreated
         if let origin { OpenIndexes.add(origin.file) }
     }
@@ -64,6 +69,7 @@ final class Index: Sendable {
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
             do throws(IndexError) {
+                try openLog(&database)
                 try database.run("BEGIN IMMEDIATE")
                 let value = try body(&database)
                 try database.run("COMMIT")
@@ -91,16 +97,39 @@ final class Index: Sendable {
     ///
     /// The log's own descriptor is used: to open and close the database file would drop SQLite's
     /// POSIX locks. An error is final; a second call would not report it again.
-    func makeDurable() throws(Errno) { try log?.flushBytes(path: ".mirror/index.sqlite-wal") }
+    func makeDurable() throws(Errno) {
+        try log.withLock { $0 }?.flushBytes(path: ".mirror/index.sqlite-wal")
+    }
 
     /// Whether a flush of a whole file system includes the index's log.
     func isOnDevice(_ device: UInt64) -> Bool {
-        (try? log?.status(path: ".mirror/index.sqlite-wal").device) == device
+        guard isWriter, let folder = origin?.file.folder else { return false }
+        return (try? folder.status(path: ".mirror").device) == device
+    }
+
+    /// Makes the log, before the first transaction: its name must be on the disk before its bytes
+    /// count.
+    private func openLog(_ database: inout Database) throws(IndexError) {
+        guard isWriter, let folder = origin?.file.folder, log.withLock({ $0 }) == nil else {
+            return
+        }
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
+            $0.add(SystemClock.now().rfc3339)
+        }
+        do throws(Errno) {
+            try folder.flush(path: ".mirror")
+            let name = IndexFile.name + "-wal"
+            let opened = Descriptor(
+                owning: try retrying("openat", ".mirror/" + name) {
+                    linux_openat(folder.number, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
+                })
+            log.withLock { $0 = opened }
+        } catch { throw IndexError.file(error) }
     }
 
     /// Carries the log into the database file when it has grown beyond 8 MiB; writers go on meanwhile.
     func checkpointIfNeeded() throws(IndexError) {
-        guard let log, let origin else { return }
+        guard let log = log.withLock({ $0 }), let origin else { return }
         let size: Int64
         do throws(Errno) { size = try log.status(path: "index.sqlite-wal").stamp.size } catch {
             throw IndexError.file(error)
@@ -130,7 +159,7 @@ final class Index: Sendable {
             try connection.withLock { database throws(IndexError) in
                 defer { if let origin { OpenIndexes.remove(origin.file) } }
                 var failure: IndexError?
-                if log != nil, !sawDamage.load(ordering: .acquiring) {
+                if isWriter, !sawDamage.load(ordering: .acquiring) {
                     do throws(IndexError) {
                         try database.checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)
                     } catch { failure = error }
@@ -139,7 +168,7 @@ final class Index: Sendable {
                 origin?.copy?.remove()
                 if let failure { throw failure }
             }
-            if log != nil, let origin, sawDamage.load(ordering: .acquiring) {
+            if isWriter, let origin, sawDamage.load(ordering: .acquiring) {
                 do throws(Errno) { _ = try origin.file.setAside(at: now) } catch {
                     throw IndexError.file(error)
                 }
@@ -148,7 +177,7 @@ final class Index: Sendable {
     }
 
     private func noted(_ error: IndexError) -> IndexError {
-        if error.isDamage, log != nil, !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
+        if error.isDamage, isWriter, !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
             origin?.file.markDamage()
         }
         return error

@@ -1,3 +1,4 @@
+import Glibc
 import MirrorKit
 import MirrorModel
 import MirrorTestSupport
@@ -48,6 +49,26 @@ import Testing
             }
         }
         #expect(names == ["plan", "start", "done", "summary"])
+    }
+
+    /// Not a byte of it, and not its time either: a backup need not take it again.
+    @Test func aRunThatFindsNothingToDoLeavesTheIndexAlone() async throws {
+        let stage = try SessionStage(SessionTests.whole)
+        defer { stage.end() }
+        var resource = try stage.resource("a")
+        resource.refresh = .never
+        let manifest = Manifest(name: "stage", resources: [resource])
+        try await stage.session.sync(manifest)
+        let index = stage.folder.full("root/.mirror/index.sqlite")
+        var before = stat()
+        var after = stat()
+        #expect(stat(index, &before) == 0)
+        let summary = try await stage.session.sync(manifest)
+        #expect(summary[.kept] == 1)
+        #expect(stat(index, &after) == 0)
+        #expect(before.st_mtim.tv_sec == after.st_mtim.tv_sec)
+        #expect(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec)
+        #expect(!stage.folder.entries().contains { $0.name.hasSuffix("-wal") })
     }
 
     @Test func aFileThatWasFetchedCanBeLookedUp() async throws {
