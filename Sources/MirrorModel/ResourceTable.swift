@@ -3,10 +3,10 @@
 /// A resource is put together when it is asked for. What is often needed alone, the target, can be
 /// had without the rest.
 public struct ResourceTable: Sendable, RandomAccessCollection {
-    private(set) var arena = ByteArena()
-    private(set) var records = BlockArray<ResourceRecord>()
-    private(set) var authorities = InternTable<URLAuthority>()
-    private var traits = InternTable<ResourceTraits>()
+    var arena = ByteArena()
+    var records = BlockArray<ResourceRecord>()
+    var authorities = InternTable<URLAuthority>()
+    var traits = InternTable<ResourceTraits>()
     private var rarities = BlockArray<ResourceRarity>()
 
     /// Takes resources in their order.
@@ -154,6 +154,13 @@ extension ResourceTable {
         }
     }
 
+    /// A hash of what is asked of one resource's first source: equal for equal requests.
+    package func requestHash(at position: Int) -> Int {
+        if let hash = plainRequestHash(at: position) { return hash }
+        let resource = self[position]
+        return requestHash(resource.method, resource.primary.url)
+    }
+
     func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         var text = url.pathAndQuery
         return text.withUTF8 {
@@ -161,7 +168,7 @@ extension ResourceTable {
         }
     }
 
-    private func digest(of record: ResourceRecord) -> Digest? {
+    func digest(of record: ResourceRecord) -> Digest? {
         guard let algorithm = record.digest else { return nil }
         return arena.withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength),

@@ -60,7 +60,9 @@ struct JSONManifestDecoder {
     }
 
     private mutating func decodeResources() throws(DecodingStop) {
+        builder.preparePlainResources()
         while true {
+            if takePlainResource() { continue }
             let token = try tokens.next()
             let place = tokens.start
             switch token {
@@ -74,6 +76,16 @@ struct JSONManifestDecoder {
                     at: place, "a resource is \(kind); write an object such as { \"url\": \"…\" }")
             }
         }
+    }
+
+    /// Takes the next resource over as bytes, if nothing about it needs a closer look.
+    private mutating func takePlainResource() -> Bool {
+        guard let object = tokens.plainObject(),
+            tokens.buffer.withUnsafeBufferPointer({ builder.add(object, in: $0) })
+        else { return false }
+        tokens.take(object)
+        hasSeenResource = true
+        return true
     }
 
     private mutating func decodeResource(at place: TextPosition) throws(DecodingStop) {

@@ -11,7 +11,9 @@ final class ManifestBuilder {
     /// What relative URLs resolve against.
     var base: SourceURL?
     var defaults = ManifestDefaults()
-    private(set) var resources = ResourceTable()
+    var resources = ResourceTable()
+    /// What plain resources have in common; nil when each is read in full.
+    var plain: PlainResources?
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
         self.log = log

@@ -1,0 +1,170 @@
+/// What plain resources have in common: nothing is said of them but a path, a URL beneath the base, a
+/// size and a sha256. Nearly all resources of very long manifests are like that, and are taken over
+/// as bytes.
+package struct PlainResources: Sendable {
+    let authority: Int
+    /// The base's path up to its last slash.
+    let folder: [UInt8]
+    let pinnedTraits: Int
+    let unpinnedTraits: Int
+}
+
+/// One plain resource, as bytes that are checked before they are taken over.
+package struct PlainResource {
+    /// The target.
+    package var path: UnsafeBufferPointer<UInt8>
+    /// The URL, relative to the base.
+    package var reference: UnsafeBufferPointer<UInt8>
+    /// Bytes; nil when not declared.
+    package var size: Int64?
+    /// 64 hexadecimal digits; nil when not declared.
+    package var sha256: UnsafeBufferPointer<UInt8>?
+    /// Where it begins in the manifest.
+    package var line: Int
+    /// The column in that line.
+    package var column: Int
+
+    /// Takes the bytes as they are.
+    package init(
+        path: UnsafeBufferPointer<UInt8>, reference: UnsafeBufferPointer<UInt8>, size: Int64?,
+        sha256: UnsafeBufferPointer<UInt8>?, line: Int, column: Int
+    ) {
+        self.path = path
+        self.reference = reference
+        self.size = size
+        self.sha256 = sha256
+        self.line = line
+        self.column = column
+    }
+}
+
+extension ResourceTable {
+    /// What plain resources of a manifest will have in common, after a base and two resources that
+    /// say what holds for those with a pin and for those without.
+    package mutating func plainResources(
+        beneath base: SourceURL, pinned: Resource, unpinned: Resource
+    ) -> PlainResources {
+        let path = Array(base.path.utf8)
+        let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
+        return PlainResources(
+            authority: authorities.number(of: URLAuthority(base)),
+            folder: Array(path[...slash]),
+            pinnedTraits: traits.number(of: ResourceTraits(pinned)),
+            unpinnedTraits: traits.number(of: ResourceTraits(unpinned)))
+    }
+
+    /// Adds a plain resource at the end; false, and nothing is added, when any of its bytes needs a
+    /// closer look.
+    package mutating func append(_ plain: PlainResource, of common: PlainResources) -> Bool {
+        guard PlainBytes.isTarget(plain.path), PlainBytes.isReference(plain.reference),
+            common.authority <= Int(UInt16.max)
+        else { return false }
+        var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        if let hex = plain.sha256 {
+            let isSound = withUnsafeMutableBytes(of: &digest) { PlainBytes.decode(hex, into: $0) }
+            guard isSound else { return false }
+        }
+        // The longest common end of the path and of the URL, whose path is the base's folder and
+        // the reference.
+        var shared = PlainBytes.sharedSuffix(plain.path, plain.reference)
+        var rest = plain.reference.count - shared
+        var kept = common.folder.count
+        if rest == 0 {
+            let path = UnsafeBufferPointer(rebasing: plain.path.dropLast(shared))
+            let more = common.folder.withUnsafeBufferPointer { PlainBytes.sharedSuffix(path, $0) }
+            shared += more
+            kept -= more
+        }
+        rest += kept
+        guard rest <= Int(UInt16.max) else { return false }
+        let isPinned = plain.sha256 != nil
+        var record = ResourceRecord(
+            position: arena.reserve(plain.path.count + rest + (isPinned ? 32 : 0)),
+            pathLength: plain.path.count, digest: isPinned ? .sha256 : nil)
+        arena.append(plain.path)
+        common.folder.withUnsafeBufferPointer { folder in
+            arena.append(UnsafeBufferPointer(rebasing: folder.prefix(kept)))
+        }
+        if rest > kept {
+            arena.append(UnsafeBufferPointer(rebasing: plain.reference.prefix(rest - kept)))
+        }
+        if isPinned {
+            withUnsafeBytes(of: &digest) { arena.append($0.bindMemory(to: UInt8.self)) }
+        }
+        record.urlLength = UInt16(rest)
+        record.sharedLength = UInt16(shared)
+        record.authority = UInt16(common.authority)
+        record.size = plain.size ?? -1
+        record.line = UInt32(clamping: plain.line)
+        record.column = UInt32(clamping: plain.column)
+        record.traits = UInt32(isPinned ? common.pinnedTraits : common.unpinnedTraits)
+        records.append(record)
+        return true
+    }
+}
+
+/// Bytes that mean themselves, in every rule for paths and URLs: whatever is doubtful is not plain.
+enum PlainBytes {
+    private static let isWord: [Bool] = (0..<256).map { byte in
+        switch UInt8(byte) {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+
+    /// Whether a path is a target in Documents or Caches, of letters, digits and `-_~.` only.
+    static func isTarget(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        let isInArea = path.starts(with: "Caches/".utf8) || path.starts(with: "Documents/".utf8)
+        return isInArea && path.count <= Target.longestPath && isPath(path)
+    }
+
+    /// Whether a URL is a relative path of such bytes.
+    static func isReference(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
+        url.count <= 4096 && isPath(url)
+    }
+
+    /// Components of such bytes, none empty, none beginning with a dot, none too long.
+    private static func isPath(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        isWord.withUnsafeBufferPointer { isWord in
+            var start = 0
+            for at in path.indices {
+                let byte = path[at]
+                if byte == UInt8(ascii: "/") {
+                    if at == start || at - start > 255 { return false }
+                    start = at + 1
+                } else if !isWord[Int(byte)] || (at == start && byte == UInt8(ascii: ".")) {
+                    return false
+                }
+            }
+            return path.count > start && path.count - start <= 255
+        }
+    }
+
+    /// Decodes 64 hexadecimal digits in either case; false when they are not that.
+    static func decode(
+        _ hex: UnsafeBufferPointer<UInt8>, into bytes: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        guard hex.count == 2 * bytes.count else { return false }
+        for at in bytes.indices {
+            guard let high = Hex.value(of: hex[2 * at]), let low = Hex.value(of: hex[2 * at + 1])
+            else { return false }
+            bytes[at] = high << 4 | low
+        }
+        return true
+    }
+
+    static func sharedSuffix(
+        _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
+    ) -> Int {
+        var count = 0
+        while count < min(first.count, second.count),
+            first[first.count - 1 - count] == second[second.count - 1 - count]
+        {
+            count += 1
+        }
+        return count
+    }
+}
