@@ -17,7 +17,7 @@ public enum ArrivalVerdict: Sendable, Hashable {
                 return .leave(.edited, .sameBytes)
             }
             return .land(.conflict, step.kind == .edited ? .editedAndChanged : step.reason)
-        case .nothing, .ours, .drifted, .obstacle:
+        case .nothing, .ours, .recorded, .drifted, .obstacle:
             return .land(outcome(of: step.kind, wasResumed: wasResumed), reason(step, validators))
         }
     }

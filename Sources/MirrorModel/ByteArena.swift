@@ -57,7 +57,10 @@ struct BlockArray<Element: Sendable>: Sendable {
         count += 1
     }
 
-    subscript(position: Int) -> Element { blocks[position >> 14][position & (Self.blockSize - 1)] }
+    subscript(position: Int) -> Element {
+        get { blocks[position >> 14][position & (Self.blockSize - 1)] }
+        set { blocks[position >> 14][position & (Self.blockSize - 1)] = newValue }
+    }
 
     /// The bytes that the blocks take up.
     var footprint: Int { blocks.reduce(0) { $0 + $1.capacity * MemoryLayout<Element>.stride } }

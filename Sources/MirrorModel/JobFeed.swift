@@ -16,10 +16,14 @@ public struct JobFeed: Sendable {
     public private(set) var count = 0
 
     /// Takes positions in the order of their plan, with their priorities and hosts.
-    public init(_ entries: [(position: Int, priority: Int32, host: String)] = []) {
+    public init(
+        _ entries: some Sequence<(position: Int, priority: Int32, host: String)> =
+            EmptyCollection<(position: Int, priority: Int32, host: String)>()
+    ) {
         var byPriority: [Int32: [String: [Int]]] = [:]
         var hostOrder: [Int32: [String]] = [:]
         for entry in entries {
+            count += 1
             if byPriority[entry.priority]?[entry.host] == nil {
                 hostOrder[entry.priority, default: []].append(entry.host)
             }
@@ -31,7 +35,6 @@ public struct JobFeed: Sendable {
                     Queue(positions: byPriority[priority]?[$0] ?? [])
                 })
         }
-        count = entries.count
     }
 
     /// Takes up to so many positions.

@@ -5,7 +5,7 @@ public struct Plan: Sendable {
     /// The manifests, in the order in which they were given.
     public var manifests: [Manifest]
     /// One step for each target, in the order of the targets' bytes.
-    public var steps: [Step]
+    public var steps: StepList
     /// When the plan was made.
     public var now: Instant
     /// Orphans that are left because nothing asked for their removal.
@@ -21,11 +21,12 @@ public struct Plan: Sendable {
 
     /// Takes the parts of a plan.
     public init(
-        root: String, manifests: [Manifest], steps: [Step], now: Instant, orphansLeft: Int
+        root: String, manifests: [Manifest], steps: some Sequence<Step>, now: Instant,
+        orphansLeft: Int
     ) {
         self.root = root
         self.manifests = manifests
-        self.steps = steps
+        self.steps = (steps as? StepList) ?? StepList(steps)
         self.now = now
         self.orphansLeft = orphansLeft
     }
@@ -35,17 +36,26 @@ public struct Plan: Sendable {
         step.resource.map { manifests[step.manifest].resources[$0] }
     }
 
+    /// How many steps there are for targets that are wanted.
+    public var wantedSteps: Int {
+        steps.plainKeeps + steps.notable.count { steps[$0].resource != nil }
+    }
+
     /// The part of the plan that removes orphans, and nothing else.
     public var removalsOnly: Plan {
         var plan = self
-        plan.steps = steps.filter { $0.means == .removal }
+        plan.steps = StepList(
+            steps.notable.lazy.map { steps[$0] }.filter { $0.means == .removal })
         plan.skipped = 0
         return plan
     }
 
     /// Whether there is nothing to do: nothing to change, nobody to ask, and nothing in the way.
     public var isEmpty: Bool {
-        steps.allSatisfy { $0.means == .nothing && $0.kind != .conflict }
+        steps.notable.allSatisfy { position in
+            let step = steps[position]
+            return step.means == .nothing && step.kind != .conflict
+        }
     }
 }
 
@@ -69,7 +79,9 @@ public struct PlanTotals: Sendable, Hashable {
     /// The totals of a plan's steps.
     public init(of plan: Plan) {
         orphans = plan.orphansLeft
-        for step in plan.steps {
+        if plan.steps.plainKeeps > 0 { steps[.keep] = plan.steps.plainKeeps }
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
             steps[step.kind, default: 0] += 1
             switch step.means {
             case .transfer(_, let local):

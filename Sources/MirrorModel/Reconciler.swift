@@ -76,11 +76,13 @@ public struct Reconciler: Sendable {
             }
             if situation.isUntouched, case .fresh(let until?) = freshness {
                 return Decision(
-                    .keep, .fresh(until: until), means: .nothing, occupant: occupant)
+                    .keep, .fresh(until: until), means: .nothing,
+                    occupant: .recorded(sha256: record.sha256))
             }
         }
         if situation.isUntouched {
-            return Decision(.keep, .intact, means: .nothing, occupant: occupant)
+            return Decision(
+                .keep, .intact, means: .nothing, occupant: .recorded(sha256: record.sha256))
         }
         if stamp != record.stamp { return adoption(situation, stamp, .touched) }
         return adoption(

@@ -48,7 +48,7 @@ extension ResourceTable {
 }
 
 /// Comparison of bytes, as memcmp(3) does it, eight at a time where there are eight.
-enum ByteOrder {
+package enum ByteOrder {
     static func commonPrefix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,
         limit: Int = .max
@@ -74,7 +74,8 @@ enum ByteOrder {
         return at
     }
 
-    static func compare(
+    /// Negative, zero or positive as the first bytes come before, with or after the second.
+    package static func compare(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>
     ) -> Int {
         let at = commonPrefix(first, second)

@@ -59,6 +59,8 @@ public struct Step: Sendable, Hashable {
         case nothing
         /// The version that mirror put there; its stamp as seen now.
         case ours(FileStamp, sha256: Digest)
+        /// That version, and everything else about it as it was recorded; the step relies on no more.
+        case recorded(sha256: Digest)
         /// Bytes that mirror did not put there, which are not to be lost.
         case foreign(FileStamp, sha256: Digest)
         /// Bytes that mirror did not put there, in an area where drift is mended: replaced.

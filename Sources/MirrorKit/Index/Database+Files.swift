@@ -6,10 +6,22 @@ extension Database {
     /// All records in the order of their paths' bytes; for `next`.
     static let everyRecord = selection + " ORDER BY path"
 
+    /// What tells whether files are as they were, from a path on, in the order of the paths' bytes.
+    static let everyRowInBrief = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest \
+        FROM files WHERE path >= ? ORDER BY path
+        """
+    private static let oneRecord = selection + " WHERE path = ?"
+
     /// The record of a target.
     mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
-        try first(Database.selection + " WHERE path = ?") {
-            $0.add(target.path)
+        try record(at: target.path)
+    }
+
+    /// The record of the target that a path is.
+    mutating func record(at path: String) throws(IndexError) -> IndexRecord? {
+        try first(Database.oneRecord) {
+            $0.add(path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
         }

@@ -113,6 +113,28 @@ struct Database: ~Copyable, @unchecked Sendable {
         throw failure(code)
     }
 
+    /// Binds a statement whose rows are then gone through with `step`. It lives as long as the
+    /// connection does.
+    mutating func start(
+        _ sql: String, _ bind: (inout Binder) -> Void
+    ) throws(IndexError) -> OpaquePointer {
+        let statement = try prepared(sql)
+        sqlite3_reset(statement)
+        var binder = Binder(statement: statement)
+        bind(&binder)
+        try check(binder.result)
+        return statement
+    }
+
+    /// Goes to the next row of a statement; false after the last.
+    func step(_ statement: OpaquePointer) throws(IndexError) -> Bool {
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW { return true }
+        sqlite3_reset(statement)
+        if code == SQLITE_DONE { return false }
+        throw failure(code)
+    }
+
     /// The number of the row that was inserted last.
     var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
 

@@ -93,6 +93,16 @@ final class Index: Sendable {
         } catch { throw noted(error) }
     }
 
+    /// A walk over the rows from a path on, in brief; a snapshot like the other.
+    func rowsInBrief(from start: String) throws(IndexError) -> BriefCursor {
+        guard let origin else { return try BriefCursor(nil, from: start) { _ in } }
+        do throws(IndexError) {
+            return try BriefCursor(
+                try Database(origin.name, flags: origin.flags), from: start
+            ) { _ = self.noted($0) }
+        } catch { throw noted(error) }
+    }
+
     /// Waits until every commit so far is on the disk (fdatasync(2) of the write-ahead log).
     ///
     /// The log's own descriptor is used: to open and close the database file would drop SQLite's

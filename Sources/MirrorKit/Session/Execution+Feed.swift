@@ -10,7 +10,7 @@ extension Execution {
 
     /// Begins the transfers, in the order of their priorities, the hosts in turn.
     func beginTransfers() {
-        let feed = JobFeed(sharing.leaders.map(feedEntry))
+        let feed = JobFeed(sharing.leaders.lazy.map(feedEntry))
         state.withLock { $0.feed = feed }
         feedLoop()
     }
@@ -78,7 +78,7 @@ extension Execution {
     func leaveOut(_ positions: [Int]) {
         let all = positions + positions.flatMap { sharing.followers[$0] ?? [] }
         let isLast = state.withLock { state in
-            state.ledger.enterLeftOut(all.count { state.open.remove($0) != nil })
+            state.ledger.enterLeftOut(all.count { state.open.remove($0) })
             return state.isDone()
         }
         if isLast { settled.raise() }

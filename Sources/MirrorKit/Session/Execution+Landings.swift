@@ -156,7 +156,7 @@ extension Landing.Occupant {
     /// What the promotion must find at the target for a step.
     init(_ occupant: Step.Occupant) {
         switch occupant {
-        case .nothing, .obstacle: self = .nothing
+        case .nothing, .recorded, .obstacle: self = .nothing
         case .ours(let stamp, _), .drifted(let stamp): self = .ours(stamp)
         case .foreign(let stamp, _): self = .foreign(stamp)
         }

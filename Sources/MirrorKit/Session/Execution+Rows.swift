@@ -26,7 +26,7 @@ extension Execution {
         case .foreign(let stamp, received.sha256):
             record.stamp = stamp
             isAdoption = true
-        case .ours, .foreign, .nothing, .drifted, .obstacle:
+        case .ours, .foreign, .recorded, .nothing, .drifted, .obstacle:
             // Edited here: the row goes on describing the version that was edited.
             guard let known = try? engine.index.record(for: step.target) else { break }
             record.stamp = known.stamp

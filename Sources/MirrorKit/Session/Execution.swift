@@ -48,7 +48,7 @@ final class Execution: Sendable {
         self.emitEvent = emit
         identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         sharing = RequestSharing(plan)
-        let resources = plan.steps.count { $0.resource != nil } + plan.skipped
+        let resources = plan.wantedSteps + plan.skipped
         state = Mutex(
             ExecutionState(
                 ledger: Ledger(
@@ -73,8 +73,7 @@ final class Execution: Sendable {
             }
         } catch {
             // Nothing was begun: each resource was left out, and is counted as that.
-            let count = plan.steps.count { $0.resource != nil }
-            state.withLock { $0.ledger.enterLeftOut(count) }
+            state.withLock { $0.ledger.enterLeftOut(plan.wantedSteps) }
             end(.error(MirrorError(wrapping: error)))
         }
         return close()
@@ -105,7 +104,7 @@ final class Execution: Sendable {
     /// The loop's number of the transfer for a target; nil when none is under way.
     func job(for target: Target) -> Int? {
         state.withLock { state in
-            state.jobs.first { plan.steps[$0.key].target == target }?.value
+            state.jobs.first { plan.steps.target(at: $0.key) == target }?.value
         }
     }
 
@@ -151,12 +150,13 @@ final class Execution: Sendable {
 extension Execution {
     /// Begins every step. Copies and moves come before transfers, which may replace what they read.
     private func begin() {
-        var kept: [Int] = []
+        var kept = plan.steps.plainKeeps
         var adopted: [Int] = []
         var local: [Int] = []
-        for (position, step) in plan.steps.enumerated() {
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
             switch step.means {
-            case .nothing where step.kind == .keep: kept.append(position)
+            case .nothing where step.kind == .keep: kept += 1
             case .nothing: local.append(position)
             case .adoption:
                 adopted.append(position)
@@ -165,32 +165,34 @@ extension Execution {
             }
         }
         report(kept: kept)
-        open(adopted + local + sharing.leaders + sharing.followers.values.joined())
+        state.withLock { state in
+            for positions in [adopted, local, sharing.leaders] { state.open.insert(positions) }
+            state.open.insert(sharing.followers.values.joined())
+        }
         for position in adopted { adopt(position) }
         for position in local { beginLocally(position) }
         engine.promoter.hurry()
         beginTransfers()
     }
 
-    private func report(kept: [Int]) {
-        state.withLock { $0.ledger.enterKept(kept.count) }
-        if !plan.supersededParts.isEmpty {
-            for position in kept { discardSupersededParts(of: plan.steps[position].target) }
+    private func report(kept: Int) {
+        state.withLock { $0.ledger.enterKept(kept) }
+        for target in plan.supersededParts.keys.sorted() {
+            guard let position = plan.steps.position(of: target), isKept(plan.steps[position])
+            else { continue }
+            discardSupersededParts(of: target)
         }
-        guard options.reportsKept else { return }
-        for position in kept {
-            let step = plan.steps[position]
+        guard options.reportsKept, kept > 0 else { return }
+        for step in plan.steps where isKept(step) {
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
                 verified: recordedVerification(of: step.target))
-            if case .ours(_, let sha256) = step.occupant { done.sha256 = sha256 }
+            if case .recorded(let sha256) = step.occupant { done.sha256 = sha256 }
             emit(.done(done))
         }
     }
 
-    private func open(_ positions: [Int]) {
-        state.withLock { $0.open.formUnion(positions) }
-    }
+    private func isKept(_ step: Step) -> Bool { step.kind == .keep && step.means == .nothing }
 
     /// Waits until the last open step has ended; a deadline ends them all.
     private func waitUntilSettled() {
@@ -219,7 +221,7 @@ extension Execution {
             state.graceEnd = limit
             guard now >= limit else { return false }
             state.ledger.enterLeftOut(state.open.count)
-            state.open = []
+            state.open.removeAll()
             state.isWaiting = false
             engine.promoter.abandonAtStop()
             return true
@@ -279,7 +281,7 @@ extension Execution {
     /// Enters a step's good end.
     func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         state.withLock { $0.ledger.enter(done, isAcceptedStale: isAcceptedStale) }
-        if done.outcome != .stale { discardSupersededParts(of: plan.steps[position].target) }
+        if done.outcome != .stale { discardSupersededParts(of: plan.steps.target(at: position)) }
         emit(.done(done))
         close(position)
         release(position, .done(done), isPassedOn: !done.isUnfinished)
@@ -320,7 +322,7 @@ extension Execution {
     /// themselves.
     func release(_ position: Int, _ end: Engine.End, isPassedOn: Bool) {
         engine.release(
-            plan.steps[position].target, by: claimant(position),
+            plan.steps.target(at: position), by: claimant(position),
             isPassedOn || ending == nil ? end : .abandoned)
     }
 
@@ -334,8 +336,8 @@ extension Execution {
     }
 
     private func beginRemovals() {
-        let removals = plan.steps.indices.filter { plan.steps[$0].means == .removal }
-        open(removals)
+        let removals = plan.steps.notable.filter { plan.steps[$0].means == .removal }
+        state.withLock { $0.open.insert(removals) }
         for position in removals { remove(position) }
     }
 }

@@ -4,7 +4,7 @@ internal import MirrorModel
 struct ExecutionState: Sendable {
     var ledger: Ledger
     /// Steps that have not ended.
-    var open: Set<Int> = []
+    var open = PositionSet()
     /// The loop's numbers of the transfers under way, by step.
     var jobs: [Int: Int] = [:]
     /// Steps whose targets another run of the session has under way.

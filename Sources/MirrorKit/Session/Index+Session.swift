@@ -28,6 +28,13 @@ extension Index {
         do throws(IndexError) { return try records() } catch { throw error.mirrorError }
     }
 
+    /// A walk over the rows from a path on that makes nothing of them but what is asked for.
+    func briefCursor(from start: String) throws(MirrorError) -> BriefCursor {
+        do throws(IndexError) { return try rowsInBrief(from: start) } catch {
+            throw error.mirrorError
+        }
+    }
+
     /// All parts.
     func allParts() throws(MirrorError) -> [PartRecord] {
         try reading { (database: inout Database) throws(IndexError) in try database.parts() }

@@ -34,7 +34,9 @@ struct PreparedRequests: Sendable {
     mutating func supply(
         for plan: Plan, by credentials: @Sendable (Origin) async throws -> [HeaderField]
     ) async throws {
-        for step in plan.steps where step.needsNetwork {
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
+            guard step.needsNetwork else { continue }
             for source in plan.resource(of: step)?.sources ?? [] {
                 let origin = source.url.origin
                 guard origin.scheme != .file, supplied[origin] == nil else { continue }

@@ -4,38 +4,58 @@ internal import MirrorModel
 ///
 /// Steps that would ask the same thing in the same way (method, URL, headers, body, condition) and
 /// whose declarations do not contradict each other form a group; its first step asks, and the others
-/// take the bytes from the first one's target.
+/// take the bytes from the first one's target. Steps are brought together by a hash of what they ask,
+/// since nearly every step of a long plan asks for something of its own.
 struct RequestSharing {
-    private struct Key: Hashable {
-        let url: SourceURL
-        let method: RequestMethod
-        let headers: [HeaderField]
-        let knownVersion: Digest?
-    }
-
     /// For each step that asks: the steps that wait for it, as positions in the plan.
     private(set) var followers: [Int: [Int]] = [:]
     /// The steps that ask, in the order of the plan.
     private(set) var leaders: [Int] = []
 
     init(_ plan: Plan) {
-        var groups: [Key: [Int]] = [:]
-        for (position, step) in plan.steps.enumerated() {
-            guard step.needsNetwork, let resource = plan.resource(of: step) else { continue }
-            let source = resource.primary
-            let key = Key(
-                url: source.url, method: resource.method, headers: source.headers,
-                knownVersion: step.local?.sha256)
-            let leader = groups[key, default: []].first { other in
-                plan.resource(of: plan.steps[other]).map { isCompatible($0, resource) } ?? false
+        var asking: [(hash: Int, position: Int)] = []
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
+            guard step.needsNetwork, let resource = step.resource else { continue }
+            let hash = plan.manifests[step.manifest].resources.requestHash(at: resource)
+            asking.append((hash, position))
+        }
+        asking.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
+        var waiting = PositionSet()
+        var start = 0
+        while start < asking.count {
+            var end = start + 1
+            while end < asking.count, asking[end].hash == asking[start].hash { end += 1 }
+            if end - start > 1 {
+                share(asking[start..<end].map(\.position), of: plan, waiting: &waiting)
             }
+            start = end
+        }
+        leaders = asking.map(\.position).filter { !waiting.contains($0) }.sorted()
+    }
+
+    private mutating func share(_ positions: [Int], of plan: Plan, waiting: inout PositionSet) {
+        var asking: [(position: Int, step: Step, resource: Resource)] = []
+        for position in positions {
+            let step = plan.steps[position]
+            guard let resource = plan.resource(of: step) else { continue }
+            let leader = asking.first { isSame($0, (position, step, resource)) }
             if let leader, !resource.isNamedByServer {
-                followers[leader, default: []].append(position)
+                followers[leader.position, default: []].append(position)
+                waiting.insert(CollectionOfOne(position))
             } else {
-                leaders.append(position)
-                groups[key, default: []].append(position)
+                asking.append((position, step, resource))
             }
         }
+    }
+
+    private typealias Asking = (position: Int, step: Step, resource: Resource)
+
+    private func isSame(_ leader: Asking, _ other: Asking) -> Bool {
+        leader.resource.primary == other.resource.primary
+            && leader.resource.method == other.resource.method
+            && leader.step.local?.sha256 == other.step.local?.sha256
+            && isCompatible(leader.resource, other.resource)
     }
 
     /// The first one's declarations must cover the other's, so that its bytes are right for both.

@@ -14,8 +14,9 @@ struct RunLimits {
 
     private func checkRemovals() throws(MirrorError) {
         var removals: [Int: Int] = [:]
-        for step in plan.steps where step.means == .removal {
-            removals[step.manifest, default: 0] += 1
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
+            if step.means == .removal { removals[step.manifest, default: 0] += 1 }
         }
         for (position, count) in removals.sorted(by: { $0.key < $1.key }) {
             let manifest = plan.manifests[position]
@@ -34,7 +35,8 @@ struct RunLimits {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var needed: [String: Int64] = [:]
-        for step in plan.steps {
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
             let bytes: Int64
             switch step.means {
             // A part lies in tmp, and on another file system the file once more in its area.

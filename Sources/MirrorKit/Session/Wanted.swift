@@ -19,10 +19,16 @@ struct Wanted: Sendable {
     /// Targets that a server named in an earlier run, where the manifest leaves the name to it.
     private var remembered: [Int64: Target] = [:]
 
+    /// The manifests' owners as bytes, and their resources.
+    private let owners: [[UInt8]]
+    private let tables: [ResourceTable]
+
     /// Selects and sorts. Throws `manifestInvalid` when the targets of two manifests cannot stand
     /// beside each other.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         self.manifests = manifests
+        owners = manifests.map { Array($0.owner.utf8) }
+        tables = manifests.map(\.resources)
         let selectsAll = options.only.isEmpty && options.skip.isEmpty
         for (position, manifest) in manifests.enumerated() {
             for number in manifest.resources.indices {
@@ -46,7 +52,13 @@ struct Wanted: Sendable {
                 }
             }
         }
-        sort()
+        if manifests.count == 1, selectsAll, remembered.isEmpty {
+            entries = manifests[0].resources.sortedOrder.map {
+                Entry(manifest: 0, resource: Int32($0))
+            }
+        } else {
+            sort()
+        }
         try refuseEqualTargets()
         if manifests.count > 1 { try refuseCollisions() }
     }
@@ -64,6 +76,25 @@ struct Wanted: Sendable {
         return resource
     }
 
+    /// Compares an entry's target with a path, by bytes: negative, zero or positive.
+    func compare(_ entry: Entry, with path: UnsafeBufferPointer<UInt8>) -> Int {
+        withPath(of: entry) { ByteOrder.compare($0, path) }
+    }
+
+    /// Whether the version that a row speaks of is all that an entry asks for.
+    func isPlainlySatisfied(_ entry: Entry, by row: BriefRow) -> Bool {
+        let owner = owners[Int(entry.manifest)]
+        return owner.elementsEqual(row.owner)
+            && tables[Int(entry.manifest)].isPlainlySatisfied(
+                at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
+                isExecutable: row.isExecutable)
+    }
+
+    /// Whether a server may name an entry's file.
+    func isNamedByServer(_ entry: Entry) -> Bool {
+        tables[Int(entry.manifest)].isNamedByServer(at: Int(entry.resource))
+    }
+
     private static func key(_ entry: Entry) -> Int64 {
         Int64(entry.manifest) << 32 | Int64(entry.resource)
     }
@@ -74,17 +105,29 @@ struct Wanted: Sendable {
     }
 
     private mutating func sort() {
-        let isSorted = zip(entries, entries.dropFirst()).allSatisfy {
-            target(of: $0) < target(of: $1)
-        }
+        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { compare($0, $1) < 0 }
         guard !isSorted else { return }
-        let sorted = entries.sorted { target(of: $0) < target(of: $1) }
+        let sorted = entries.sorted { compare($0, $1) < 0 }
         entries = sorted
+    }
+
+    private func compare(_ first: Entry, _ second: Entry) -> Int {
+        withPath(of: second) { compare(first, with: $0) }
+    }
+
+    private func withPath<Result>(
+        of entry: Entry, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] {
+            var path = name.path
+            return path.withUTF8(body)
+        }
+        return tables[Int(entry.manifest)].withPath(at: Int(entry.resource), body)
     }
 
     private func refuseEqualTargets() throws {
         for (left, right) in zip(entries, entries.dropFirst())
-        where target(of: left) == target(of: right) {
+        where compare(left, right) == 0 {
             let owners = [left, right].map { manifests[Int($0.manifest)].owner }
             let target = target(of: left)
             throw MirrorError(

@@ -30,6 +30,18 @@ struct FileStatus: Sendable, Hashable {
         self.init(result)
     }
 
+    /// The stamp of a regular file in a folder; nil for anything else, and where it cannot be told.
+    static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
+        var result = linux_status()
+        let flags = AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)
+        guard linux_statx(folder, name, flags, &result) == 0,
+            Int32(result.mode) & 0o170000 == 0o100000
+        else { return nil }
+        return FileStamp(
+            size: Int64(clamping: result.size), modified: nanoseconds(result.modified),
+            changed: nanoseconds(result.changed), inode: result.inode)
+    }
+
     private init(_ status: linux_status) {
         kind =
             switch Int32(status.mode) & 0o170000 {

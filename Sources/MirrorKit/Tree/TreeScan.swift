@@ -54,6 +54,22 @@ struct TreeScan: ~Copyable {
         }
     }
 
+    /// Whether a row's file is there and has the row's stamp; false, too, where that cannot be told.
+    mutating func isUnchanged(_ row: BriefRow) -> Bool {
+        guard let start = row.path.baseAddress,
+            let slash = row.path.lastIndex(of: UInt8(ascii: "/"))
+        else { return false }
+        let isSame = folder?.count == slash && folder.map { memcmp($0, start, slash) == 0 } == true
+        if !isSame {
+            let path = String(decoding: row.path[..<slash], as: UTF8.self)
+            guard (try? enter(path)) != nil else { return false }
+        }
+        guard case .open(let folder) = place else { return false }
+        // The row's path has a NUL behind it, and so has its last component.
+        let name = UnsafeRawPointer(start + slash + 1).assumingMemoryBound(to: CChar.self)
+        return FileStatus.stamp(folder: folder.number, file: name) == row.stamp
+    }
+
     private mutating func enter(_ path: String) throws(Errno) -> Place {
         let bytes = Array(path.utf8)
         if bytes == folder { return place }

@@ -9,8 +9,10 @@ struct PlanOutput {
         if options.json { return plan.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         Console.output.line("root \(plan.root.printable)")
-        for step in plan.steps where shows(step) {
-            Console.output.line(line(step, plan, style))
+        for position in plan.steps.indices {
+            if !options.verbose, plan.steps.isPlainKeep(at: position) { continue }
+            let step = plan.steps[position]
+            if shows(step) { Console.output.line(line(step, plan, style)) }
         }
         if !options.quiet { Console.output.line(totals(plan)) }
     }
@@ -19,8 +21,9 @@ struct PlanOutput {
     func showRemovals(of plan: Plan) {
         guard !options.json, !options.quiet else { return }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        for step in plan.steps where step.means == .removal {
-            Console.output.line(line(step, plan, style))
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
+            if step.means == .removal { Console.output.line(line(step, plan, style)) }
         }
     }
 

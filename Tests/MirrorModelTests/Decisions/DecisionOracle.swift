@@ -143,7 +143,7 @@ extension DecisionOracle {
         occupancy =
             switch decision.occupant {
             case .nothing: .nothing
-            case .ours: .ours
+            case .ours, .recorded: .ours
             case .foreign: .foreign
             case .drifted: .drifted
             case .obstacle: .obstacle

@@ -1,0 +1,264 @@
+internal import MirrorModel
+
+/// What all stretches of a survey share.
+struct SurveyView: Sendable {
+    let wanted: Wanted
+    let options: PlanOptions
+    let reconciler: Reconciler
+    let root: RootDirectory?
+    let index: Index?
+    let now: Instant
+    var isCancelled: @Sendable () -> Bool
+    /// Manifests whose orphans are looked for, by owner.
+    let orphanOwners: [String: Int]
+    /// The parts that the index knows.
+    var parts: [Target: [PartRecord]] = [:]
+}
+
+/// What was found in a stretch of the targets.
+struct SurveyFindings: Sendable {
+    var steps: StepList
+    var orphans: [IndexRecord] = []
+    /// Steps that need bytes, which the tree may have under other names, and what they were decided
+    /// from; nil for plain fetches, which can be put together again.
+    var searching: [(step: Int, situation: Situation?)] = []
+    /// How many rows the index has of each owner.
+    var owned: [String: Int] = [:]
+    /// Rows of orphans whose files are gone.
+    var forgotten: [Target] = []
+
+    init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
+
+    /// Adds what was found in the next stretch.
+    mutating func append(_ next: SurveyFindings) {
+        let before = steps.count
+        steps.append(contentsOf: next.steps)
+        orphans += next.orphans
+        searching += next.searching.map { ($0.step + before, $0.situation) }
+        owned.merge(next.owned, uniquingKeysWith: +)
+        forgotten += next.forgotten
+    }
+}
+
+/// A stretch of the targets, looked at in their order: what is wanted, known and there, merged in one
+/// pass over three sorted streams.
+///
+/// A row whose file is as mirror put it there, and is all that its resource asks for, costs no more
+/// than comparing bytes. For every other target a situation is made, and the reconciler decides.
+struct SurveyStretch: ~Copyable {
+    private let view: SurveyView
+    private var next: Int
+    private let end: Int
+    private var scan: TreeScan?
+    private var found: SurveyFindings
+    /// The owner of the rows before, and how many they are; neighbours have mostly the same.
+    private var owner: [UInt8] = []
+    private var ownedRows = 0
+    private let isPlain: Bool
+
+    /// Takes a range of the wanted entries; rows before the first of them and behind the last belong
+    /// to the neighbours.
+    init(_ range: Range<Int>, of view: SurveyView) {
+        self.view = view
+        next = range.lowerBound
+        end = range.upperBound
+        scan = view.root.map { TreeScan($0) }
+        found = SurveyFindings(of: view.wanted.manifests)
+        isPlain = !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
+    }
+
+    /// Looks, and decides. Throws `MirrorError`.
+    consuming func look() throws -> SurveyFindings {
+        if let index = view.index {
+            let start = next > 0 ? view.wanted.target(of: view.wanted.entries[next]).path : ""
+            let limit =
+                end < view.wanted.entries.count
+                ? Array(view.wanted.target(of: view.wanted.entries[end]).path.utf8) : nil
+            var cursor = try index.briefCursor(from: start)
+            var rows = 0
+            while try cursor.goOn(), try advance(&cursor, before: limit) {
+                rows += 1
+                if rows % 4096 == 0 { try stopIfCancelled() }
+            }
+        }
+        while next < end { try decide(record: nil) }
+        countOwned()
+        return found
+    }
+
+    /// Decides on the row that the cursor stands at, and on what is wanted before it; false when it
+    /// belongs to the next stretch.
+    private mutating func advance(
+        _ cursor: inout BriefCursor, before limit: [UInt8]?
+    ) throws -> Bool {
+        guard let row = cursor.row else {
+            // The whole record says what is wrong with it.
+            let record = try cursor.wholeRecord()
+            throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
+        }
+        if let limit, limit.withUnsafeBufferPointer({ ByteOrder.compare(row.path, $0) >= 0 }) {
+            return false
+        }
+        count(row.owner)
+        while next < end {
+            let order = view.wanted.compare(view.wanted.entries[next], with: row.path)
+            if order > 0 { break }
+            if order < 0 {
+                try decide(record: nil)
+                continue
+            }
+            if isPlain, keeps(row) { return true }
+            try decide(record: try cursor.wholeRecord())
+            return true
+        }
+        if !view.orphanOwners.isEmpty {
+            let owner = String(decoding: row.owner, as: UTF8.self)
+            if view.orphanOwners[owner] != nil { try addOrphan(try cursor.wholeRecord()) }
+        }
+        return true
+    }
+
+    /// Keeps a file that is as its row says, where that is all that its resource asks for.
+    private mutating func keeps(_ row: BriefRow) -> Bool {
+        let entry = view.wanted.entries[next]
+        guard view.wanted.isPlainlySatisfied(entry, by: row), scan?.isUnchanged(row) == true
+        else { return false }
+        found.steps.appendPlainKeep(
+            manifest: Int(entry.manifest), resource: Int(entry.resource))
+        next += 1
+        return true
+    }
+
+    private mutating func count(_ owner: UnsafeBufferPointer<UInt8>) {
+        if !owner.elementsEqual(self.owner) {
+            countOwned()
+            self.owner = Array(owner)
+        }
+        ownedRows += 1
+    }
+
+    private mutating func countOwned() {
+        if ownedRows > 0 {
+            found.owned[String(decoding: owner, as: UTF8.self), default: 0] += ownedRows
+        }
+        ownedRows = 0
+    }
+
+    private func stopIfCancelled() throws {
+        if view.isCancelled() {
+            throw MirrorError(.cancelled, "Interrupted while the plan was made.")
+        }
+    }
+
+    private mutating func decide(record: IndexRecord?) throws {
+        let entry = view.wanted.entries[next]
+        next += 1
+        if next % 512 == 0 { try stopIfCancelled() }
+        var situation = view.situation(of: entry)
+        let target = situation.resource.target
+        situation.record = record
+        situation.file = try scan?.look(at: target) ?? .absent
+        situation.parts = view.parts[target] ?? []
+        try readWhereInDoubt(&situation)
+        let decision = view.reconciler.step(for: situation, now: view.now)
+        let isPlain = view.isPlainFetch(decision, entry)
+        if case .transfer = decision.means, view.index != nil {
+            found.searching.append((found.steps.count, isPlain ? nil : situation))
+        }
+        if isPlain {
+            found.steps.appendPlainFetch(
+                manifest: Int(entry.manifest), resource: Int(entry.resource))
+        } else {
+            found.steps.append(view.step(decision, entry, situation))
+        }
+    }
+
+    /// Reads a file that its stamp does not vouch for, or that a digest is declared for which
+    /// the index has no value.
+    private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
+        guard case .file(let stamp, _) = situation.file, let root = view.root else { return }
+        let pin = situation.resource.pin
+        let record = situation.record
+        let isKnown =
+            record.map { record in
+                record.stamp == stamp
+                    && (pin.map { record.digest(of: $0.algorithm) != nil } ?? true)
+            } ?? false
+        guard !isKnown || view.options.rehashes else { return }
+        var algorithms: [DigestAlgorithm] = [.sha256]
+        if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
+        // Between the look and the reading, a file can go, and another one come.
+        for _ in 1...3 {
+            guard case .file = situation.file else { return }
+            let read: FileDigests?
+            do throws(MirrorError) {
+                read = try FileDigests.read(
+                    situation.resource.target, in: root, algorithms: algorithms,
+                    isCancelled: view.isCancelled)
+            } catch {
+                // One file that cannot be read is that resource's failure, not the plan's.
+                guard error.code != .cancelled else { throw error }
+                situation.isUnreadable = true
+                return
+            }
+            if let read {
+                situation.digests = read.digests
+                situation.file = .file(read.stamp, sha256: nil)
+                return
+            }
+            situation.file = try scan?.look(at: situation.resource.target) ?? .absent
+        }
+    }
+
+    /// An orphan whose file is gone is only forgotten; one that was changed is somebody's now.
+    private mutating func addOrphan(_ record: IndexRecord) throws {
+        guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent else {
+            found.forgotten.append(record.target)
+            return
+        }
+        guard stamp != record.stamp, let root = view.root else {
+            return found.orphans.append(record)
+        }
+        do throws(MirrorError) {
+            let read = try FileDigests.read(
+                record.target, in: root, isCancelled: view.isCancelled)
+            guard let read, read.digests.first == record.sha256 else { return }
+            var current = record
+            current.stamp = read.stamp
+            found.orphans.append(current)
+        } catch {
+            // What cannot be read may have been changed, and is left.
+            if error.code == .cancelled { throw error }
+        }
+    }
+}
+
+extension SurveyView {
+    /// What is wanted by an entry, with nothing known of it yet.
+    func situation(of entry: Wanted.Entry) -> Situation {
+        let resource = wanted.resource(of: entry)
+        return Situation(
+            resource: resource, owner: wanted.manifests[Int(entry.manifest)].owner,
+            sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
+    }
+
+    /// Whether a decision says nothing that the resource does not.
+    func isPlainFetch(_ decision: Decision, _ entry: Wanted.Entry) -> Bool {
+        decision.kind == .fetch && decision.reason == .missing && decision.occupant == .nothing
+            && decision.means == .transfer(part: nil, ifChangedSince: nil)
+            && !wanted.isNamedByServer(entry)
+    }
+
+    /// The step that a decision makes.
+    func step(_ decision: Decision, _ entry: Wanted.Entry, _ situation: Situation) -> Step {
+        var size = situation.resource.size ?? situation.record?.stamp.size
+        if decision.kind != .keep, situation.resource.size == nil {
+            size = nil
+            if case .transfer(let part?, _) = decision.means { size = part.total }
+        }
+        return Step(
+            target: situation.resource.target, manifest: Int(entry.manifest),
+            resource: Int(entry.resource), kind: decision.kind, reason: decision.reason,
+            means: decision.means, occupant: decision.occupant, size: size)
+    }
+}

@@ -1,0 +1,58 @@
+internal import MirrorModel
+
+/// Decides again, with what the tree holds under other names, wherever bytes would be fetched.
+struct TreeSources {
+    private let view: SurveyView
+
+    init(_ view: SurveyView) { self.view = view }
+
+    /// Looks for the bytes of all steps that search for them. Throws `MirrorError`.
+    func look(_ findings: inout SurveyFindings) throws {
+        guard let index = view.index, !findings.searching.isEmpty else { return }
+        let donors = try Donors(for: pins(of: findings), in: index, root: view.root)
+        let heirs = OrphanHeirs(findings.orphans)
+        guard !donors.isEmpty || !heirs.isEmpty else { return }
+        for (position, known) in findings.searching {
+            var situation = known ?? view.situation(of: entry(of: findings.steps[position]))
+            if let pin = situation.resource.pin { situation.donor = donors.target(with: pin) }
+            situation.orphan = heirs.orphan(for: situation)
+            guard situation.donor != nil || situation.orphan != nil else { continue }
+            let decision = view.reconciler.step(for: situation, now: view.now)
+            var step = findings.steps[position]
+            step.kind = decision.kind
+            step.reason = decision.reason
+            step.means = decision.means
+            if step.size == nil { step.size = situation.orphan?.stamp.size }
+            findings.steps.replace(at: position, with: step)
+        }
+        shareOrphans(&findings)
+    }
+
+    private func entry(of step: Step) -> Wanted.Entry {
+        Wanted.Entry(manifest: Int32(step.manifest), resource: Int32(step.resource ?? 0))
+    }
+
+    private func pins(of findings: SurveyFindings) -> some Sequence<Digest> {
+        findings.searching.lazy.compactMap { position, situation in
+            situation.map(\.resource.pin)
+                ?? view.wanted.resource(of: entry(of: findings.steps[position])).pin
+        }
+    }
+
+    /// An orphan can be renamed once: where several want its bytes, each copies them.
+    private func shareOrphans(_ findings: inout SurveyFindings) {
+        var heirs: [Target: [Int]] = [:]
+        for (position, _) in findings.searching {
+            if case .move(let orphan) = findings.steps[position].means {
+                heirs[orphan, default: []].append(position)
+            }
+        }
+        for (orphan, positions) in heirs where positions.count > 1 {
+            for position in positions {
+                var step = findings.steps[position]
+                step.means = .copy(of: orphan)
+                findings.steps.replace(at: position, with: step)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// A set of positions in a list: a bit for each, however many are in it.
+public struct PositionSet: Sendable {
+    private var words: [UInt64] = []
+    /// How many positions are in the set.
+    public private(set) var count = 0
+
+    /// An empty set.
+    public init() {}
+
+    /// Whether the set has no position.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Puts positions in.
+    public mutating func insert(_ positions: some Sequence<Int>) {
+        for position in positions {
+            let word = position >> 6
+            if word >= words.count {
+                words += repeatElement(0, count: max(word + 1 - words.count, words.count))
+            }
+            let bit = UInt64(1) << UInt64(position & 63)
+            if words[word] & bit == 0 { count += 1 }
+            words[word] |= bit
+        }
+    }
+
+    /// Takes a position out; false when it was not in.
+    @discardableResult
+    public mutating func remove(_ position: Int) -> Bool {
+        guard contains(position) else { return false }
+        words[position >> 6] &= ~(UInt64(1) << UInt64(position & 63))
+        count -= 1
+        return true
+    }
+
+    /// Whether a position is in the set.
+    public func contains(_ position: Int) -> Bool {
+        position >> 6 < words.count && words[position >> 6] >> UInt64(position & 63) & 1 == 1
+    }
+
+    /// Takes all positions out.
+    public mutating func removeAll() { self = PositionSet() }
+}

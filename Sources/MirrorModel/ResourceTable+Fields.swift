@@ -1,0 +1,29 @@
+extension ResourceTable {
+    /// The declared size of one resource, without making the rest of it.
+    func size(at position: Int) -> Int64? {
+        let size = records[position].size
+        return size < 0 ? nil : size
+    }
+
+    /// The digest of a resource that declares exactly one; nil for others.
+    func onlyDigest(at position: Int) -> Digest? { digest(of: records[position]) }
+
+    /// Whether a recorded version is all that one resource asks for: it declares this size and this
+    /// sha256 and no other digest, is to be executable or not as recorded, and is nothing special.
+    package func isPlainlySatisfied(
+        at position: Int, bySize size: Int64, sha256: UnsafeRawBufferPointer, isExecutable: Bool
+    ) -> Bool {
+        let record = records[position]
+        guard record.rarity == 0, record.digest == .sha256, record.size == size,
+            traits.values[Int(record.traits)].isExecutable == isExecutable
+        else { return false }
+        return arena.withBytes(
+            at: record.position, offset: record.pathLength + Int(record.urlLength), count: 32
+        ) { sha256.count == 32 && sha256.elementsEqual(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Compares one resource's path with another path, by bytes: negative, zero or positive.
+    package func comparePath(at position: Int, with path: UnsafeBufferPointer<UInt8>) -> Int {
+        withPath(at: position) { ByteOrder.compare($0, path) }
+    }
+}
