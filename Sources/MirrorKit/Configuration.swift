@@ -8,6 +8,8 @@ public struct Configuration: Sendable {
     public var perHost = 8
     /// Whether the number for each host is found by measuring; `perHost` is the most then.
     public var adaptsToHosts = false
+    /// Connections for one large file.
+    public var segments = SegmentLimit.automatic
     /// Retries, waits, stalls, sizes.
     public var transfer = TransferPolicy()
     /// Bytes a second over all transfers; nil is no limit.

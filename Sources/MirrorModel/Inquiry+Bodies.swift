@@ -21,7 +21,7 @@ extension Inquiry {
             Reception(
                 offset: 0, end: framing.length, total: framing.length ?? expectation.size,
                 limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
-                digests: digests, answer: answer))
+                digests: digests, allowsRanges: allowsRanges(head), answer: answer))
     }
 
     func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseVerdict {
@@ -58,7 +58,13 @@ extension Inquiry {
         return .receive(
             Reception(
                 offset: first, end: last + 1, total: total, limit: last + 1, framing: framing,
-                digests: ReprDigest.digests(head.list(of: "repr-digest")), answer: answer))
+                digests: ReprDigest.digests(head.list(of: "repr-digest")),
+                allowsRanges: allowsRanges(head), answer: answer))
+    }
+
+    private func allowsRanges(_ head: ResponseHead) -> Bool {
+        let units = String(decoding: head.list(of: "accept-ranges"), as: UTF8.self).lowercased()
+        return units != "none" && head.contentCodings.isEmpty
     }
 
     /// Why a range is of another version than the part; nil when it is the same, or a pin decides.

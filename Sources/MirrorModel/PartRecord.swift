@@ -16,6 +16,8 @@ public struct PartRecord: Sendable, Hashable {
     public var mediaType: String?
     /// How far the bytes were vouched for, by length, ascending.
     public var milestones: [Milestone]
+    /// What further connections fetched beyond that, by start.
+    public var extents: [Extent]
     /// How many runs wrote to it; from 1.
     public var runs: Int
 
@@ -31,6 +33,7 @@ public struct PartRecord: Sendable, Hashable {
         self.provenances = [provenance]
         self.validators = validators
         self.milestones = []
+        self.extents = []
         self.runs = 1
     }
 }
@@ -56,5 +59,25 @@ public struct Milestone: Sendable, Hashable {
     public init(length: Int64, sha256: Digest) {
         self.length = length
         self.sha256 = sha256
+    }
+}
+
+/// Bytes of a part that do not begin at its start.
+public struct Extent: Sendable, Hashable {
+    /// The position of the first byte.
+    public var start: Int64
+    /// How far its bytes were vouched for, counted from `start`, ascending.
+    public var milestones: [Milestone]
+
+    /// Takes a position, and what was logged from there.
+    public init(start: Int64, milestones: [Milestone]) {
+        self.start = start
+        self.milestones = milestones
+    }
+
+    /// The greatest range that was logged.
+    public var range: Range<Int64> {
+        let (end, isTooFar) = start.addingReportingOverflow(milestones.last?.length ?? 0)
+        return start..<max(start, isTooFar ? start : end)
     }
 }

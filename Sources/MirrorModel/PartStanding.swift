@@ -13,6 +13,8 @@ public struct PartStanding: Sendable, Hashable {
     /// Whether one source alone answers for all bytes: they came in this run, and were joined, if
     /// at all, under a validator.
     public var isOfOneGo: Bool
+    /// Whether several connections fetched its bytes.
+    public var isSegmented = false
 
     /// Begins a part with the answer that it comes from.
     public init(beginning reception: Reception, identity: PartIdentity) {
@@ -49,6 +51,9 @@ public struct Reception: Sendable, Hashable {
     public var framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
     public var digests: [Digest]
+    /// Whether ranges of the same bytes may be asked for: the server does not say that it gives
+    /// none, and the body is not encoded.
+    public var allowsRanges = false
     /// What else the answer said.
     public var answer: Answer
 }

@@ -86,9 +86,10 @@ public struct PlanTotals: Sendable, Hashable {
             switch step.means {
             case .transfer(_, let local):
                 requests += 1
-                bytesReused = bytesReused.addingSaturated(step.offset)
+                bytesReused = bytesReused.addingSaturated(step.reusableBytes)
                 if let size = step.size {
-                    bytesToFetch = bytesToFetch.addingSaturated(max(0, size - step.offset))
+                    bytesToFetch = bytesToFetch.addingSaturated(
+                        max(0, size - step.reusableBytes))
                 } else if local?.isConfirmable != true {
                     unknownSizes += 1
                 }

@@ -146,7 +146,7 @@ public struct Reconciler: Sendable {
         let means = transfer(situation)
         if case .transfer(let part?, _) = means {
             return Decision(
-                .resume, .partAvailable(bytes: part.trustedLength), means: means,
+                .resume, .partAvailable(bytes: part.loggedBytes), means: means,
                 occupant: .nothing)
         }
         return Decision(.fetch, .missing, means: means, occupant: .nothing)

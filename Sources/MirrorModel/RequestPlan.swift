@@ -10,6 +10,8 @@ public struct RequestPlan: Sendable, Hashable {
     public var carriesCredentials = true
     /// The first byte asked for; 0 asks for the whole file.
     public var offset: Int64 = 0
+    /// The position after the last byte asked for; nil asks up to the file's end.
+    public var end: Int64?
     /// The version that the range must be of (RFC 9110 §13.1.5).
     public var ifRange: StrongValidator?
     /// The version whose confirmation would be enough.
@@ -41,7 +43,10 @@ public struct RequestPlan: Sendable, Hashable {
     /// The header fields that follow from the plan, in the order in which they are sent.
     public var fields: [(name: String, value: String)] {
         var fields: [(String, String)] = []
-        if offset > 0 { fields.append(("Range", "bytes=\(offset)-")) }
+        if offset > 0 {
+            let last = end.map { String($0 - 1) } ?? ""
+            fields.append(("Range", "bytes=\(offset)-\(last)"))
+        }
         switch ifRange {
         case .entityTag(let tag): fields.append(("If-Range", tag.text))
         case .lastModified(let date): fields.append(("If-Range", date.description))

@@ -107,10 +107,10 @@ extension Situation {
         return orphan
     }
 
-    /// The part that may be continued, the longest one; nil when none fits.
+    /// The part that may be continued, the one with the most bytes; nil when none fits.
     var fittingPart: PartRecord? {
         guard resource.method == .get else { return nil }
-        return parts.filter(fits).max { $0.trustedLength < $1.trustedLength }
+        return parts.filter(fits).max { $0.loggedBytes < $1.loggedBytes }
     }
 
     private func fits(_ part: PartRecord) -> Bool {
@@ -152,4 +152,14 @@ extension IndexRecord {
 extension PartRecord {
     /// The greatest logged length in bytes; 0 when nothing was logged.
     public var trustedLength: Int64 { milestones.last?.length ?? 0 }
+
+    /// How many bytes were logged: from the start, and what lies beyond.
+    public var loggedBytes: Int64 {
+        var (bytes, end) = (trustedLength, trustedLength)
+        for range in extents.lazy.map(\.range) where range.upperBound > end {
+            bytes += range.upperBound - max(end, range.lowerBound)
+            end = range.upperBound
+        }
+        return bytes
+    }
 }

@@ -75,6 +75,12 @@ public struct Step: Sendable, Hashable {
         return 0
     }
 
+    /// Bytes of a part that need not be fetched; at least `offset`.
+    public var reusableBytes: Int64 {
+        if case .transfer(let part?, _) = means { return part.loggedBytes }
+        return 0
+    }
+
     /// Whether a request is made.
     public var needsNetwork: Bool {
         if case .transfer = means { return true }

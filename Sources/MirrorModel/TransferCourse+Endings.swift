@@ -110,7 +110,10 @@ extension TransferCourse {
     }
 
     private mutating func wrongBytes(_ refusal: Refusal) -> Turn {
-        let isBlameless = part?.isOfOneGo == false && !wasCleaned
+        // Of several connections, even to one source, a single bad one may be to blame.
+        let isBlameless =
+            (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
+        if isBlameless, part?.isOfOneGo == true { sources[current].wrongBodies += 1 }
         let notice = Turn.Notice.restart(cause: failure(refusal), attempt: requests)
         forgetBytes()
         if isBlameless {

@@ -37,6 +37,7 @@ extension TransferCourse {
             // A download that must be clean goes on only under the version's own validator.
             if isGuarded && part.identity != .anonymous || isPinned(part) && !bypassesCaches {
                 plan.offset = part.length
+                if let gapEnd, gapEnd > part.length, gapEnd < knownTotal ?? 0 { plan.end = gapEnd }
                 if isGuarded { plan.ifRange = part.validators.strong }
             }
         }

@@ -34,6 +34,8 @@ public struct TransferCourse: Sendable {
     var tried: [Int] = []
     /// Whether a length or a final chunk ended the bytes in hand.
     var isFramed = false
+    /// Where bytes that are in hand begin again after the part's length.
+    var gapEnd: Int64?
 
     /// How many requests were asked for.
     public private(set) var requests = 0
@@ -205,7 +207,7 @@ public struct TransferCourse: Sendable {
         return end(refusal, dropsPart: true)
     }
 
-    private mutating func progressed(to length: Int64?) {
+    mutating func progressed(to length: Int64?) {
         guard let length, part != nil else { return }
         part?.length = length
         if length >= greatestLength + TransferCourse.progressThatResetsRetries { retriesUsed = 0 }
@@ -233,10 +235,13 @@ public struct TransferCourse: Sendable {
 
     mutating func countRequest() { requests += 1 }
 
+    mutating func forgetReception() { reception = nil }
+
     mutating func forgetBytes() {
         part = nil
         answer = nil
         sentDigests = []
         reception = nil
+        gapEnd = nil
     }
 }

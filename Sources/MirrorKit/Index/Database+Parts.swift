@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Rows of `parts`, `part_provenances` and `milestones`: unfinished downloads.
+/// Rows of `parts`, `part_provenances`, `milestones` and `extents`: unfinished downloads.
 extension Database {
     private static let columns = """
         name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
@@ -34,8 +34,26 @@ extension Database {
             } read: { (row: inout Row) throws(IndexError) in
                 Milestone(length: try row.int(), sha256: try row.digest(.sha256))
             }
+            parts[at].extents = try extents(ofPart: name)
         }
         return parts
+    }
+
+    private mutating func extents(ofPart name: String) throws(IndexError) -> [Extent] {
+        var extents: [Extent] = []
+        try rows("SELECT start, length, sha256 FROM extents WHERE part = ? ORDER BY start, length")
+        {
+            $0.add(name)
+        } each: { (row: inout Row) throws(IndexError) in
+            let start = try row.int()
+            let milestone = Milestone(length: try row.int(), sha256: try row.digest(.sha256))
+            if start < 0 || milestone.length < 0 { throw row.nonsense() }
+            if extents.last?.start != start {
+                extents.append(Extent(start: start, milestones: []))
+            }
+            extents[extents.count - 1].milestones.append(milestone)
+        }
+        return extents
     }
 
     /// The names of all parts, in order.
@@ -76,8 +94,25 @@ extension Database {
         }
     }
 
-    /// Logs how far a part's bytes were vouched for.
-    mutating func log(_ milestone: Milestone, part name: String) throws(IndexError) {
+    /// Logs how far a part's bytes were vouched for, from its start or from another position.
+    mutating func log(
+        _ milestone: Milestone, from start: Int64 = 0, part name: String
+    ) throws(IndexError) {
+        guard start == 0 else {
+            // A worker may be late: of a part that is forgotten nothing is to be kept.
+            try execute(
+                """
+                INSERT OR REPLACE INTO extents (part, start, length, sha256) \
+                SELECT name, ?, ?, ? FROM parts WHERE name = ?
+                """
+            ) {
+                $0.add(start)
+                $0.add(milestone.length)
+                $0.add(milestone.sha256.bytes)
+                $0.add(name)
+            }
+            return
+        }
         try execute("INSERT OR REPLACE INTO milestones (part, length, sha256) VALUES (?, ?, ?)") {
             $0.add(name)
             $0.add(milestone.length)
@@ -90,6 +125,7 @@ extension Database {
         try execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
         try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
         try execute("DELETE FROM milestones WHERE part = ?") { $0.add(name) }
+        try execute("DELETE FROM extents WHERE part = ?") { $0.add(name) }
     }
 }
 

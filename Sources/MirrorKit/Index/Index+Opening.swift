@@ -13,7 +13,7 @@ struct OpenedIndex: Sendable {
 extension Index {
     /// Opens the index of a root for writing; the caller holds the root's lock.
     ///
-    /// A missing one is made. A damaged one is moved aside with its log and a new one is made. One
+    /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside with its log and a new one is made. One
     /// of a later schema is left untouched: `MirrorError` with `indexNewer`.
     static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> OpenedIndex {
         let file: IndexFile
@@ -77,10 +77,13 @@ extension Index {
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
             PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;
             """)
-        try database.verify(fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
         }
+        while let step = Schema.migrations[try database.number("PRAGMA user_version")] {
+            try database.run("BEGIN IMMEDIATE; \(step) COMMIT;")
+        }
+        try database.verify(fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
         return Index(
             origin: Origin(
                 file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
@@ -107,7 +110,11 @@ extension Index {
                 file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
         }
         var database = try Database(origin.name, flags: origin.flags, beneath: file.folder)
-        try database.run("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")
+        try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
+        if let tables = Schema.substitutes[try database.number("PRAGMA user_version")] {
+            try database.run(tables)
+        }
+        try database.run("PRAGMA query_only = ON;")
         try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
         let index = Index(
             origin: origin, connection: database, isWriter: false, wasCreated: false)

@@ -156,7 +156,8 @@ struct IndexFile: Sendable {
         if version == 0, application == 0, isBare { return .missing }
         guard application == Schema.application else { return .damaged("not an index of mirror") }
         if version > Schema.version { return .newer(version) }
-        return version == Schema.version ? .sound : .damaged("schema version \(version)")
+        let isKnown = version == Schema.version || Schema.migrations[version] != nil
+        return isKnown ? .sound : .damaged("schema version \(version)")
     }
 }
 

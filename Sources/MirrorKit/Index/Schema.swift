@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 1.
+/// The tables of the index, version 2.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,7 +8,7 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -30,6 +30,22 @@ enum Schema {
         executable INTEGER NOT NULL
         """
 
+    // What further connections of a transfer fetched, beyond what its milestones speak of.
+    private static let extents = """
+        extents (
+            part TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL,
+            sha256 BLOB NOT NULL, PRIMARY KEY (part, start, length)) WITHOUT ROWID
+        """
+
+    /// What brings a database of an earlier version to this one, by that version.
+    static let migrations: [Int64: String] = [
+        1: "CREATE TABLE \(extents); PRAGMA user_version = 2;"
+    ]
+
+    /// What a database of an earlier version needs to be read as one of this version, by that
+    /// version: tables that are in memory only.
+    static let substitutes: [Int64: String] = [1: "CREATE TEMP TABLE \(extents);"]
+
     /// Makes all tables in an empty database.
     static let creation = """
         CREATE TABLE files (path TEXT PRIMARY KEY, \(recordDefinition)) WITHOUT ROWID;
@@ -46,6 +62,7 @@ enum Schema {
         CREATE TABLE milestones (
             part TEXT NOT NULL, length INTEGER NOT NULL, sha256 BLOB NOT NULL,
             PRIMARY KEY (part, length)) WITHOUT ROWID;
+        CREATE TABLE \(extents);
         CREATE TABLE intents (
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
             staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,

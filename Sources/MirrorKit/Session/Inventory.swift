@@ -21,7 +21,7 @@ struct Inventory: ~Copyable {
     mutating func files() throws -> [StoredFile] {
         if let index = view.index {
             for part in try index.allParts() {
-                parts[part.target] = max(parts[part.target] ?? 0, part.trustedLength)
+                parts[part.target] = max(parts[part.target] ?? 0, part.loggedBytes)
             }
             var cursor = try index.cursor()
             while let record = try cursor.nextRecord() {

@@ -40,7 +40,7 @@ struct RunLimits {
             let bytes: Int64
             switch step.means {
             // A part lies in tmp, and on another file system the file once more in its area.
-            case .transfer: bytes = max(0, (step.size ?? 0) - step.offset)
+            case .transfer: bytes = max(0, (step.size ?? 0) - step.reusableBytes)
             case .copy: bytes = step.size ?? 0
             case .nothing, .adoption, .move, .removal: continue
             }

@@ -23,7 +23,7 @@ final class ScratchPartStore: PartStore {
 
     func update(_ record: PartRecord) throws(MirrorError) {}
 
-    func log(_ milestone: Milestone, part name: String) throws(MirrorError) {}
+    func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError) {}
 
     func discard(part name: String) throws(MirrorError) {
         files.withLock { $0[name] = nil }

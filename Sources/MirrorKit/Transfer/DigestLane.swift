@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
@@ -13,6 +14,7 @@ final class DigestLane: Sendable {
 
     private enum Item: Sendable {
         case bytes(Chunk, PartFile, at: Int64)
+        case file(PartFile, upTo: Int64)
         case work(Work)
     }
 
@@ -30,6 +32,7 @@ final class DigestLane: Sendable {
     private let afterBytes: Work
     /// Called once when the file does not hold what was written to it; nothing is hashed after that.
     private let onLoss: @Sendable (Errno) -> Void
+    private let isStopped = Atomic(false)
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
@@ -53,6 +56,13 @@ final class DigestLane: Sendable {
     func append(_ chunk: Chunk, to file: PartFile, at offset: Int64) {
         add(.bytes(chunk, file, at: offset), bytes: chunk.count)
     }
+
+    /// Adds bytes that are in the file already, from where the digests are up to an end: they came
+    /// before those that lie in front of them, and are read from the page cache.
+    func append(_ file: PartFile, upTo end: Int64) { add(.file(file, upTo: end), bytes: 0) }
+
+    /// Ends the digests where they are: nobody waits for the rest any more.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Adds work after all bytes so far.
     func submit(_ work: @escaping Work) { add(.work(work), bytes: 0) }
@@ -105,6 +115,7 @@ final class DigestLane: Sendable {
             let count = chunk.count
             chunks.give(chunk)
             queue.withLock { $0.bytes -= count }
+        case .file(let file, let end): digests.withLock { read(file, upTo: end, into: &$0) }
         case .work(let work): digests.withLock { work(&$0) }
         }
     }
@@ -113,6 +124,25 @@ final class DigestLane: Sendable {
         let copy = chunks.take()
         defer { chunks.give(copy) }
         try file.confirm(chunk.bytes, at: offset, with: copy.space)
+    }
+
+    private func read(_ file: PartFile, upTo end: Int64, into digests: inout LaneDigests) {
+        guard !digests.isBroken, digests.length < end else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        do throws(Errno) {
+            while digests.length < end, !isStopped.load(ordering: .relaxed) {
+                let wanted = Int(min(Int64(buffer.count), end - digests.length))
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                let count = try file.read(into: window, at: digests.length)
+                guard count == wanted else {
+                    throw Errno(number: EBADMSG, call: "pread", path: "tmp/" + file.name)
+                }
+                digests.update(UnsafeRawBufferPointer(window))
+                afterBytes(&digests)
+            }
+        } catch { onLoss(error) }
+        digests.isBroken = digests.length < end
     }
 }
 
@@ -126,7 +156,7 @@ struct LaneDigests: ~Copyable, Sendable {
     var loggedLength: Int64 = 0
     /// When that was, in milliseconds of the monotonic clock.
     var loggedAt: Int64 = 0
-    /// Whether the file lost bytes after these: the digests stay what they are.
+    /// Whether bytes after these were left out: the digests stay what they are.
     var isBroken = false
 
     init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }

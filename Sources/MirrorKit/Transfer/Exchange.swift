@@ -56,13 +56,22 @@ final class Exchange {
     var arrivedBytes = 0
     /// Whether its bytes wait within libcurl until the loop lets it go on.
     var isHeldBack = false
+    /// The further connection that it belongs to; nil when it is the transfer's own.
+    let segment: Int?
+    /// Whether too little comes for too long.
+    var stall: StallClock
     /// Why a callback ended the exchange, where one did.
     private(set) var stop: Stop?
     /// Whether an address was refused because it is not public.
     private(set) var refusedAddress = false
 
-    init(id: Int, easy: EasyHandle, listener: any Listener, publicAddressesOnly: Bool) {
+    init(
+        id: Int, segment: Int? = nil, easy: EasyHandle, listener: any Listener, stall: StallClock,
+        publicAddressesOnly: Bool
+    ) {
         self.id = id
+        self.segment = segment
+        self.stall = stall
         self.easy = easy
         self.listener = listener
         self.publicAddressesOnly = publicAddressesOnly

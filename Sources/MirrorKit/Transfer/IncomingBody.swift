@@ -130,15 +130,26 @@ final class IncomingBody {
         written = length
     }
 
+    /// Counts bytes up to an end that further connections have put into the part.
+    func adopt(upTo end: Int64) throws(MirrorError) {
+        try flush()
+        guard let file, end > length else { return }
+        length = end
+        written = end
+        lane.append(file, upTo: end)
+        isUnlogged = true
+    }
+
     /// Puts into the row what a further answer adds.
     func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {
         record.total = total ?? record.total
-        if record.provenances.last != provenance { record.provenances.append(provenance) }
+        if !record.provenances.contains(provenance) { record.provenances.append(provenance) }
         if file != nil { try parts.update(record) }
     }
 
     /// Throws the bytes away, and the part with them.
     func discard() throws(MirrorError) {
+        lane.stop()
         if let chunk { chunks.give(chunk) }
         chunk = nil
         memory = []

@@ -45,6 +45,8 @@ struct Schedule {
     private var hosts: [Host: Standing] = [:]
     private var running: [Int: Host] = [:]
     private var queued: Set<Int> = []
+    /// Places that transfers have beside their own.
+    private var extras = 0
     /// Hosts with a hold that parked transfers wait for.
     private var held: Set<Host> = []
 
@@ -79,7 +81,7 @@ struct Schedule {
     /// The next transfer, which has a place now; nil when there is none, or no place.
     mutating func next(now: Int64) -> Int? {
         freeHolds(now: now)
-        while running.count < jobs, let entry = ready.popFirst() {
+        while running.count + extras < jobs, let entry = ready.popFirst() {
             guard queued.contains(entry.id) else {
                 // It was taken out; the one that is parked behind it must not wait for ever.
                 promote(entry.host)
@@ -116,6 +118,26 @@ struct Schedule {
         standing.running += 1
         hosts[host] = standing
         leave(old)
+    }
+
+    /// Takes a place for a further connection of a transfer; false when there is none, or somebody
+    /// waits for one.
+    mutating func takeExtra(at host: Host, now: Int64) -> Bool {
+        var standing = hosts[host] ?? newcomer
+        guard queued.isEmpty, running.count + extras < jobs,
+            standing.running < standing.pace?.limit ?? perHost, standing.heldUntil <= now,
+            standing.refusedUntil <= now
+        else { return false }
+        standing.running += 1
+        hosts[host] = standing
+        extras += 1
+        return true
+    }
+
+    /// Gives such a place back.
+    mutating func releaseExtra(at host: Host) {
+        extras -= 1
+        leave(host)
     }
 
     private mutating func leave(_ host: Host) {

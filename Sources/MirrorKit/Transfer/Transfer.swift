@@ -11,6 +11,8 @@ final class Transfer {
         case working
         /// libcurl.
         case exchanging(Exchange)
+        /// Its further connections; its own has nothing left to fetch.
+        case joined
         /// A time in milliseconds.
         case waiting(until: Int64)
         /// The last milestone; then the result is told.
@@ -31,7 +33,12 @@ final class Transfer {
     var localError: MirrorError?
     /// Whether more bytes came than the answer allowed.
     var hasExceeded = false
-    var stall: StallClock
+    /// Who fetches what of the bytes in hand; nil where only one connection will do.
+    var segments: TransferSegments?
+    /// Whether its own connection was ended because somebody else has what would come next.
+    var isCut = false
+    /// Requests of further connections.
+    var segmentRequests = 0
     var meter = ProgressMeter()
     var cost = TransferCost()
     var hasStarted = false
@@ -45,9 +52,12 @@ final class Transfer {
     /// Tells a worker to stop early.
     let cancellation = Cancellation()
 
-    init(_ job: TransferJob, stallTimeout: Int64) {
-        self.job = job
-        stall = StallClock(timeout: stallTimeout)
+    init(_ job: TransferJob) { self.job = job }
+
+    /// All bytes in hand, wherever in the file they are.
+    var heldBytes: Int64 {
+        guard let segments, let body else { return body?.length ?? 0 }
+        return max(body.length, segments.plan.heldBytes)
     }
 
     /// A second digest that the bytes are held against besides sha256, the strongest one declared.

@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import Synchronization
 
 /// How transfers end: their last bytes are seen to, and the result is told.
 extension TransferEngine {
@@ -17,11 +18,15 @@ extension TransferEngine {
     func settle(_ transfer: Transfer, _ result: TransferResult) {
         if case .settling = transfer.state { return }
         schedule.release(transfer.job.id)
+        let isKept = transfer.body?.isResumable == true
+        let lanes = dismissSegments(of: transfer, keeping: isKept)
         guard let body = transfer.body else { return end(transfer, result) }
-        guard body.isResumable else {
+        guard isKept else {
             try? body.discard()
             return end(transfer, result)
         }
+        // Nobody needs the digest of what further connections fetched any more: extents have theirs.
+        body.lane.stop()
         do {
             try body.spill(now: SystemClock.monotonic())
             try body.flush()
@@ -30,9 +35,11 @@ extension TransferEngine {
         }
         transfer.state = .settling(result)
         let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
+        let countdown = Countdown(lanes.count + 1) { inbox.post(.settled(id)) }
+        for lane in lanes { lane.submit { _ in countdown.step() } }
         body.lane.submit { digests in
             try? digests.log(name, in: parts, now: SystemClock.monotonic())
-            inbox.post(.settled(id))
+            countdown.step()
         }
     }
 
@@ -57,16 +64,18 @@ extension TransferEngine {
         case .working:
             // The worker's answer will find this.
             transfer.ending = result
+            transfer.body?.lane.stop()
         case .exchanging(let exchange):
             breakOff(exchange)
             finish(transfer, result)
-        case .queued, .waiting: finish(transfer, result)
+        case .queued, .waiting, .joined: finish(transfer, result)
         }
     }
 
     /// Ends a job that no worker is busy with.
     func finish(_ transfer: Transfer, _ result: TransferResult) {
         guard transfer.discardsPart else { return settle(transfer, result) }
+        dismissSegments(of: transfer, keeping: false)
         do {
             if let body = transfer.body {
                 try body.discard()
@@ -93,11 +102,27 @@ extension TransferEngine {
             case .working:
                 transfer.cancellation.request()
                 transfer.ending = result
+                transfer.body?.lane.stop()
             case .exchanging(let exchange):
                 breakOff(exchange)
                 settle(transfer, result)
-            case .queued, .waiting: settle(transfer, result)
+            case .queued, .waiting, .joined: settle(transfer, result)
             }
         }
+    }
+}
+
+/// Calls back when so many steps are done, whichever thread does the last.
+private final class Countdown: Sendable {
+    private let left: Atomic<Int>
+    private let done: @Sendable () -> Void
+
+    init(_ steps: Int, done: @escaping @Sendable () -> Void) {
+        left = Atomic(steps)
+        self.done = done
+    }
+
+    func step() {
+        if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() }
     }
 }

@@ -7,15 +7,21 @@ extension TransferEngine: Exchange.Listener {
         if head.status == 429 || head.status == 503 {
             schedule.backOff(exchange.id, now: SystemClock.monotonic())
         }
-        guard let transfer = transfers[exchange.id],
-            let turn = transfer.course?.answered(head, at: SystemClock.now())
-        else { return false }
+        guard let transfer = transfers[exchange.id] else { return false }
+        if let segment = exchange.segment {
+            return received(head: head, segment: segment, of: transfer)
+        }
+        guard let turn = transfer.course?.answered(head, at: SystemClock.now()) else {
+            return false
+        }
         guard case .receive(let reception) = turn.next else {
             transfer.turn = turn
             return false
         }
         do {
             try receive(reception, turn: turn, transfer, workers: workers)
+            try beginSegments(reception, of: transfer)
+            transfer.segments?.isMultiplexed = head.version == .http2
         } catch {
             transfer.localError = error
             return true
@@ -24,21 +30,33 @@ extension TransferEngine: Exchange.Listener {
     }
 
     func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Exchange.Reply {
-        guard let transfer = transfers[exchange.id], transfer.localError == nil,
-            let reception = transfer.course?.reception, let body = transfer.body
+        guard let transfer = transfers[exchange.id] else { return .stop }
+        if let segment = exchange.segment {
+            return received(bytes: bytes, segment: segment, of: transfer)
+        }
+        guard transfer.localError == nil, let reception = transfer.course?.reception,
+            let body = transfer.body
         else { return .stop }
         // libcurl reads up to a hundred times in a row from a socket that has more.
-        if transfer.isPaused || isBehind(body) || (bucket?.isOverdrawn ?? false) || hasReachedLimit
+        if transfer.isPaused || isBehind(body.lane) || (bucket?.isOverdrawn ?? false)
+            || hasReachedLimit
         {
+            wasHeldBack = true
             return .pause
         }
-        bucket?.take(bytes.count)
-        bytesReceived += Int64(bytes.count)
-        transfer.cost.bytesReceived += Int64(bytes.count)
+        count(bytes.count, for: transfer)
         var bytes = bytes
         if let limit = reception.limit, body.length + Int64(bytes.count) > limit {
             transfer.hasExceeded = true
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(limit - body.length)))
+        }
+        if let segments = transfer.segments, let main = segments.main {
+            let taken = segments.plan.arrived(bytes.count, on: main)
+            bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(taken))
+            let run = segments.plan.runs[main]
+            transfer.isCut = run.map { $0.isDone && $0.isCut } ?? true
+            // From here on the answer says nothing any more of what is missing.
+            if transfer.isCut { segments.isShared = true }
         }
         do {
             try body.append(bytes, now: SystemClock.monotonic())
@@ -46,7 +64,14 @@ extension TransferEngine: Exchange.Listener {
             transfer.localError = error
             return .stop
         }
-        return transfer.hasExceeded ? .stop : .goOn
+        return transfer.hasExceeded || transfer.isCut ? .stop : .goOn
+    }
+
+    /// Counts bytes of a body that came.
+    func count(_ bytes: Int, for transfer: Transfer) {
+        bucket?.take(bytes)
+        bytesReceived += Int64(bytes)
+        transfer.cost.bytesReceived += Int64(bytes)
     }
 
     /// Makes room for a body that is taken.
@@ -57,7 +82,8 @@ extension TransferEngine: Exchange.Listener {
         if turn.dropsPart { try drop(transfer) }
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = hooks.admit(total - reception.offset)
+            let error = hooks.admit(
+                total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0))
         {
             throw error
         }
@@ -87,6 +113,9 @@ extension TransferEngine: Exchange.Listener {
         let failure = exchange.failure(result)
         if failure?.code == .connectionLost {
             schedule.backOff(exchange.id, now: SystemClock.monotonic())
+        }
+        if let segment = exchange.segment {
+            return segmentEnded(exchange, segment, failure: failure)
         }
         breakOff(exchange)
         if let error = transfer.localError { return fail(transfer, error) }
@@ -118,6 +147,11 @@ extension TransferEngine: Exchange.Listener {
             transfer.hasExceeded = false
             return decide(transfer) { $0.exceeded(limit: reception?.limit ?? length) }
         }
+        if let segments = transfer.segments {
+            let wasCut = transfer.isCut
+            transfer.isCut = false
+            return ownEnded(transfer, segments, failure: wasCut ? nil : failure)
+        }
         guard let failure else { return decide(transfer) { $0.bodyEnded(length: length) } }
         decide(transfer) { $0.interrupted(failure, length: length) }
     }
@@ -125,17 +159,19 @@ extension TransferEngine: Exchange.Listener {
     /// Too little came for too long.
     func stalled(_ exchange: Exchange) {
         guard let transfer = transfers[exchange.id] else { return }
+        let failure = TransportFailure(
+            .stalled,
+            "fewer than 1 KiB a second came for \(configuration.transfer.stallTimeout) s",
+            isPassing: true, wasSent: true)
+        if let segment = exchange.segment {
+            return segmentEnded(exchange, segment, failure: failure)
+        }
         breakOff(exchange)
         if let turn = transfer.turn {
             transfer.turn = nil
             return act(turn, transfer)
         }
-        let limit = configuration.transfer.stallTimeout
-        conclude(
-            transfer,
-            failure: TransportFailure(
-                .stalled, "fewer than 1 KiB a second came for \(limit) s", isPassing: true,
-                wasSent: true))
+        conclude(transfer, failure: failure)
     }
 
     /// Takes an exchange from libcurl; its handle serves another.
@@ -143,11 +179,11 @@ extension TransferEngine: Exchange.Listener {
         multi?.remove(exchange.easy)
         exchanges[exchange.easy.handle] = nil
         idleHandles.append(exchange.easy)
-        transfers[exchange.id]?.state = .working
+        if exchange.segment == nil { transfers[exchange.id]?.state = .working }
     }
 
     /// Whether more was received than the run may.
-    private var hasReachedLimit: Bool {
+    var hasReachedLimit: Bool {
         configuration.transferLimit.map { bytesReceived > $0 } ?? false
     }
 

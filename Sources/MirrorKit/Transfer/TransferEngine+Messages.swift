@@ -15,8 +15,10 @@ extension TransferEngine {
         case .stop:
             isStopping = true
             cancelAll()
-        case .established(let id, let file, let length):
-            resumeWork(id) { self.established($0, file: file, length: length) }
+        case .established(let id, let file, let length, let islands):
+            resumeWork(id) {
+                self.established($0, file: file, length: length, islands: islands)
+            }
         case .hashed(let id, let digests, let piecesHold):
             resumeWork(id) { self.hashed($0, digests, piecesHold: piecesHold) }
         case .settled(let id): settled(id)
@@ -30,7 +32,7 @@ extension TransferEngine {
     }
 
     private func submit(_ job: TransferJob) {
-        let transfer = Transfer(job, stallTimeout: configuration.transfer.stallTimeout)
+        let transfer = Transfer(job)
         transfers[job.id] = transfer
         if let refusal { return end(transfer, .failed(refusal, transfer.cost)) }
         if isStopping { return end(transfer, .cancelled(transfer.cost)) }
@@ -47,7 +49,7 @@ extension TransferEngine {
         switch transfer.state {
         case .queued: schedule.remove(id)
         // What runs notices when its next bytes come.
-        case .exchanging, .working, .waiting, .settling: break
+        case .exchanging, .joined, .working, .waiting, .settling: break
         }
     }
 
@@ -55,9 +57,11 @@ extension TransferEngine {
         guard let transfer = transfers[id], transfer.isPaused else { return }
         transfer.isPaused = false
         switch transfer.state {
-        case .exchanging:
+        case .exchanging, .joined:
             // The loop lets it go on.
-            transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
+            for exchange in exchanges.values where exchange.id == id {
+                exchange.stall = StallClock(timeout: configuration.transfer.stallTimeout)
+            }
         case .queued:
             let url = transfer.plan?.url ?? transfer.job.sources[0].url
             schedule.add(id, priority: transfer.job.priority, host: Schedule.Host(url))
@@ -83,6 +87,7 @@ extension TransferEngine {
 
     private func broken(_ id: Int, _ error: MirrorError) {
         guard let transfer = transfers[id] else { return }
+        if case .settling = transfer.state { return }
         if case .exchanging(let exchange) = transfer.state { breakOff(exchange) }
         fail(transfer, error)
     }

@@ -39,27 +39,34 @@ extension TransferEngine {
         lane.submit { digests in
             do {
                 guard let file = try parts.open(record) else {
-                    inbox.post(.established(id, nil, length: 0))
+                    inbox.post(.established(id, nil, length: 0, islands: []))
                     return
                 }
                 let trusted: TrustedPart?
+                var islands: [Range<Int64>] = []
                 do throws(Errno) {
                     trusted = try PartTrust.establish(
                         record, file: file, other: other,
                         isCancelled: { cancellation.isRequested })
                 } catch { throw MirrorError(error, target: record.target) }
-                if let trusted { digests.adopt(trusted) }
-                inbox.post(.established(id, file, length: digests.length))
+                if let trusted {
+                    islands = trusted.islands
+                    digests.adopt(trusted)
+                }
+                inbox.post(
+                    .established(id, file, length: digests.length, islands: islands))
             } catch let error as MirrorError {
                 inbox.post(.broken(id, error))
             } catch {
-                inbox.post(.established(id, nil, length: 0))
+                inbox.post(.established(id, nil, length: 0, islands: []))
             }
         }
     }
 
     /// The part was read.
-    func established(_ transfer: Transfer, file: PartFile?, length: Int64) {
+    func established(
+        _ transfer: Transfer, file: PartFile?, length: Int64, islands: [Range<Int64>]
+    ) {
         guard let record = transfer.job.part, let lane = transfer.body?.lane else { return }
         transfer.body = nil
         guard let file, length > 0 else {
@@ -70,6 +77,13 @@ extension TransferEngine {
             resuming: record, file: file, length: length, lane: lane, parts: parts,
             chunks: chunks)
         transfer.cost.bytesReused = length
+        if let total = transfer.job.expectation.size ?? record.total, length <= total {
+            let plan = Segmentation(total: total, front: length, islands: islands)
+            transfer.cost.bytesReused = plan.heldBytes
+            if plan.hasIslands {
+                transfer.segments = TransferSegments(plan: plan, limit: configuration.segments)
+            }
+        }
         begin(transfer, part: (record, length))
     }
 
@@ -80,6 +94,7 @@ extension TransferEngine {
             sources: job.sources.map { CourseSource(url: $0.url, key: $0.key) },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: configuration.transfer)
+        course.know(gapEnd: transfer.segments?.plan.gapEnd)
         let turn = course.begin()
         transfer.course = course
         act(turn, transfer)
@@ -101,18 +116,27 @@ extension TransferEngine {
         if plan.url.scheme == .file { return open(plan, for: transfer) }
         let multi: MultiHandle
         do { multi = try openMulti() } catch { return fail(transfer, error) }
+        let exchange = exchange(plan, for: transfer, in: multi)
+        transfer.state = .exchanging(exchange)
+        multi.add(exchange.easy)
+    }
+
+    /// A request that is ready to be made, of a transfer itself or of a further connection.
+    func exchange(
+        _ plan: RequestPlan, for transfer: Transfer, in multi: MultiHandle, segment: Int? = nil,
+        isAlone: Bool = false
+    ) -> Exchange {
         let easy = idleHandles.popLast() ?? multi.makeEasy()
         settings.prepare(
             easy, plan: plan, source: transfer.job.sources[plan.source],
-            postBody: transfer.job.postBody)
+            postBody: transfer.job.postBody, opensConnection: isAlone)
         let exchange = Exchange(
-            id: transfer.job.id, easy: easy, listener: self,
+            id: transfer.job.id, segment: segment, easy: easy, listener: self,
+            stall: StallClock(timeout: configuration.transfer.stallTimeout),
             publicAddressesOnly: settings.publicAddressesOnly)
         exchange.connect()
         exchanges[easy.handle] = exchange
-        transfer.stall = StallClock(timeout: configuration.transfer.stallTimeout)
-        transfer.state = .exchanging(exchange)
-        multi.add(easy)
+        return exchange
     }
 
     /// The multi handle, made for the first request: before that libcurl is not needed.
@@ -123,9 +147,10 @@ extension TransferEngine {
         return made
     }
 
-    /// A lane that logs milestones as bytes go through it.
+    /// A lane that logs milestones as bytes go through it; `start` is where in the part they begin.
     func makeLane(
-        _ transfer: Transfer, record: PartRecord, other: DigestAlgorithm?, workers: WorkPool
+        _ transfer: Transfer, record: PartRecord, from start: Int64 = 0,
+        other: DigestAlgorithm?, workers: WorkPool
     ) -> DigestLane {
         let (id, parts, inbox) = (transfer.job.id, parts, inbox)
         let target = transfer.job.target
@@ -133,7 +158,7 @@ extension TransferEngine {
             let now = SystemClock.monotonic()
             guard digests.isMilestoneDue(now: now) else { return }
             do throws(MirrorError) {
-                try digests.log(record.name, in: parts, now: now)
+                try digests.log(record.name, from: start, in: parts, now: now)
             } catch {
                 inbox.post(.broken(id, error))
             }
@@ -156,12 +181,13 @@ extension LaneDigests {
             || now - loggedAt >= LaneDigests.milestoneAge
     }
 
-    /// Logs what the bytes so far are, unless nothing came since the last time.
+    /// Logs what the bytes so far are, unless nothing came since the last time; `start` is where in
+    /// the part they begin.
     mutating func log(
-        _ part: String, in parts: any PartStore, now: Int64
+        _ part: String, from start: Int64 = 0, in parts: any PartStore, now: Int64
     ) throws(MirrorError) {
         guard length > loggedLength else { return }
-        try parts.log(milestone, part: part)
+        try parts.log(milestone, from: start, part: part)
         loggedLength = length
         loggedAt = now
     }

@@ -76,6 +76,8 @@ extension TransferEngine {
 
     /// Throws away the bytes in hand.
     func drop(_ transfer: Transfer) throws(MirrorError) {
+        dismissSegments(of: transfer, keeping: false)
+        transfer.segments = nil
         transfer.cost.bytesReused = 0
         let body = transfer.body
         transfer.body = nil
@@ -158,7 +160,7 @@ extension TransferEngine {
     }
 
     func countRequests(_ transfer: Transfer) {
-        transfer.cost.requests = transfer.course?.requests ?? 0
+        transfer.cost.requests = (transfer.course?.requests ?? 0) + transfer.segmentRequests
     }
 }
 

@@ -31,8 +31,14 @@ final class TransferEngine {
     var bytesReceived: Int64 = 0
     /// Why no request is made any more.
     var refusal: MirrorError?
+    /// Hosts that asked for fewer requests: they get no further connections.
+    var crowdedHosts: Set<Schedule.Host> = []
+    /// Transfers whose number of connections is to be looked at.
+    var unlooked: Set<Int> = []
     var isPaused = false
     var isStopping = false
+    /// Whether bytes were held back since the last tick.
+    var wasHeldBack = false
     private var wasBusy = false
     private var tickedAt: Int64
     /// Milliseconds since the last tick in which we did not ask for bytes.
@@ -70,6 +76,7 @@ final class TransferEngine {
                 letGo()
                 multi?.perform()
                 while let end = multi?.nextEnd() { ended(end.handle, end.result) }
+                lookAfterSegments()
                 limitTotal()
                 // Whoever heard of an end may have cancelled the rest; then the free places are
                 // given away before anything is waited for.
@@ -101,13 +108,15 @@ final class TransferEngine {
     private var isBehind: Bool {
         if chunks.bytesInUse > bufferLimit { return true }
         return exchanges.values.contains { exchange in
-            transfers[exchange.id]?.body.map(isBehind) ?? false
+            guard let transfer = transfers[exchange.id] else { return false }
+            let segment = exchange.segment.flatMap { transfer.segments?.helpers[$0] }
+            return (segment?.writer.lane ?? transfer.body?.lane).map(isBehind) ?? false
         }
     }
 
-    /// Whether the digests of a body, or of all together, have to catch up.
-    func isBehind(_ body: IncomingBody) -> Bool {
-        body.lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
+    /// Whether the digests of a lane, or of all together, have to catch up.
+    func isBehind(_ lane: DigestLane) -> Bool {
+        lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }
 
     /// Transfers that were held back in the midst of reading, and that nobody paused.
@@ -128,6 +137,7 @@ final class TransferEngine {
 
     private func wait(_ pause: Int64) {
         if pause > 0 {
+            wasHeldBack = true
             let began = SystemClock.monotonic()
             inbox.signal.wait(milliseconds: Int32(clamping: min(pause, 250)))
             throttled += SystemClock.monotonic() - began
@@ -160,34 +170,41 @@ final class TransferEngine {
         throttled = 0
         defer { schedule.tick(now: now) }
         for exchange in exchanges.values {
-            guard let transfer = transfers[exchange.id] else { continue }
+            guard let transfer = transfers[exchange.id],
+                exchanges[exchange.easy.handle] === exchange
+            else { continue }
             do {
-                try transfer.body?.tick(now: now)
+                if let segment = exchange.segment {
+                    try tick(segment, of: transfer, now: now)
+                } else {
+                    try transfer.body?.tick(now: now)
+                }
             } catch {
-                breakOff(exchange)
-                fail(transfer, error)
+                failInMidst(transfer, error)
                 continue
             }
             tellProgress(transfer, now: now)
-            transfer.stall.receive(exchange.arrivedBytes)
+            exchange.stall.receive(exchange.arrivedBytes)
             schedule.received(exchange.arrivedBytes, by: exchange.id)
             exchange.arrivedBytes = 0
             let isAsking = exchange.isAsking && !transfer.isPaused
-            if transfer.stall.ask(milliseconds: isAsking ? asked : 0)
+            if exchange.stall.ask(milliseconds: isAsking ? asked : 0)
                 || exchange.isOverdue(after: asked)
             {
                 stalled(exchange)
             }
         }
+        measureSegments(milliseconds: elapsed, now: now)
+        wasHeldBack = false
     }
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {
-        guard let course = transfer.course, let body = transfer.body,
-            let rate = transfer.meter.read(length: body.length, now: now)
-        else { return }
+        guard let course = transfer.course, transfer.body != nil else { return }
+        let bytes = transfer.heldBytes
+        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
         report(
             transfer,
-            .progress(bytes: body.length, size: course.reception?.total, bytesPerSecond: rate))
+            .progress(bytes: bytes, size: course.reception?.total, bytesPerSecond: rate))
     }
 
     /// Promotion closes its batch when nothing more is coming.

@@ -12,7 +12,7 @@ enum TransferMessage: Sendable {
     case cancelAll
     case stop
     /// How far an earlier part is to be trusted; no file when there is nothing of it.
-    case established(Int, PartFile?, length: Int64)
+    case established(Int, PartFile?, length: Int64, islands: [Range<Int64>])
     /// What the bytes of a transfer are; `piecesHold` is nil when no pieces had to be looked at.
     case hashed(Int, [Digest], piecesHold: Bool?)
     /// The last milestone of a transfer that ends was logged.

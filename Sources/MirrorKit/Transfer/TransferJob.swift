@@ -112,8 +112,8 @@ protocol PartStore: Sendable {
     func open(_ record: PartRecord) throws(MirrorError) -> PartFile?
     /// Puts what changed about a part (total, provenances, runs) into its row.
     func update(_ record: PartRecord) throws(MirrorError)
-    /// Logs that the part has these bytes up to a length.
-    func log(_ milestone: Milestone, part name: String) throws(MirrorError)
+    /// Logs that the part has these bytes from a position on, up to a length counted from there.
+    func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError)
     /// Removes the file and the row.
     func discard(part name: String) throws(MirrorError)
 }

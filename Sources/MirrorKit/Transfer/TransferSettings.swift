@@ -20,9 +20,10 @@ struct TransferSettings: Sendable {
             configuration.rateLimit.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256 << 10
     }
 
-    /// Prepares a handle for one request.
+    /// Prepares a handle for one request; `opensConnection` keeps it from sharing one.
     func prepare(
-        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, postBody: [UInt8]?
+        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, postBody: [UInt8]?,
+        opensConnection: Bool = false
     ) {
         easy.reset()
         easy.set(CURLOPT_URL, plan.url.requestText)
@@ -38,7 +39,11 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_BUFFERSIZE, bufferSize)
         easy.set(CURLOPT_USERAGENT, "mirror")
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
-        if plan.url.scheme == .https { easy.set(CURLOPT_PIPEWAIT, 1) }
+        if opensConnection {
+            easy.set(CURLOPT_FRESH_CONNECT, 1)
+        } else if plan.url.scheme == .https {
+            easy.set(CURLOPT_PIPEWAIT, 1)
+        }
         prepareTrust(easy)
         prepareCredentials(easy, plan: plan, source: source)
         prepareFields(easy, plan: plan, source: source)

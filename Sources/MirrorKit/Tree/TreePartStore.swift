@@ -60,10 +60,12 @@ final class TreePartStore: PartStore {
         }
     }
 
-    func log(_ milestone: Milestone, part name: String) throws(MirrorError) {
+    func log(
+        _ milestone: Milestone, from start: Int64 = 0, part name: String
+    ) throws(MirrorError) {
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.log(milestone, part: name)
+                try batch.log(milestone, from: start, part: name)
             }
         }
     }

@@ -21,6 +21,13 @@ struct NetworkOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
+            "Connections for one large file: a number, or auto for as many as raise the rate.",
+            valueName: "n|auto"))
+    var segments = SegmentLimit.automatic
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
             "How often a transfer that failed in passing is tried again.", valueName: "n"))
     var retries = 4
 
@@ -109,6 +116,7 @@ struct NetworkOptions: ParsableArguments {
             configuration.adaptsToHosts = true
         }
         if let perHost { configuration.perHost = perHost }
+        configuration.segments = segments
         configuration.transfer.retries = retries
         configuration.transfer.longestWait = maxWait.seconds
         configuration.transfer.stallTimeout = stallTimeout.seconds

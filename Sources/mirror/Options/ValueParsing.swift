@@ -31,6 +31,27 @@ extension DeleteLimit: ExpressibleByArgument {
     public init?(argument: String) { self.init(text: argument) }
 }
 
+extension SegmentLimit: ExpressibleByArgument {
+    /// Reads an argument: `auto`, or a number of at least 1; nil when it is neither.
+    public init?(argument: String) {
+        if argument == "auto" {
+            self = .automatic
+        } else if let count = Int(argument), count >= 1 {
+            self = .fixed(count)
+        } else {
+            return nil
+        }
+    }
+
+    /// A default as it would be typed.
+    public var defaultValueDescription: String {
+        switch self {
+        case .automatic: "auto"
+        case .fixed(let count): String(count)
+        }
+    }
+}
+
 extension Target: ExpressibleByArgument {
     /// Reads an argument; nil when it is not one.
     public init?(argument: String) {

@@ -41,7 +41,7 @@ struct PlanOutput {
             }
         var text = style.label(step.kind.rawValue, meaning) + step.target.path.printable
         if step.means != .nothing, let size = step.size {
-            text += "  " + ByteCount(size - min(size, step.offset)).description
+            text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
         return text + style.faint("  (\(step.reason.because.printable))")
     }

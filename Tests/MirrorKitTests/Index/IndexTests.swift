@@ -237,7 +237,7 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
     func aNewerIndexIsRefusedUntouched(withLog: Bool) throws {
         let index = try open().index
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.run("PRAGMA user_version = 2")
+            try batch.run("PRAGMA user_version = \(Schema.version + 1)")
         }
         if withLog {
             // What a crash leaves: the files as they are now, without the connection.

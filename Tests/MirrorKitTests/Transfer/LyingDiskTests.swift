@@ -22,8 +22,8 @@ import Testing
 
         func update(_ record: PartRecord) throws(MirrorError) { try honest.update(record) }
 
-        func log(_ milestone: Milestone, part name: String) throws(MirrorError) {
-            try honest.log(milestone, part: name)
+        func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError) {
+            try honest.log(milestone, from: start, part: name)
         }
 
         func discard(part name: String) throws(MirrorError) { try honest.discard(part: name) }

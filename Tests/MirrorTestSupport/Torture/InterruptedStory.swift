@@ -1,13 +1,36 @@
 internal import Glibc
 
-/// Runs that are interrupted at random instants, over a few large files or many small ones.
+/// Runs that are interrupted at random instants, over a few large files, many small ones, or one that
+/// comes over several connections.
 struct InterruptedStory {
-    private enum Mode: CaseIterable { case fresh, resume, update, small }
+    private enum Mode: CaseIterable {
+        case fresh, resume, update, small, segmented
+
+        var files: Files {
+            switch self {
+            case .fresh, .resume, .update: .large
+            case .small: .small
+            case .segmented: .wide
+            }
+        }
+    }
+
+    private enum Files: String, CaseIterable {
+        case large, small, wide
+
+        var sizes: [String: Int] {
+            switch self {
+            case .large: InterruptedStory.large
+            case .small: InterruptedStory.small
+            case .wide: ["Caches/wide": 24_000_000, "Documents/wide": 9_000_000]
+            }
+        }
+    }
 
     private let ground: Playground
     private let shelf = MemoryShelf()
     private let server: OriginServer
-    private let manifests: [Bool: String]
+    private let manifests: [Files: String]
     private var random: SplitMix64
     private var versions: [String: [[UInt8]]] = [:]
     private var interrupted = 0
@@ -32,7 +55,7 @@ struct InterruptedStory {
         while story.interrupted < trials, attempt < trials * 3 {
             let before = story.interrupted
             let signal = signals[attempt % signals.count]
-            let wrong = try story.round(Mode.allCases[attempt % 4], signal)
+            let wrong = try story.round(Mode.allCases[attempt % Mode.allCases.count], signal)
             if story.interrupted > before || !wrong.isEmpty {
                 tally.count("seed \(seed), round \(attempt), signal \(signal)", wrong)
             }
@@ -51,16 +74,18 @@ struct InterruptedStory {
         self.ground = ground
         let server = try OriginServer(responder: ShelfOrigin(shelf, bytesPerSecond: 8_000_000))
         self.server = server
-        var manifests: [Bool: String] = [:]
-        for (isSmall, sizes) in [(false, InterruptedStory.large), (true, InterruptedStory.small)] {
-            let resources = sizes.keys.sorted().map { "{\"path\":\"\($0)\",\"url\":\"\($0)\"}" }
-            manifests[isSmall] = try ground.write(
-                manifest: "{\"name\":\"k\(isSmall)\",\"base\":\"\(server.url)/\",\"resources\":["
+        var manifests: [Files: String] = [:]
+        for files in Files.allCases {
+            let resources = files.sizes.keys.sorted().map {
+                "{\"path\":\"\($0)\",\"url\":\"\($0)\"}"
+            }
+            manifests[files] = try ground.write(
+                manifest: "{\"name\":\"\(files)\",\"base\":\"\(server.url)/\",\"resources\":["
                     + resources.joined(separator: ",") + "]}",
-                as: isSmall ? "small.json" : "large.json")
+                as: "\(files).json")
         }
         self.manifests = manifests
-        publish(Array(InterruptedStory.large.keys) + Array(InterruptedStory.small.keys))
+        for files in Files.allCases { publish(files.sizes) }
     }
 
     private func end() {
@@ -68,9 +93,8 @@ struct InterruptedStory {
         ground.remove()
     }
 
-    private mutating func publish(_ names: [String]) {
-        for name in names {
-            let size = InterruptedStory.large[name] ?? InterruptedStory.small[name] ?? 0
+    private mutating func publish(_ sizes: [String: Int]) {
+        for (name, size) in sizes.sorted(by: { $0.key < $1.key }) {
             let bytes = TestBytes.make(size, seed: random.next())
             versions[name] = (versions[name] ?? []).suffix(1) + [bytes]
             shelf.put("/" + name, bytes)
@@ -79,21 +103,23 @@ struct InterruptedStory {
 
     /// One interrupted run (two when a part is to be continued), the look after it, and the rerun.
     private mutating func round(_ mode: Mode, _ signal: Int32) throws -> [String] {
-        let sizes = mode == .small ? InterruptedStory.small : InterruptedStory.large
+        let sizes = mode.files.sizes
+        let options = mode == .segmented ? ["--segments", "4"] : []
         switch mode {
-        case .fresh, .small, .resume:
+        case .fresh, .small, .resume, .segmented:
             ground.root.remove()
             try ground.folder.makeFolders(above: "root/.")
-        case .update: publish(Array(sizes.keys))
+        case .update: publish(sizes)
         }
-        guard let manifest = manifests[mode == .small] else { return ["no manifest"] }
-        if mode == .resume {
-            let first = try ground.sync(manifest)
-            Pause.milliseconds(Int.random(in: 30..<250, using: &random))
+        guard let manifest = manifests[mode.files] else { return ["no manifest"] }
+        if mode == .resume || mode == .segmented {
+            let first = try ground.sync(manifest, options)
+            let longest = mode == .segmented ? 700 : 250
+            Pause.milliseconds(Int.random(in: 30..<longest, using: &random))
             first.signal(SIGKILL)
             _ = first.wait()
         }
-        let run = try ground.sync(manifest)
+        let run = try ground.sync(manifest, options)
         Pause.milliseconds(Int.random(in: 5..<400, using: &random))
         run.signal(signal)
         let began = Milliseconds.now
@@ -114,7 +140,7 @@ struct InterruptedStory {
         for (name, bytes) in tree where !(versions[name] ?? []).contains(bytes) {
             wrong.append("\(name) is no version: \(bytes.count) bytes")
         }
-        let again = try ground.sync(manifest).wait()
+        let again = try ground.sync(manifest, options).wait()
         if again.ending != .exited(0) {
             wrong.append("the rerun: \(again.ending) \(again.errors.suffix(300))")
         }

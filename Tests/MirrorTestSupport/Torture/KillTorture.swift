@@ -4,7 +4,7 @@ internal import Glibc
 enum KillTorture: TortureClass {
     static let name = "R1"
     static let title =
-        "SIGKILL at random instants (fresh, resume, update, 500 small files, large files)"
+        "SIGKILL at random instants (fresh, resume, update, 500 small files, large files, segments)"
     static let trials = 1000
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

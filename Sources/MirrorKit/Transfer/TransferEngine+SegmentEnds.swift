@@ -1,0 +1,207 @@
+internal import CCurl
+internal import MirrorModel
+
+/// Further connections of a transfer: what comes over them, and how they end.
+extension TransferEngine {
+    /// Bytes after which a connection that broke counts as one that worked.
+    static let bytesThatExcuse: Int64 = 1 << 20
+
+    func received(head: ResponseHead, segment id: Int, of transfer: Transfer) -> Bool {
+        guard let segments = transfer.segments, let segment = segments.helpers[id],
+            let body = transfer.body
+        else { return false }
+        let verdict = segment.course.answered(head, at: SystemClock.now())
+        guard case .receive(let reception) = verdict else {
+            segment.verdict = verdict
+            return false
+        }
+        let provenance = reception.answer.provenance
+        transfer.course?.joined(by: provenance)
+        if !body.record.provenances.contains(provenance) {
+            do { try body.continue(total: nil, provenance: provenance) } catch {
+                transfer.localError = error
+            }
+        }
+        segments.isShared = true
+        segment.isReceiving = true
+        return true
+    }
+
+    func received(
+        bytes: UnsafeRawBufferPointer, segment id: Int, of transfer: Transfer
+    ) -> Exchange.Reply {
+        guard transfer.localError == nil, let segments = transfer.segments,
+            let segment = segments.helpers[id], segment.isReceiving
+        else { return .stop }
+        if transfer.isPaused || isBehind(segment.writer.lane) || (bucket?.isOverdrawn ?? false)
+            || hasReachedLimit
+        {
+            wasHeldBack = true
+            return .pause
+        }
+        count(bytes.count, for: transfer)
+        let taken = segments.plan.arrived(bytes.count, on: id)
+        do {
+            try segment.writer.append(
+                UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)),
+                now: SystemClock.monotonic())
+            try advanceFront(transfer, segments)
+        } catch {
+            transfer.localError = error
+            return .stop
+        }
+        guard let run = segments.plan.runs[id] else { return .stop }
+        // What comes next belongs to somebody else, or was never asked for.
+        segment.isCut = run.isDone && run.isCut
+        return segment.isCut || taken < bytes.count ? .stop : .goOn
+    }
+
+    /// The transfer's own connection has ended: at what others fetch, with its answer, or by a
+    /// failure.
+    func ownEnded(
+        _ transfer: Transfer, _ segments: TransferSegments, failure: TransportFailure?
+    ) {
+        if let main = segments.main, let run = segments.plan.runs[main] {
+            excuse(run, segments, failure)
+            segments.plan.end(main)
+        }
+        segments.main = nil
+        segments.failure = failure
+        transfer.state = .joined
+        do throws(MirrorError) {
+            try transfer.body?.flush()
+            try advanceFront(transfer, segments)
+        } catch { return failInMidst(transfer, error) }
+        unlooked.insert(transfer.job.id)
+        goOnJoined(transfer, segments)
+    }
+
+    /// Ends the time of further connections when there is none any more.
+    func goOnJoined(_ transfer: Transfer, _ segments: TransferSegments) {
+        guard case .joined = transfer.state, segments.helpers.isEmpty, let body = transfer.body
+        else { return }
+        transfer.state = .working
+        let length = body.length
+        transfer.course?.know(gapEnd: segments.plan.gapEnd)
+        if segments.plan.isComplete, segments.isShared {
+            decide(transfer) { $0.segmentsEnded(length: length) }
+        } else if let failure = segments.failure {
+            decide(transfer) { $0.interrupted(failure, length: length) }
+        } else if segments.isShared {
+            decide(transfer) { $0.segmentsEnded(length: length) }
+        } else {
+            decide(transfer) { $0.bodyEnded(length: length) }
+        }
+    }
+
+    /// libcurl says that an exchange of a further connection has ended.
+    func segmentEnded(_ exchange: Exchange, _ id: Int, failure: TransportFailure?) {
+        guard let transfer = transfers[exchange.id], let segments = transfer.segments,
+            let segment = segments.helpers[id]
+        else { return }
+        breakOff(exchange)
+        segment.exchange = nil
+        if let error = transfer.localError { return failInMidst(transfer, error) }
+        if case .changed(let refusal)? = segment.verdict {
+            if case .exchanging(let own) = transfer.state { breakOff(own) }
+            transfer.state = .working
+            return decide(transfer) { $0.versionChanged(refusal) }
+        }
+        if case .follow? = segment.verdict, move(segment) {
+            segment.verdict = nil
+            unlooked.insert(transfer.job.id)
+            return
+        }
+        judge(segment, segments, failure)
+        if let error = dismiss(segment, of: transfer, segments, keeping: true) {
+            return failInMidst(transfer, error)
+        }
+        unlooked.insert(transfer.job.id)
+        do throws(MirrorError) {
+            try advanceFront(transfer, segments)
+            if segments.pace.wanted > 1 { try openWanted(transfer, segments) }
+        } catch { return failInMidst(transfer, error) }
+        goOnJoined(transfer, segments)
+    }
+
+    /// Whether the place that a redirect leads to has room.
+    private func move(_ segment: Segment) -> Bool {
+        let host = Schedule.Host(segment.course.plan.url)
+        guard let old = segment.extraPlace, old != host else { return true }
+        guard schedule.takeExtra(at: host, now: SystemClock.monotonic()) else { return false }
+        schedule.releaseExtra(at: old)
+        segment.extraPlace = host
+        return true
+    }
+
+    /// Leaves a source alone whose answer was none, or whose connection broke too early.
+    private func judge(
+        _ segment: Segment, _ segments: TransferSegments, _ failure: TransportFailure?
+    ) {
+        guard case .giveBack(let refusal, let hold)? = segment.verdict else {
+            guard segment.isReceiving, let run = segments.plan.runs[segment.run.id] else {
+                segments.barred.insert(segment.run.source)
+                return
+            }
+            return excuse(run, segments, run.isDone ? nil : failure)
+        }
+        segments.barred.insert(segment.run.source)
+        let host = Schedule.Host(segment.course.plan.url)
+        if refusal.status == 429 || refusal.status == 503 { crowdedHosts.insert(host) }
+        // A wait that is too long would fail transfers that never asked for more connections.
+        if let hold, hold <= configuration.transfer.longestWait {
+            schedule.hold(
+                host, until: SystemClock.monotonic() + hold * 1000, isTooLong: false)
+        }
+    }
+
+    private func excuse(
+        _ run: Segmentation.Run, _ segments: TransferSegments, _ failure: TransportFailure?
+    ) {
+        if failure != nil, run.position - run.start < TransferEngine.bytesThatExcuse {
+            segments.barred.insert(run.source)
+        }
+    }
+
+    /// Ends one further connection and gives its range back; what it fetched is kept, or forgotten
+    /// together with the part.
+    func dismiss(
+        _ segment: Segment, of transfer: Transfer, _ segments: TransferSegments, keeping: Bool
+    ) -> MirrorError? {
+        if let exchange = segment.exchange { breakOff(exchange) }
+        segment.exchange = nil
+        if let host = segment.extraPlace { schedule.releaseExtra(at: host) }
+        segments.helpers[segment.run.id] = nil
+        let end = segments.plan.runs[segment.run.id]?.position
+        segments.plan.end(segment.run.id)
+        guard keeping else {
+            segment.writer.lane.stop()
+            return nil
+        }
+        do throws(MirrorError) { try segment.writer.flush() } catch { return error }
+        // What counts as fetched must be what was written.
+        if let end, segment.writer.written != end {
+            return MirrorError(
+                .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
+        }
+        segment.writer.log()
+        return nil
+    }
+
+    /// Ends all further connections; gives the lanes on which their last milestones are on the way.
+    @discardableResult
+    func dismissSegments(of transfer: Transfer, keeping: Bool) -> [DigestLane] {
+        guard let segments = transfer.segments else { return [] }
+        let all = Array(segments.helpers.values)
+        for segment in all { _ = dismiss(segment, of: transfer, segments, keeping: keeping) }
+        segments.main = nil
+        return all.map(\.writer.lane)
+    }
+
+    /// A failure on this side while connections are open.
+    func failInMidst(_ transfer: Transfer, _ error: MirrorError) {
+        if case .settling = transfer.state { return }
+        if case .exchanging(let exchange) = transfer.state { breakOff(exchange) }
+        fail(transfer, error)
+    }
+}

@@ -1,0 +1,178 @@
+internal import MirrorModel
+
+/// Further connections of a transfer: how they begin, and how many there are.
+///
+/// The transfer's own connection goes on as if it were alone, until it meets what another one
+/// fetches. Then it is done, and the transfer is `joined`: it goes on with the others, and asks for
+/// itself again only when they have ended and bytes are missing.
+extension TransferEngine {
+    /// A body of the transfer's own connection begins. Called by libcurl, so nothing is asked here.
+    func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
+        guard let course = transfer.course, let total = reception.total,
+            let source = transfer.plan?.source
+        else { return }
+        // The answer must go on exactly where what is in hand ends; else that counts for nothing.
+        if let plan = transfer.segments?.plan,
+            plan.front != reception.offset || plan.total != total
+        {
+            transfer.segments = nil
+        }
+        if transfer.segments == nil, mayDivide(reception, total: total, course) {
+            let plan = Segmentation(total: total, front: reception.offset)
+            transfer.segments = TransferSegments(plan: plan, limit: configuration.segments)
+        }
+        guard let segments = transfer.segments else { return }
+        segments.failure = nil
+        segments.main =
+            segments.plan.begin(source: source, askedEnd: reception.end ?? total).id
+        try openWanted(transfer, segments)
+        unlooked.insert(transfer.job.id)
+    }
+
+    private func mayDivide(
+        _ reception: Reception, total: Int64, _ course: TransferCourse
+    ) -> Bool {
+        configuration.segments != .fixed(1) && total - reception.offset >= 2 << 20
+            && !course.segmentSources.isEmpty
+    }
+
+    /// Begins as many further connections as there should be; they are asked for later.
+    func openWanted(_ transfer: Transfer, _ segments: TransferSegments) throws(MirrorError) {
+        while segments.running < segments.pace.wanted {
+            let more = segments.pace.wanted - segments.running - 1
+            guard try open(transfer, segments, more: more) else { return }
+        }
+    }
+
+    private func open(
+        _ transfer: Transfer, _ segments: TransferSegments, more: Int
+    ) throws(MirrorError) -> Bool {
+        guard let course = transfer.course, let body = transfer.body,
+            let source = segments.source(among: course.segmentSources.filter(isOpen(transfer))),
+            let run = segments.plan.open(source: source, more: more)
+        else { return false }
+        guard let segment = course.segment(of: run.start..<run.end, from: source),
+            let place = place(for: transfer, segments, at: Schedule.Host(segment.plan.url))
+        else {
+            segments.plan.end(run.id)
+            return false
+        }
+        try body.spill(now: SystemClock.monotonic())
+        guard let file = body.file else { return false }
+        let lane = makeLane(
+            transfer, record: body.record, from: run.start, other: nil, workers: workers)
+        let helper = Segment(
+            run: run, course: segment,
+            writer: SegmentWriter(
+                file: file, target: transfer.job.target, start: run.start, lane: lane,
+                chunks: chunks))
+        helper.extraPlace = place.extra
+        segments.helpers[run.id] = helper
+        return true
+    }
+
+    /// Whether a source's host may get a further connection.
+    private func isOpen(_ transfer: Transfer) -> (Int) -> Bool {
+        { [crowdedHosts] in
+            !crowdedHosts.contains(Schedule.Host(transfer.job.sources[$0].url))
+        }
+    }
+
+    /// A place for a further connection: the transfer's own when that is free.
+    private func place(
+        for transfer: Transfer, _ segments: TransferSegments, at host: Schedule.Host
+    ) -> (extra: Schedule.Host?, Void)? {
+        let now = SystemClock.monotonic()
+        if segments.main == nil, !segments.helpers.values.contains(where: { $0.extraPlace == nil })
+        {
+            guard !schedule.isHeld(host, now: now), schedule.refusal(of: host, now: now) == nil
+            else { return nil }
+            schedule.move(transfer.job.id, to: host)
+            return (nil, ())
+        }
+        return schedule.takeExtra(at: host, now: now) ? (host, ()) : nil
+    }
+
+    /// Looks at transfers whose number of connections may change.
+    func lookAfterSegments() {
+        guard !unlooked.isEmpty, !isPaused, !isStopping, refusal == nil else { return }
+        let ids = unlooked
+        unlooked = []
+        for id in ids {
+            guard let transfer = transfers[id], let segments = transfer.segments,
+                transfer.isFetching, !transfer.isPaused
+            else { continue }
+            do {
+                giveWay(transfer, segments)
+                try advanceFront(transfer, segments)
+                try openWanted(transfer, segments)
+                for segment in segments.helpers.values where segment.exchange == nil {
+                    ask(segment, of: transfer, segments)
+                }
+            } catch { failInMidst(transfer, error) }
+            goOnJoined(transfer, segments)
+        }
+    }
+
+    /// Ends connections that did not raise the rate, and one at a time while others wait for places.
+    private func giveWay(_ transfer: Transfer, _ segments: TransferSegments) {
+        var surplus = segments.running - segments.pace.wanted
+        if !schedule.hasNothingQueued { surplus = max(surplus, 1) }
+        let latest = segments.helpers.values.filter { $0.extraPlace != nil }
+            .sorted { $0.run.id > $1.run.id }
+        for segment in latest.prefix(max(0, surplus)) {
+            _ = dismiss(segment, of: transfer, segments, keeping: true)
+        }
+    }
+
+    private func ask(_ segment: Segment, of transfer: Transfer, _ segments: TransferSegments) {
+        // The transfer's own request has made it.
+        guard let multi else { return }
+        transfer.segmentRequests += 1
+        let exchange = exchange(
+            segment.course.plan, for: transfer, in: multi, segment: segment.run.id,
+            isAlone: segments.isMultiplexed)
+        segment.exchange = exchange
+        multi.add(exchange.easy)
+    }
+
+    /// Four times a second: rates, and what follows from them.
+    func measureSegments(milliseconds: Int64, now: Int64) {
+        for id in Set(exchanges.values.lazy.map(\.id)) {
+            guard let transfer = transfers[id], let segments = transfer.segments else { continue }
+            segments.plan.measure(milliseconds: milliseconds)
+            segments.pace.look(
+                bytes: transfer.cost.bytesReceived, missing: segments.plan.missingBytes,
+                running: segments.running, isHeldBack: wasHeldBack || transfer.isPaused, now: now)
+            unlooked.insert(id)
+        }
+    }
+
+    /// Moves bytes of a further connection along.
+    func tick(_ id: Int, of transfer: Transfer, now: Int64) throws(MirrorError) {
+        guard let segments = transfer.segments else { return }
+        try segments.helpers[id]?.writer.tick(now: now)
+        try transfer.body?.tick(now: now)
+        try advanceFront(transfer, segments)
+    }
+
+    /// Counts what further connections have put where the bytes from the start end.
+    func advanceFront(
+        _ transfer: Transfer, _ segments: TransferSegments
+    ) throws(MirrorError) {
+        // The own connection's bytes are counted as they come.
+        guard segments.main == nil, let body = transfer.body else { return }
+        let front = segments.writtenFront
+        if front > body.length { try body.adopt(upTo: front) }
+    }
+}
+
+extension Transfer {
+    /// Whether bytes are being received, by whatever connection.
+    var isFetching: Bool {
+        switch state {
+        case .exchanging, .joined: true
+        case .queued, .working, .waiting, .settling: false
+        }
+    }
+}

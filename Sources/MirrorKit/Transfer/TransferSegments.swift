@@ -1,0 +1,69 @@
+internal import MirrorModel
+
+/// The further connections of one transfer, and what they share with its own.
+final class TransferSegments {
+    /// Who fetches what.
+    var plan: Segmentation
+    /// How many connections there should be.
+    var pace: SegmentPace
+    /// The run of the transfer's own connection; nil while it has none.
+    var main: Int?
+    /// The further connections by their runs.
+    var helpers: [Int: Segment] = [:]
+    /// Sources that get no further connection in this transfer.
+    var barred: Set<Int> = []
+    /// How the transfer's own connection failed while others go on.
+    var failure: TransportFailure?
+    /// Whether each connection has to be one of its own because requests would share one.
+    var isMultiplexed = false
+    /// Whether others than the transfer's own connection fetch, or fetched, bytes of the part.
+    var isShared: Bool
+
+    init(plan: Segmentation, limit: SegmentLimit) {
+        self.plan = plan
+        isShared = plan.hasIslands
+        pace = SegmentPace(limit)
+    }
+
+    /// How many connections there are.
+    var running: Int { helpers.count + (main == nil ? 0 : 1) }
+
+    /// Up to where the bytes from the start are in the file, but for those of the transfer's own
+    /// connection, which may still be in its buffer.
+    var writtenFront: Int64 {
+        let unwritten = helpers.values.lazy.filter {
+            $0.writer.written < self.plan.runs[$0.run.id]?.position ?? 0
+        }
+        return min(plan.front, unwritten.map(\.writer.written).min() ?? .max)
+    }
+
+    /// The source of a further connection: among those that have the fewest, the first.
+    func source(among sources: [Int]) -> Int? {
+        let open = sources.filter { !barred.contains($0) }
+        func load(_ source: Int) -> Int { plan.runs.values.count { $0.source == source } }
+        return open.min { load($0) < load($1) }
+    }
+}
+
+/// One further connection.
+final class Segment {
+    /// The range as it was when it began.
+    let run: Segmentation.Run
+    var course: SegmentCourse
+    let writer: SegmentWriter
+    /// The place that it holds; nil when it is the one of the transfer itself.
+    var extraPlace: Schedule.Host?
+    var exchange: Exchange?
+    /// What follows from a head whose body is not wanted.
+    var verdict: SegmentCourse.Verdict?
+    /// Whether its body is taken.
+    var isReceiving = false
+    /// Whether it was ended because its range was.
+    var isCut = false
+
+    init(run: Segmentation.Run, course: SegmentCourse, writer: SegmentWriter) {
+        self.run = run
+        self.course = course
+        self.writer = writer
+    }
+}

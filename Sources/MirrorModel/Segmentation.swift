@@ -1,0 +1,228 @@
+/// Which bytes of a file are in hand, and who fetches which of the others.
+///
+/// Each connection has a run: a range that it fills from the start to the end. The first run goes on
+/// where the bytes from the file's start end, so it meets the others one after another; what they
+/// fetched lies beyond as islands until then. No byte belongs to two runs, and a byte that is in hand
+/// belongs to none:
+///
+///     held    ████████████████            ██████                ███
+///     runs                    ──first──▶       ───second──▶        ──third──▶
+///     file   0                           ▲                                   total
+///                                        └ where the first one stops
+///
+/// A connection without a range takes the first that nobody fetches, a few seconds long: so the front
+/// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
+/// the second half of the run that would take longest. Whoever loses its rest is cut there: its
+/// answer would go on.
+public struct Segmentation: Sendable {
+    /// One connection's range.
+    public struct Run: Sendable, Hashable {
+        /// Unique in the transfer.
+        public let id: Int
+        /// The position of the source among the transfer's sources.
+        public let source: Int
+        /// The first byte.
+        public let start: Int64
+        /// The next byte.
+        public fileprivate(set) var position: Int64
+        /// The position after the last byte that it fetches.
+        public fileprivate(set) var end: Int64
+        /// The position after the last byte that was asked for: the answer ends there by itself.
+        public let askedEnd: Int64
+        /// Bytes a second, smoothed; 0 while it is not known.
+        public fileprivate(set) var rate: Double = 0
+        fileprivate var measuredAt: Int64
+
+        /// Whether it has all its bytes.
+        public var isDone: Bool { position == end }
+        /// Whether its answer goes on beyond its end.
+        public var isCut: Bool { end < askedEnd }
+        /// Bytes that it has still to fetch.
+        public var rest: Int64 { end - position }
+    }
+
+    /// The size of the file.
+    public let total: Int64
+    /// The fewest bytes that are worth a request.
+    public let leastRange: Int64
+    /// What is in hand: ascending, and no two touch.
+    public private(set) var held: [Range<Int64>] = []
+    /// The runs by their numbers.
+    public private(set) var runs: [Int: Run] = [:]
+    private var made = 0
+    /// Bytes a second of a connection, smoothed over all of them; nil while it is not known.
+    private var usualRate: Double?
+    private var arrivedSince: Int64 = 0
+
+    /// Begins with the bytes from the start up to `front`, and islands beyond; what lies outside the
+    /// file is not taken.
+    public init(
+        total: Int64, front: Int64 = 0, islands: [Range<Int64>] = [], leastRange: Int64 = 1 << 20
+    ) {
+        self.total = total
+        self.leastRange = max(1, leastRange)
+        for range in [0..<max(0, front)] + islands { hold(range.clamped(to: 0..<total)) }
+    }
+
+    /// How many bytes from the start are in hand.
+    public var front: Int64 {
+        guard let first = held.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    /// How many bytes are in hand.
+    public var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
+
+    /// How many bytes are missing.
+    public var missingBytes: Int64 { total - heldBytes }
+
+    /// Whether nothing is missing.
+    public var isComplete: Bool { front == total }
+
+    /// Whether bytes beyond the front are in hand.
+    public var hasIslands: Bool { heldBytes > front }
+
+    /// Where the gap at the front ends: at the first island, at a run, or with the file.
+    public var gapEnd: Int64 {
+        let front = front
+        let starts = held.lazy.map(\.lowerBound) + runs.values.map(\.position)
+        return starts.filter { $0 > front }.min() ?? total
+    }
+
+    /// Begins the run at the front, whose answer goes on up to `askedEnd`.
+    public mutating func begin(source: Int, askedEnd: Int64) -> Run {
+        add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
+    }
+
+    /// Finds a range for one more connection; nil when nothing is worth a request.
+    ///
+    /// - Parameter more: how many connections are begun right after this one.
+    public mutating func open(source: Int, more: Int = 0) -> Run? {
+        let piece = piece(connections: runs.count + 1 + more)
+        if let gap = unclaimed.first {
+            return add(source: source, prefix(of: gap, piece), askedEnd: nil)
+        }
+        let victims = runs.values.filter(canSpare)
+        guard let victim = victims.max(by: { (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id) })
+        else { return nil }
+        let kept = victim.rest > 2 * piece ? piece : victim.rest - victim.rest / 2
+        let rest = cut(after: victim.position, kept)..<victim.end
+        runs[victim.id]?.end = rest.lowerBound
+        return add(source: source, prefix(of: rest, piece), askedEnd: nil)
+    }
+
+    /// How many bytes a connection takes at once: what comes in a few seconds, and less towards the
+    /// end, so that all end together.
+    private func piece(connections: Int) -> Int64 {
+        let usual = usualRate.map { Int64($0 * Segmentation.pieceSeconds) }
+        let share = missingBytes / Int64(2 * max(1, connections))
+        return max(leastRange, min(usual ?? 4 * leastRange, share))
+    }
+
+    /// For how long a piece keeps a connection busy.
+    static let pieceSeconds = 2.0
+
+    private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {
+        // What would be left must be worth a request too.
+        guard Int64(range.count) >= length + leastRange else { return range }
+        return range.lowerBound..<cut(after: range.lowerBound, length)
+    }
+
+    /// Where a piece ends: whole pages belong to one writer.
+    private func cut(after start: Int64, _ length: Int64) -> Int64 {
+        let aligned = (start + length) & ~0xFFFF
+        return aligned - start >= leastRange ? aligned : start + length
+    }
+
+    /// Takes bytes that came for a run; says how many of them belong to it.
+    public mutating func arrived(_ count: Int, on id: Int) -> Int {
+        guard let run = runs[id] else { return 0 }
+        let taken = min(Int64(count), run.rest)
+        hold(run.position..<run.position + taken)
+        runs[id]?.position += taken
+        arrivedSince += taken
+        return Int(taken)
+    }
+
+    /// Ends a run: what it did not fetch is anybody's, first of all that of the run before it, whose
+    /// answer may go on over it.
+    public mutating func end(_ id: Int) {
+        guard let run = runs.removeValue(forKey: id), !run.isDone else { return }
+        for before in runs.values where before.isCut && !before.isDone {
+            guard let gap = unclaimed.first(where: { $0.lowerBound == before.end }) else {
+                continue
+            }
+            runs[before.id]?.end = min(before.askedEnd, gap.upperBound)
+        }
+    }
+
+    /// Measures the runs' rates; so many milliseconds went by since the last time.
+    public mutating func measure(milliseconds: Int64) {
+        guard milliseconds > 0 else { return }
+        if arrivedSince > 0, !runs.isEmpty {
+            let rate = Double(arrivedSince) * 1000 / Double(milliseconds) / Double(runs.count)
+            usualRate = usualRate.map { $0 * 0.6 + rate * 0.4 } ?? rate
+            arrivedSince = 0
+        }
+        for run in runs.values {
+            let rate = Double(run.position - run.measuredAt) * 1000 / Double(milliseconds)
+            runs[run.id]?.rate = run.rate == 0 ? rate : run.rate * 0.6 + rate * 0.4
+            runs[run.id]?.measuredAt = run.position
+        }
+    }
+
+    /// What is neither in hand nor fetched, ascending.
+    private var unclaimed: [Range<Int64>] {
+        let claims = runs.values.map { $0.position..<$0.end }
+        var gaps: [Range<Int64>] = []
+        var at: Int64 = 0
+        for range in (held + claims).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if range.lowerBound > at { gaps.append(at..<range.lowerBound) }
+            at = max(at, range.upperBound)
+        }
+        if at < total { gaps.append(at..<total) }
+        return gaps
+    }
+
+    private func secondsLeft(_ run: Run) -> Double {
+        Double(run.rest) / max(run.rate > 0 ? run.rate : usualRate ?? 1, 1)
+    }
+
+    /// Whether half of what a run has left is worth a request, in bytes and in time.
+    private func canSpare(_ run: Run) -> Bool {
+        run.rest >= 2 * leastRange
+            && (run.rate == 0 || Double(run.rest) / run.rate >= Segmentation.leastSeconds)
+    }
+
+    /// How long a run must still take for a part of it to be taken over.
+    static let leastSeconds = 0.5
+
+    private mutating func add(source: Int, _ range: Range<Int64>, askedEnd: Int64?) -> Run {
+        let run = Run(
+            id: made, source: source, start: range.lowerBound, position: range.lowerBound,
+            end: range.upperBound, askedEnd: askedEnd ?? range.upperBound,
+            measuredAt: range.lowerBound)
+        made += 1
+        runs[run.id] = run
+        return run
+    }
+
+    private mutating func hold(_ range: Range<Int64>) {
+        guard !range.isEmpty else { return }
+        let first = held.firstIndex { $0.upperBound >= range.lowerBound } ?? held.endIndex
+        var (last, merged) = (first, range)
+        while last < held.endIndex, held[last].lowerBound <= range.upperBound {
+            merged =
+                min(
+                    merged.lowerBound, held[last].lowerBound)..<max(
+                    merged.upperBound, held[last].upperBound)
+            last += 1
+        }
+        if last == first + 1 {
+            // The usual case, once for each buffer that comes: a run grows.
+            held[first] = merged
+        } else {
+            held.replaceSubrange(first..<last, with: [merged])
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// Several connections for one file, on real sockets.
+@Suite(.timeLimit(.minutes(15))) struct SegmentTransferTests {
+    private let target: Target
+    private let bytes = TestBytes.make(12_000_000, seed: 11)
+
+    init() throws { target = try Target("Caches/f.bin") }
+
+    /// Serves ranges of the bytes under one tag; the first answer of all stops half way through
+    /// its first MiB until so many requests have come.
+    private func origin(
+        waitingFor count: Int, isHeld: Box<Bool> = Box(false), most: Box<Int> = Box(0)
+    ) -> ClosureOrigin {
+        let bytes = bytes
+        let (arrived, active) = (Box(0), Box(0))
+        return ClosureOrigin { request, order, connection in
+            arrived.value.withLock { $0 += 1 }
+            let now = active.value.withLock { active in
+                active += 1
+                return active
+            }
+            most.value.withLock { $0 = max($0, now) }
+            defer { active.value.withLock { $0 -= 1 } }
+            let span = Self.span(request, of: bytes.count)
+            let head =
+                request.value(of: "Range") == nil
+                ? "HTTP/1.1 200 OK"
+                : """
+                HTTP/1.1 206 Partial Content
+                Content-Range: bytes \(span.lowerBound)-\(span.upperBound - 1)/\(bytes.count)
+                """
+            let lines = head + "\nETag: \"1\"\nContent-Length: \(span.count)"
+            guard order == 0 else { return connection.answer(lines, bytes[span]) }
+            guard connection.answer(lines, bytes[span].prefix(500_000)) else { return false }
+            while arrived.value.withLock({ $0 }) < count || isHeld.value.withLock({ $0 }) {
+                guard connection.pause(milliseconds: 5) else { return false }
+            }
+            return connection.send(Array(bytes[span].dropFirst(500_000)))
+        }
+    }
+
+    private static func span(_ request: ReceivedRequest, of count: Int) -> Range<Int> {
+        guard let range = request.value(of: "Range")?.dropFirst(6).split(separator: "-"),
+            let first = range.first.flatMap({ Int($0) })
+        else { return 0..<count }
+        return first..<(range.count > 1 ? (Int(range[1]) ?? count - 1) + 1 : count)
+    }
+
+    @Test(arguments: [2, 3, 8]) func everyByteComesOnceWhateverTheNumber(count: Int) async throws {
+        let origin = origin(waitingFor: count)
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(count) }
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(rig.bytes(result) == bytes)
+        #expect(result?.received?.sha256 == ByteHasher.digest(.sha256, of: bytes))
+        #expect(origin.requests.count >= count)
+        #expect(result?.received?.cost.requests == origin.requests.count)
+        #expect(origin.requests.dropFirst().allSatisfy { $0.value(of: "If-Range") == "\"1\"" })
+        #expect(try rig.records(target).count == 1)
+    }
+
+    @Test func placesForOneHostHoldForAllConnections() async throws {
+        let most = Box(0)
+        let server = try OriginServer(responder: origin(waitingFor: 2, most: most))
+        defer { server.stop() }
+        let rig = try TransferRig {
+            $0.segments = .fixed(16)
+            $0.perHost = 2
+        }
+        let result = await rig.run(try .fetching(server.url + "/f"))
+        #expect(rig.bytes(result) == bytes)
+        // One that was cut may not have noticed yet.
+        #expect(most.value.withLock { $0 } <= 3)
+    }
+
+    @Test func anotherRunGoesOnFromAllThatWasFetched() async throws {
+        let isHeld = Box(true)
+        let origin = origin(waitingFor: 0, isHeld: isHeld)
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(3) }
+        rig.loop.submit([try .fetching(server.url + "/f")])
+        await origin.waitForRequests(6)
+        rig.loop.cancelAll()
+        #expect(await rig.ends()[1]?.isCancelled == true)
+        isHeld.value.withLock { $0 = false }
+        let part = try #require(try rig.records(target).first)
+        #expect(!part.extents.isEmpty)
+        #expect(part.loggedBytes > part.trustedLength)
+        let second = await rig.run(try .fetching(server.url + "/f", id: 2, part: part))
+        #expect(rig.bytes(second) == bytes)
+        #expect(second?.received?.sha256 == ByteHasher.digest(.sha256, of: bytes))
+        #expect(second?.received?.cost.bytesReused == part.loggedBytes)
+    }
+
+    @Test func anExtentThatDoesNotHoldIsFetchedAgain() async throws {
+        let isHeld = Box(true)
+        let origin = origin(waitingFor: 0, isHeld: isHeld)
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(2) }
+        rig.loop.submit([try .fetching(server.url + "/f")])
+        await origin.waitForRequests(4)
+        rig.loop.cancelAll()
+        _ = await rig.ends()
+        isHeld.value.withLock { $0 = false }
+        let part = try #require(try rig.records(target).first)
+        let extent = try #require(part.extents.first)
+        var damaged = try #require(rig.folder.bytes(of: "tmp/" + part.name))
+        damaged[Int(extent.start)] ^= 1
+        try rig.folder.write(damaged, to: "tmp/" + part.name)
+        let second = await rig.run(try .fetching(server.url + "/f", id: 2, part: part))
+        #expect(rig.bytes(second) == bytes)
+        let reused = try #require(second?.received?.cost.bytesReused)
+        #expect(reused < part.loggedBytes)
+    }
+
+    @Test func aPausedTransferHoldsAllItsConnectionsBack() async throws {
+        let origin = origin(waitingFor: 2)
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(4) }
+        rig.loop.submit([try .fetching(server.url + "/f")])
+        rig.loop.pause(1)
+        rig.loop.resume(1)
+        #expect(rig.bytes(await rig.ends()[1]) == bytes)
+    }
+
+    @Test func aDiscardedTransferLeavesNoPart() async throws {
+        let stalling = origin(waitingFor: 100)
+        let server = try OriginServer(responder: stalling)
+        defer { server.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(3) }
+        rig.loop.submit([try .fetching(server.url + "/f")])
+        await stalling.waitForRequests(3)
+        rig.loop.cancel(1, discardingPart: true)
+        #expect(await rig.ends()[1]?.isCancelled == true)
+        #expect(rig.parts.isEmpty)
+        #expect(try rig.records(target).isEmpty)
+    }
+}
+
+extension ClosureOrigin {
+    /// Waits until so many requests have come.
+    fileprivate func waitForRequests(_ count: Int) async {
+        while requests.count < count { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+}

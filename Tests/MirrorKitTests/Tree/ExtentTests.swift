@@ -1,0 +1,154 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// Parts whose bytes do not all begin at the start.
+@Suite struct ExtentTests {
+    let folder: TemporaryFolder
+    let target: Target
+    let index: Index
+    let store: TreePartStore
+    let bytes = TestBytes.make(1000, seed: 5)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        target = try Target("Caches/a.bin")
+        let root = try RootDirectory(opening: folder.path)
+        index = try Index.open(root, now: Instant(seconds: 0)).index
+        store = TreePartStore(root: root, index: index)
+    }
+
+    /// A part with these ranges written and logged.
+    private func part(_ ranges: [Range<Int>]) throws -> (PartRecord, PartFile) {
+        let record = PartRecord(
+            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            identity: .anonymous, total: 1000,
+            provenance: Provenance(
+                source: SourceKey(text: "https://a/b"), answeredBy: "https://a/b"),
+            validators: Validators(entityTag: EntityTag("\"1\"")))
+        let file = try store.create(record)
+        for range in ranges {
+            try file.write(Array(bytes[range]), at: Int64(range.lowerBound))
+            for length in Set([range.count / 2, range.count]) where length > 0 {
+                let slice = Array(bytes[range.lowerBound..<range.lowerBound + length])
+                try store.log(
+                    Milestone(
+                        length: Int64(length), sha256: ByteHasher.digest(.sha256, of: slice)),
+                    from: Int64(range.lowerBound), part: record.name)
+            }
+        }
+        return (try logged(record), file)
+    }
+
+    private func logged(_ record: PartRecord) throws -> PartRecord {
+        try #require(
+            try index.read { (database: inout Database) throws(IndexError) in
+                try database.parts(for: record.target)
+            }.first)
+    }
+
+    private func trust(
+        _ record: PartRecord, _ file: PartFile
+    ) throws -> (length: Int64, islands: [Range<Int64>], sha256: Digest) {
+        let trusted = try PartTrust.establish(record, file: file, other: .md5)
+        guard let trusted else { throw Errno(number: 4, call: "test", path: "") }
+        return (trusted.length, trusted.islands, trusted.sha256.snapshot())
+    }
+
+    @Test func extentsComeBackWithTheirMilestones() throws {
+        let (record, _) = try part([0..<100, 300..<500, 700..<800])
+        #expect(record.milestones.map(\.length) == [50, 100])
+        #expect(record.extents.map(\.range) == [300..<500, 700..<800])
+        #expect(record.extents.first?.milestones.map(\.length) == [100, 200])
+        #expect(record.loggedBytes == 400)
+        try store.discard(part: record.name)
+        let left = try index.read { (database: inout Database) throws(IndexError) in
+            try database.number("SELECT count(*) FROM extents")
+        }
+        #expect(left == 0)
+    }
+
+    @Test func aLateMilestoneOfAForgottenPartIsNotKept() throws {
+        let (record, _) = try part([0..<100])
+        try store.discard(part: record.name)
+        let digest = ByteHasher.digest(.sha256, of: [])
+        try store.log(Milestone(length: 1, sha256: digest), from: 5, part: record.name)
+        let left = try index.read { (database: inout Database) throws(IndexError) in
+            try database.number("SELECT count(*) FROM extents")
+        }
+        #expect(left == 0)
+    }
+
+    @Test func extentsAreTrustedAsFarAsTheirDigestsHold() throws {
+        let (record, file) = try part([0..<100, 300..<500, 700..<800])
+        try file.write([bytes[450] ^ 1], at: 450)
+        let trusted = try trust(record, file)
+        #expect(trusted.length == 100)
+        #expect(trusted.islands == [300..<400, 700..<800])
+        #expect(try file.size() == 800)
+    }
+
+    @Test func aFileThatIsOnlyLongIsNotTrusted() throws {
+        let (record, file) = try part([0..<100, 300..<500])
+        try file.truncate(to: 400)
+        try file.truncate(to: 1000)
+        let trusted = try trust(record, file)
+        #expect(trusted.islands == [300..<400])
+        #expect(try file.size() == 400)
+    }
+
+    @Test func anExtentAtTheFrontGoesOnWithIt() throws {
+        let (record, file) = try part([0..<100, 100..<400, 400..<500, 600..<700])
+        let trusted = try trust(record, file)
+        #expect(trusted.length == 500)
+        #expect(trusted.islands == [600..<700])
+        #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<500])))
+    }
+
+    @Test func anExtentThatTheFrontReachedIntoGoesOnWithIt() throws {
+        let (record, file) = try part([0..<200, 100..<400, 600..<700])
+        let trusted = try trust(record, file)
+        #expect(trusted.length == 400)
+        #expect(trusted.islands == [600..<700])
+        #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<400])))
+    }
+
+    @Test func withoutAFrontThereAreStillIslands() throws {
+        let (record, file) = try part([0..<100, 300..<500])
+        try file.write([bytes[0] ^ 1], at: 0)
+        let trusted = try trust(record, file)
+        #expect(trusted.length == 0)
+        #expect(trusted.islands == [300..<500])
+    }
+
+    @Test func theEarlierSchemaIsBroughtToThisOne() throws {
+        let (record, _) = try part([0..<100])
+        let name = record.name
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.run("DROP TABLE extents; PRAGMA user_version = 1")
+        }
+        try index.close(now: Instant(seconds: 0))
+        let root = try RootDirectory(opening: folder.path)
+        let reader = try Index.openForReading(root).index
+        let seen = try reader.read { (database: inout Database) throws(IndexError) in
+            try database.parts()
+        }
+        #expect(seen.map(\.name) == [name])
+        try reader.close(now: Instant(seconds: 0))
+        let opened = try Index.open(root, now: Instant(seconds: 0))
+        #expect(opened.notice == nil)
+        let version = try opened.index.read { (database: inout Database) throws(IndexError) in
+            try database.number("PRAGMA user_version")
+        }
+        #expect(version == Schema.version)
+        let again = TreePartStore(root: root, index: opened.index)
+        let digest = ByteHasher.digest(.sha256, of: [])
+        try again.log(Milestone(length: 1, sha256: digest), from: 500, part: name)
+        #expect(
+            try opened.index.read { (database: inout Database) throws(IndexError) in
+                try database.parts().first?.extents.count
+            } == 1)
+    }
+}

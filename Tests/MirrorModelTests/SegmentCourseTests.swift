@@ -1,0 +1,146 @@
+import MirrorModel
+import Testing
+
+/// What becomes of the answers to further connections: the file has 10 bytes and the tag `"x"`, and
+/// bytes 4 to 7 are asked for.
+@Suite struct SegmentCourseTests {
+    typealias Course = TransferCourseTests
+
+    private func receiving(
+        _ names: [String] = ["a"], pinned: Bool = false, head: ResponseHead = Course.whole
+    ) throws -> TransferCourse {
+        var course = try Course.course(names, pinned: pinned)
+        _ = course.begin()
+        _ = course.answered(head, at: Course.now)
+        return course
+    }
+
+    private func verdict(
+        _ status: Int, _ fields: (String, String)..., pinned: Bool = false, source: Int = 0
+    ) throws -> String {
+        let course = try receiving(["a", "b"], pinned: pinned)
+        var segment = try #require(course.segment(of: 4..<8, from: source))
+        switch segment.answered(ResponseHead(status: status, fields), at: Course.now) {
+        case .receive(let reception):
+            return "receive \(reception.offset)-\(reception.end.map(String.init) ?? "")"
+        case .follow: return "follow " + segment.plan.url.description
+        case .giveBack(_, let hold): return "give back" + (hold.map { " \($0)" } ?? "")
+        case .changed: return "changed"
+        }
+    }
+
+    @Test func itAsksForItsRangeUnderTheTag() throws {
+        let segment = try #require(try receiving().segment(of: 4..<8, from: 0))
+        let fields = segment.plan.fields.map { "\($0.name): \($0.value)" }
+        #expect(fields == ["Range: bytes=4-7", "If-Range: \"x\""])
+        let mirror = try #require(
+            try receiving(["a", "b"], pinned: true).segment(of: 4..<8, from: 1))
+        #expect(mirror.plan.fields.map(\.name) == ["Range"])
+    }
+
+    @Test func itsRangeAndItsBeginningAreTaken() throws {
+        let tag = ("ETag", "\"x\"")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-5/10"), tag) == "receive 4-6")
+    }
+
+    @Test func whatIsNotItsRangeIsGivenBack() throws {
+        let tag = ("ETag", "\"x\"")
+        let length = ("Content-Length", "10")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-9/10"), tag) == "give back")
+        #expect(try verdict(206, ("Content-Range", "bytes 5-7/10"), tag) == "give back")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-7/*"), tag) == "give back")
+        #expect(try verdict(206, tag) == "give back")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-7/10")) == "give back")
+        #expect(
+            try verdict(206, ("Content-Range", "bytes 4-7/10"), ("ETag", "\"y\"")) == "give back")
+        #expect(try verdict(200, tag, length) == "give back")
+        #expect(try verdict(200, ("ETag", "W/\"y\""), length) == "give back")
+        #expect(try verdict(200, ("Content-Type", "text/html")) == "give back")
+        #expect(try verdict(416, ("Content-Range", "bytes */10")) == "give back")
+        #expect(try verdict(304, tag) == "give back")
+        #expect(try verdict(404) == "give back")
+        #expect(try verdict(429, ("Retry-After", "7")) == "give back 7")
+        #expect(try verdict(302, ("Location", "/g")) == "give back")
+        #expect(
+            try verdict(206, ("Content-Range", "bytes 4-7/10"), tag, ("Content-Encoding", "br"))
+                == "give back")
+    }
+
+    @Test func anotherVersionIsRecognised() throws {
+        #expect(try verdict(200, ("ETag", "\"y\""), ("Content-Length", "10")) == "changed")
+        #expect(try verdict(200, ("ETag", "\"x\""), ("Content-Length", "11")) == "changed")
+        #expect(
+            try verdict(206, ("Content-Range", "bytes 4-7/11"), ("ETag", "\"x\"")) == "changed")
+    }
+
+    @Test func underAPinOnlyTheSizeCounts() throws {
+        let other = ("ETag", "\"y\"")
+        let range = ("Content-Range", "bytes 4-7/10")
+        #expect(try verdict(206, range, other, pinned: true, source: 1) == "receive 4-8")
+        #expect(
+            try verdict(
+                206, ("Content-Range", "bytes 4-7/11"), other, pinned: true, source: 1)
+                == "give back")
+        #expect(
+            try verdict(200, other, ("Content-Length", "10"), pinned: true, source: 1)
+                == "give back")
+        #expect(
+            try verdict(302, ("Location", "https://c.example/f"), pinned: true, source: 1)
+                == "follow https://c.example/f")
+    }
+
+    @Test func whoMayHelp() throws {
+        #expect(try receiving(["a", "b"]).segmentSources == [0])
+        #expect(try receiving(["a", "b"], pinned: true).segmentSources == [0, 1])
+        let length = ("Content-Length", "10")
+        for fields in [
+            [("ETag", "W/\"x\""), length], [length], [("ETag", "\"x\"")],
+            [("ETag", "\"x\""), length, ("Accept-Ranges", "none")],
+        ] {
+            #expect(try receiving(head: ResponseHead(status: 200, fields)).segmentSources.isEmpty)
+        }
+    }
+
+    @Test func whatIsMissingInTheEndIsAskedForUpToWhatIsThere() throws {
+        var course = try receiving()
+        course.know(gapEnd: 8)
+        #expect(
+            Course.words(course.segmentsEnded(length: 4))
+                == "a; Range: bytes=4-7; If-Range: \"x\"")
+        course.know(gapEnd: 10)
+        _ = course.answered(Course.rest, at: Course.now)
+        #expect(Course.words(course.segmentsEnded(length: 10)) == "check")
+    }
+
+    @Test func wrongBytesOfSeveralConnectionsBlameNobodyOnce() throws {
+        var course = try receiving(pinned: true)
+        let provenance = try #require(course.part?.provenances.first)
+        course.joined(by: provenance)
+        let wrong = try #require(Course.wrong)
+        #expect(Course.words(course.segmentsEnded(length: 4)).hasPrefix("a; Range"))
+        _ = course.answered(Course.rest, at: Course.now)
+        _ = course.segmentsEnded(length: 10)
+        #expect(
+            Course.words(course.checked(size: 10, digests: [wrong]))
+                == "a; Cache-Control: no-cache")
+        _ = course.answered(Course.whole, at: Course.now)
+        #expect(course.segmentSources.isEmpty)
+        _ = course.bodyEnded(length: 10)
+        // Two whole bodies of one source were wrong: there is no third.
+        #expect(
+            Course.words(course.checked(size: 10, digests: [wrong])).hasPrefix(
+                "fail digest-mismatch"))
+    }
+
+    @Test func anotherVersionStartsOverTwiceAndThenWithoutHelp() throws {
+        var course = try receiving()
+        for _ in 1...2 {
+            let turn = course.versionChanged(Refusal(.sourceChanged, "another"))
+            #expect(turn.dropsPart)
+            #expect(Course.words(turn) == "a")
+            _ = course.answered(Course.whole, at: Course.now)
+        }
+        #expect(course.segmentSources.isEmpty)
+    }
+}

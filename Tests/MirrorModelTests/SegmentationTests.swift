@@ -1,0 +1,187 @@
+import MirrorModel
+import Testing
+
+/// Who fetches what. Sizes are in units of 100 bytes, which is the fewest that are worth a request.
+@Suite struct SegmentationTests {
+    private func plan(
+        _ total: Int64, front: Int64 = 0, islands: [Range<Int64>] = []
+    ) -> Segmentation {
+        Segmentation(total: total, front: front, islands: islands, leastRange: 100)
+    }
+
+    private func open(_ plan: inout Segmentation, _ source: Int) -> Segmentation.Run {
+        guard let run = plan.open(source: source) else { preconditionFailure("nothing to open") }
+        return run
+    }
+
+    /// The runs in the order of their positions: `position-end`, with `!` where the answer goes on.
+    private func words(_ plan: Segmentation) -> String {
+        plan.runs.values.sorted { $0.position < $1.position }
+            .map { "\($0.position)-\($0.end)\($0.isCut ? "!" : "")" }.joined(separator: " ")
+    }
+
+    @Test func theFirstRunGoesUpToTheEnd() {
+        var plan = plan(10_000)
+        let run = plan.begin(source: 0, askedEnd: 10_000)
+        #expect(words(plan) == "0-10000")
+        #expect(plan.arrived(4000, on: run.id) == 4000)
+        #expect(plan.front == 4000)
+        #expect(plan.arrived(7000, on: run.id) == 6000)
+        #expect(plan.isComplete)
+        #expect(plan.missingBytes == 0)
+    }
+
+    @Test func aSecondConnectionTakesAPieceAndCutsTheFirst() {
+        var plan = plan(10_000)
+        _ = plan.begin(source: 0, askedEnd: 10_000)
+        let second = plan.open(source: 0)
+        // Four pieces of the least size as long as no rate is known.
+        #expect(words(plan) == "0-400! 400-800")
+        #expect(second?.askedEnd == 800)
+        _ = plan.open(source: 0)
+        #expect(words(plan) == "0-400! 400-800 800-1200")
+    }
+
+    @Test func theFrontJumpsOverWhatOthersFetched() {
+        var plan = plan(10_000)
+        let first = plan.begin(source: 0, askedEnd: 10_000)
+        let second = open(&plan, 0)
+        #expect(plan.arrived(400, on: second.id) == 400)
+        plan.end(second.id)
+        #expect(plan.front == 0)
+        #expect(plan.hasIslands)
+        #expect(plan.heldBytes == 400)
+        #expect(plan.arrived(500, on: first.id) == 400)
+        #expect(plan.front == 800)
+        #expect(plan.runs[first.id]?.isDone == true)
+        #expect(!plan.hasIslands)
+    }
+
+    @Test func aRangeThatIsGivenBackUntouchedIsFetchedByTheRunBeforeIt() {
+        var plan = plan(10_000)
+        _ = plan.begin(source: 0, askedEnd: 10_000)
+        let second = open(&plan, 0)
+        plan.end(second.id)
+        #expect(words(plan) == "0-10000")
+    }
+
+    @Test func aRangeThatIsGivenBackInItsMidstIsTakenNext() {
+        var plan = plan(10_000)
+        _ = plan.begin(source: 0, askedEnd: 10_000)
+        let second = open(&plan, 0)
+        _ = plan.arrived(150, on: second.id)
+        plan.end(second.id)
+        #expect(words(plan) == "0-400!")
+        _ = plan.open(source: 0)
+        #expect(words(plan) == "0-400! 550-950")
+    }
+
+    @Test func aRunThatReachedItsEndDoesNotGoOnOverWhatIsGivenBack() {
+        var plan = plan(10_000)
+        let first = plan.begin(source: 0, askedEnd: 10_000)
+        let second = open(&plan, 0)
+        // Its connection is being closed by now.
+        _ = plan.arrived(400, on: first.id)
+        plan.end(second.id)
+        #expect(plan.runs[first.id]?.end == 400)
+    }
+
+    @Test func aBoundedAnswerIsNotLengthened() {
+        var plan = plan(10_000, front: 100, islands: [5000..<6000])
+        #expect(plan.gapEnd == 5000)
+        let first = plan.begin(source: 0, askedEnd: 5000)
+        #expect(first.end == 5000)
+        let second = open(&plan, 0)
+        #expect(second.start == 6000)
+        plan.end(second.id)
+        #expect(words(plan) == "100-5000")
+    }
+
+    @Test func aRunIsCutAtAnIslandThatItsAnswerDoesNotKnowOf() {
+        var plan = plan(10_000, islands: [5000..<6000])
+        let run = plan.begin(source: 0, askedEnd: 10_000)
+        #expect(run.end == 5000)
+        #expect(run.isCut)
+    }
+
+    @Test func islandsOutsideTheFileAreNotTaken() {
+        #expect(plan(100, front: 50, islands: [90..<200, 300..<400]).heldBytes == 60)
+        #expect(plan(100, front: 500).isComplete)
+    }
+
+    @Test func islandsThatTouchAreOne() {
+        let plan = plan(1000, islands: [400..<500, 100..<200, 450..<600, 200..<300])
+        #expect(plan.held == [100..<300, 400..<600])
+        #expect(plan.gapEnd == 100)
+    }
+
+    @Test func theSlowestRunLosesItsSecondHalf() {
+        var plan = plan(2000)
+        let slow = plan.begin(source: 0, askedEnd: 2000)
+        let fast = open(&plan, 1)
+        let last = open(&plan, 1)
+        _ = plan.arrived(10, on: slow.id)
+        _ = plan.arrived(200, on: fast.id)
+        _ = plan.arrived(200, on: last.id)
+        plan.measure(milliseconds: 1000)
+        while let run = plan.open(source: 1), plan.runs.count < 20 {
+            #expect(run.end - run.start >= 100)
+        }
+        // A run keeps what it has got, and at least one piece that is worth its request.
+        for run in plan.runs.values { #expect(run.end - run.position >= 0) }
+        #expect(plan.runs.values.reduce(0) { $0 + $1.rest } == plan.missingBytes)
+    }
+
+    @Test func whatIsAlmostDoneIsLeftAlone() {
+        var plan = plan(1000, front: 850)
+        _ = plan.begin(source: 0, askedEnd: 1000)
+        #expect(plan.open(source: 0) == nil)
+        var quick = self.plan(1000)
+        let run = quick.begin(source: 0, askedEnd: 1000)
+        _ = quick.arrived(100, on: run.id)
+        // 900 bytes at 10,000 a second are not worth a connection.
+        quick.measure(milliseconds: 10)
+        #expect(quick.open(source: 0) == nil)
+    }
+
+    @Test func noByteBelongsToTwoWhateverHappens() {
+        var random = SplitMix(state: 7)
+        for _ in 0..<200 {
+            var plan = plan(Int64.random(in: 1...20_000, using: &random))
+            _ = plan.begin(source: 0, askedEnd: plan.total)
+            for step in 0..<400 {
+                let ids = plan.runs.keys.sorted()
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: _ = plan.open(source: 0, more: step % 3)
+                case 1:
+                    if let id = ids.randomElement(using: &random), id > 0 || step > 200 {
+                        plan.end(id)
+                    }
+                case 2: plan.measure(milliseconds: 250)
+                default:
+                    if let id = ids.randomElement(using: &random) {
+                        _ = plan.arrived(Int.random(in: 0...300, using: &random), on: id)
+                    }
+                }
+                let claims = plan.runs.values.filter { !$0.isDone }.map { $0.position..<$0.end }
+                let all = (plan.held + claims).sorted { $0.lowerBound < $1.lowerBound }
+                for (left, right) in zip(all, all.dropFirst()) {
+                    #expect(left.upperBound <= right.lowerBound)
+                }
+                #expect(plan.runs.values.allSatisfy { $0.end <= $0.askedEnd && $0.rest >= 0 })
+            }
+        }
+    }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
