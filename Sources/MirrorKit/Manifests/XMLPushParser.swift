@@ -97,6 +97,10 @@ final class XMLPushParser {
             stop("more than \(Self.mostAttributes) attributes in one element", at: place)
             return
         }
+        // Blanks between elements are no text, and a million elements have very many of them.
+        if let outer = texts.last, outer.place == nil {
+            texts[texts.count - 1].bytes.removeAll(keepingCapacity: true)
+        }
         texts.append(([], nil))
         dialect.start(
             XMLElement(

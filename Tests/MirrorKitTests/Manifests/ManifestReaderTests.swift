@@ -48,6 +48,18 @@ import Testing
         #expect(resource.tags == ["x", "\u{301}y"])
     }
 
+    /// The blanks between a million resources are longer than any text may be.
+    @Test func blanksBetweenElementsAreNoLongText() throws {
+        let blanks = "\n" + String(repeating: " ", count: 700 << 10) + "\n"
+        let resources = ["a", "b", "c"].map { "<resource url=\"https://h.example/\($0)\"/>" }
+        let decoded = try read("<manifest>" + resources.joined(separator: blanks) + "</manifest>")
+        #expect(decoded.manifest.resources.map(\.target.name) == ["a", "b", "c"])
+        #expect(decoded.manifest.resources.map(\.line) == [1, 3, 5])
+        #expect(throws: ManifestRefusal.self) {
+            try read("<manifest>\(blanks)x\(blanks)</manifest>")
+        }
+    }
+
     @Test func aFolderIsNoManifest() throws {
         let descriptor = open("/", O_RDONLY | O_DIRECTORY)
         defer { close(descriptor) }
