@@ -52,6 +52,34 @@ struct XMLCursor {
         return TextPosition(line: line - lines, column: 1)
     }
 
+    /// The place of a byte in a text that was just read.
+    ///
+    /// libxml2 hands a text over before it moves its cursor behind it, or afterwards; the lines in it
+    /// are counted in both cases.
+    func place(of offset: Int, in text: UnsafeBufferPointer<UInt8>) -> TextPosition {
+        guard let start = text.baseAddress else { return here }
+        guard start == cursor, let column = place(of: start)?.column else {
+            return place(of: start + offset) ?? copied(text).flatMap { place(of: $0 + offset) }
+                ?? here
+        }
+        let newline = UInt8(ascii: "\n")
+        let line = line - text[offset...].count { $0 == newline }
+        let before = text[..<offset]
+        if let last = before.lastIndex(of: newline) {
+            return TextPosition(line: line, column: XMLCursor.scalars(before[(last + 1)...]) + 1)
+        }
+        return TextPosition(line: line, column: column + XMLCursor.scalars(before))
+    }
+
+    /// Where a text lies in the input that was copied from just before the cursor; nil when a
+    /// reference or a line's end in it was replaced.
+    private func copied(_ text: UnsafeBufferPointer<UInt8>) -> UnsafePointer<xmlChar>? {
+        guard let base, let cursor, cursor - base >= text.count else { return nil }
+        let start = cursor - text.count
+        return UnsafeBufferPointer(start: start, count: text.count).elementsEqual(text)
+            ? start : nil
+    }
+
     private static func scalars(_ bytes: some Sequence<UInt8>) -> Int {
         bytes.count { $0 & 0xC0 != 0x80 }
     }

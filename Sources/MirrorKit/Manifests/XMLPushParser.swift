@@ -127,8 +127,11 @@ final class XMLPushParser {
     fileprivate func add(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard !isStopped, !texts.isEmpty else { return }
         let last = texts.count - 1
-        let isBlank = bytes.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
-        if !isBlank, texts[last].place == nil { texts[last].place = XMLCursor(context).here }
+        if texts[last].place == nil,
+            let first = bytes.firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) })
+        {
+            texts[last].place = XMLCursor(context).place(of: first, in: bytes)
+        }
         texts[last].bytes += bytes
         if texts[last].bytes.count > Self.longestText {
             stop(JSONFlaw.longText.description, at: XMLCursor(context).here)

@@ -129,6 +129,18 @@ import Testing
         #expect(!refusal.description.contains("SECRET"))
     }
 
+    @Test(arguments: [
+        ("<manifest>\n  <defaults/>stray\n</manifest>", 2, 14),
+        ("<manifest>\n\n  stray\n\n</manifest>", 3, 3),
+        ("<manifest>\n  é stray</manifest>", 2, 3),
+        ("<manifest><!-- é -->\n é<defaults/></manifest>", 2, 2),
+    ])
+    func aStrayTextHasThePlaceOfItsFirstCharacter(text: String, line: Int, column: Int) throws {
+        let refusal = try #require(throws: ManifestRefusal.self) { try read(text) }
+        #expect(refusal.diagnostics.first?.line == line)
+        #expect(refusal.diagnostics.first?.column == column)
+    }
+
     @Test func warningsNameWeakDigests() throws {
         let sha1 = String(repeating: "a", count: 40)
         let decoded = try read(
