@@ -57,8 +57,12 @@ enum FuzzTorture: TortureClass {
     }
 
     private static func parsers(of fuzzer: String) throws -> [Parser] {
-        let list = try Command.run(fuzzer, [], environment: quiet).output
-        return list.split(separator: "\n").compactMap { line in
+        let result = try Command.run(fuzzer, [], environment: quiet)
+        guard !result.output.isEmpty else {
+            throw Project.BuildFailure(
+                description: "mirror-fuzz lists no parsers: \(result.errors)")
+        }
+        return result.output.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ").map(String.init)
             guard words.count >= 2 else { return nil }
             return Parser(
