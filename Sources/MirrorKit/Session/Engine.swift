@@ -92,11 +92,11 @@ final class Engine: Sendable {
 
     /// Ends the loop and the promoter, closes the index, and lets the lock go.
     func close() async throws {
+        defer { lock.withLock { $0?.release() } }
         let loop = loop.withLock { $0.take() }
         try await Offload.run { loop?.stop() }
         await promoter.stop()
         try await Offload.run { [index] in try index.close(now: SystemClock.now()) }
-        lock.withLock { $0 = nil }
     }
 
     /// A number for a job whose news go to this receiver.

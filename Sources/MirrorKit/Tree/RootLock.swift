@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// The right to write to a root, held with flock(2) on `.mirror/lock` until this value goes.
+/// The right to write to a root, held with flock(2) on `.mirror/lock` until `release`.
 ///
 /// The file is never unlinked: a lock on a name that is gone keeps nobody out. It names its holder
 /// for people; only the lock itself counts, and the kernel releases it when the process ends.
@@ -16,9 +16,12 @@ final class RootLock: Sendable {
         self.warning = warning
     }
 
-    // Closing would not do: a child process that was forked and has not called exec yet holds the
-    // descriptor too, and with it the lock (flock(2)).
-    deinit { _ = linux_flock(file.number, LOCK_UN) }
+    deinit { release() }
+
+    /// Lets the lock go, now: a thread that has just opened the index with it may still hold a
+    /// reference. Closing would not do either: a child process that was forked and has not called
+    /// exec yet holds the descriptor too, and with it the lock (flock(2)).
+    func release() { _ = linux_flock(file.number, LOCK_UN) }
 
     /// Takes the lock, and waits for it at most so long. Throws `MirrorError` with `locked`.
     static func acquire(
