@@ -17,7 +17,11 @@ enum Main {
             )
             exit(74)
         }
-        exit(Interruption.supervise { await run() })
+        let code = Interruption.supervise { await run() }
+        // No exit handlers: OpenSSL's would take its tables away from under a thread that is still
+        // on its way out. Everything of ours is written; what a library has buffered goes now.
+        fflush(nil)
+        _exit(code)
     }
 
     /// Why this process gets no second thread; nil when it does. Swift's runtime needs one for

@@ -25,6 +25,10 @@ enum IndexError: Error, Hashable {
     /// What SQLite gives when the disk fails a read (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
     static let unreadable: [Int32] = [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8]
 
+    /// What SQLite gives when there is no room: for a page, or for more of the shared memory that
+    /// lies beside the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    static let full: [Int32] = [SQLITE_FULL, SQLITE_IOERR | 19 << 8]
+
     /// Whether the disk failed a read, which says nothing about the bytes.
     var isUnreadable: Bool {
         guard case .database(let code, _) = self else { return false }
@@ -51,7 +55,7 @@ enum IndexError: Error, Hashable {
                 .mirror/index.sqlite: the index has version \(version), this mirror knows up to \
                 \(Schema.version). Use the newer mirror that wrote it.
                 """)
-        case .database(let code, let words) where code & 0xFF == SQLITE_FULL:
+        case .database(let code, let words) where IndexError.full.contains(code):
             MirrorError(
                 .noSpace,
                 """
