@@ -71,10 +71,18 @@ struct AnswerOracle {
             switch confirmation.meaning(knowledge) {
             case .confirmed: return Verdict([.kept])
             case .doubted: return (asksForRange ? ranged : plain)?.after(requests: 1)
+            // The request had a range too: another range is one that starts over.
+            case .refused where asksForRange && confirmation.name.hasPrefix("206"):
+                let anew = plain?.after(requests: 1, restarts: 1)
+                return anew?.or(Verdict([.lasting]))
             case .refused: return Verdict([.lasting])
             case .passing: return Verdict([.healing])
             default: return nil
             }
+        }
+        // The request for the rest asked too whether the older file is still right.
+        if state == .updating, !knowledge.isPinned, script.range?.name.hasPrefix("304") == true {
+            return (asksForRange ? ranged : plain)?.or(Verdict([.kept]))
         }
         if state == .complete {
             // All bytes are here and the size is known: hashed, or confirmed by a condition.
