@@ -10,8 +10,9 @@ public enum SegmentLimit: Sendable, Hashable {
 ///
 /// By itself it begins with one. Once its rate is known, it doubles the number as long as that
 /// raises the rate by a quarter; the first doubling that does not is taken back, and that is the end
-/// of it. Where mirror itself holds bytes back (a rate limit, digests that are behind, a pause) more
-/// connections cannot help, and nothing is concluded from such a time.
+/// of it. Where mirror itself holds bytes back (a rate limit, digests that are behind, a pause, a
+/// processor that is busy with one connection) more cannot help, and nothing is concluded from such a
+/// time.
 public struct SegmentPace: Sendable {
     /// How long new connections get to reach their rate, in milliseconds.
     static let settling: Int64 = 500
@@ -45,7 +46,8 @@ public struct SegmentPace: Sendable {
     ///   - bytes: all bytes of the transfer that came so far.
     ///   - missing: bytes that are missing.
     ///   - running: connections that there are.
-    ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had.
+    ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could take
+    ///     no more.
     ///   - now: milliseconds.
     public mutating func look(
         bytes: Int64, missing: Int64, running: Int, isHeldBack: Bool, now: Int64

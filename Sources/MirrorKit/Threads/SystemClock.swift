@@ -11,6 +11,13 @@ enum SystemClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
+    /// Milliseconds of processor time that the calling thread has had.
+    static func threadBusy() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     /// The wall clock's time.
     static func now() -> Instant {
         var time = timespec()

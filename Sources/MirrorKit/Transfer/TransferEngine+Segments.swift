@@ -63,9 +63,9 @@ extension TransferEngine {
             transfer, record: body.record, from: run.start, other: nil, workers: workers)
         let helper = Segment(
             run: run, course: segment,
-            writer: SegmentWriter(
-                file: file, target: transfer.job.target, start: run.start, lane: lane,
-                chunks: chunks))
+            writer: PartWriter(
+                file: file, target: transfer.job.target, start: run.start,
+                isJudged: transfer.isJudged, lane: lane, chunks: chunks))
         helper.extraPlace = place.extra
         segments.helpers[run.id] = helper
         return true

@@ -37,8 +37,10 @@ final class TransferEngine {
     var unlooked: Set<Int> = []
     var isPaused = false
     var isStopping = false
-    /// Whether bytes were held back since the last tick.
+    /// Whether bytes were held back since the last tick, or came as fast as this thread can take
+    /// them: more connections would not bring more.
     var wasHeldBack = false
+    private var busyAtTick: Int64 = 0
     private var wasBusy = false
     private var tickedAt: Int64
     /// Milliseconds since the last tick in which we did not ask for bytes.
@@ -168,6 +170,9 @@ final class TransferEngine {
         let asked = max(0, elapsed - throttled)
         tickedAt = now
         throttled = 0
+        let busy = SystemClock.threadBusy()
+        if (busy - busyAtTick) * 2 > elapsed { wasHeldBack = true }
+        busyAtTick = busy
         defer { schedule.tick(now: now) }
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id],

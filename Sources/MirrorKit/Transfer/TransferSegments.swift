@@ -50,7 +50,7 @@ final class Segment {
     /// The range as it was when it began.
     let run: Segmentation.Run
     var course: SegmentCourse
-    let writer: SegmentWriter
+    let writer: PartWriter
     /// The place that it holds; nil when it is the one of the transfer itself.
     var extraPlace: Schedule.Host?
     var exchange: Exchange?
@@ -61,7 +61,7 @@ final class Segment {
     /// Whether it was ended because its range was.
     var isCut = false
 
-    init(run: Segmentation.Run, course: SegmentCourse, writer: SegmentWriter) {
+    init(run: Segmentation.Run, course: SegmentCourse, writer: PartWriter) {
         self.run = run
         self.course = course
         self.writer = writer
