@@ -10,18 +10,27 @@ enum Main {
         StandardStreams.fillGaps()
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
+        OpenFiles.raiseLimit()
         if let number = refusalOfThreads() {
-            Console.error.line(
-                "mirror: error: no second thread can be had: \(String(cString: strerror(number))). "
-                    + "End other programs, or raise the limits of this one (ulimit -u), then run again."
-            )
-            exit(74)
+            refuse("no second thread can be had", number, limit: "ulimit -u")
+        }
+        if let number = OpenFiles.refusal() {
+            refuse("no file can be opened", number, limit: "ulimit -n")
         }
         let code = Interruption.supervise { await run() }
         // No exit handlers: OpenSSL's would take its tables away from under a thread that is still
         // on its way out. Everything of ours is written; what a library has buffered goes now.
         fflush(nil)
         _exit(code)
+    }
+
+    /// Ends a process that lacks what nothing works without.
+    private static func refuse(_ words: String, _ number: Int32, limit: String) -> Never {
+        Console.error.line(
+            "mirror: error: \(words): \(String(cString: strerror(number))). "
+                + "End other programs, or raise the limits of this one (\(limit)), then run again."
+        )
+        exit(74)
     }
 
     /// Why this process gets no second thread; nil when it does. Swift's runtime needs one for

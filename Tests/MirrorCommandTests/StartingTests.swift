@@ -73,4 +73,19 @@ import Testing
             #expect(ground.root.size("Caches/a") == nil)
         }
     }
+
+    @Test func aLowLimitOfOpenFilesIsRaised() async throws {
+        try await run("ulimit -Sn 16; exec \"$0\" sync \"$1\" --json") { ground, result in
+            #expect(result.ending == .exited(0), "\(result)")
+            #expect(result.summary("fetched") == "1", "\(result)")
+        }
+    }
+
+    @Test func aLimitThatNothingWorksWithIsNamed() async throws {
+        try await run("ulimit -n 16; exec \"$0\" sync \"$1\"") { ground, result in
+            #expect(result.ending == .exited(74), "\(result)")
+            #expect(result.errors.contains("no file can be opened"), "\(result)")
+            #expect(result.errors.contains("ulimit -n"), "\(result)")
+        }
+    }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MirrorModel
 
 /// The folders that one batch works in, held open for its time only: a folder that is renamed by
@@ -11,6 +12,14 @@ struct FolderCache {
         let descriptor: Descriptor
         let device: UInt64
     }
+
+    /// How many are held: a batch of many folders must not use up the files that the process may have
+    /// open (getrlimit(2)).
+    private static let most: Int = {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 8 }
+        return min(128, max(8, Int(clamping: limit.rlim_cur / 8)))
+    }()
 
     /// Holds nothing yet.
     init(_ root: RootDirectory) { self.root = root }
@@ -50,8 +59,7 @@ struct FolderCache {
         let descriptor = try open()
         let folder = Folder(
             descriptor: descriptor, device: try descriptor.status(path: path).device)
-        // A batch of many folders must not use up the process's descriptors.
-        if folders.count >= 128 { drop() }
+        if folders.count >= FolderCache.most { drop() }
         folders[key] = folder
         return folder
     }
