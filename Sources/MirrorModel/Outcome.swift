@@ -36,6 +36,15 @@ public struct Summary: Sendable, Hashable {
     /// A run in which nothing happened.
     public init() {}
 
+    /// Enters what failed after the last resource had ended, when the run was put away.
+    ///
+    /// What had ended the run before keeps its word, and so does a signal.
+    public mutating func enter(late failure: MirrorError) {
+        guard error == nil else { return }
+        error = failure
+        if exit < 128 { exit = ExitVerdict.code(for: failure.code) }
+    }
+
     /// How many resources ended so.
     public subscript(outcome: Outcome) -> Int {
         get { outcomes[outcome, default: 0] }

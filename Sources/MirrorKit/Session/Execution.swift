@@ -56,8 +56,8 @@ final class Execution: Sendable {
                     root: plan.root)))
     }
 
-    /// Carries the plan out; blocks the calling thread until the run is over. The last event is the
-    /// summary, which is also returned.
+    /// Carries the plan out; blocks the calling thread until the run is over. Gives its summary, which
+    /// is told once everything of the run is put away.
     func run() -> Summary {
         emit(.plan(PlanTotals(of: plan)))
         do {
@@ -249,7 +249,6 @@ extension Execution {
                 id: identifier, startedAt: startedAt, endedAt: SystemClock.now(),
                 exit: summary.exit,
                 summary: summary.json))
-        emit(.summary(summary))
         return summary
     }
 }

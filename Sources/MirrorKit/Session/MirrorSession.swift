@@ -157,8 +157,9 @@ extension MirrorSession {
 
 extension MirrorSession {
     private func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
+        var ended: (execution: Execution, summary: Summary)?
         do {
-            let summary = try await using(try await acquire(wait: 0)) { engine in
+            try await using(try await acquire(wait: 0)) { engine in
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
                     try await requests.supply(for: plan, by: credentials)
@@ -169,15 +170,17 @@ extension MirrorSession {
                 if isPaused { execution.pause() }
                 executions[execution.identifier] = execution
                 run.attach(execution)
-                let summary = try await Offload.run { execution.run() }
+                ended = (execution, try await Offload.run { execution.run() })
                 executions[execution.identifier] = nil
                 try await remember(plan.manifests, in: engine)
-                return summary
             }
-            run.finish(throwing: summary.error)
         } catch {
-            run.fail(error, root: root)
+            guard ended != nil else { return run.fail(error, root: root) }
+            ended?.summary.enter(late: MirrorError(wrapping: error))
         }
+        guard let (execution, summary) = ended else { return }
+        execution.emit(.summary(summary))
+        run.finish(throwing: summary.error)
     }
 
     /// Root and index as they can be read now: the engine's, which stays open meanwhile, where

@@ -67,7 +67,6 @@ final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
         var ending: Execution.Ending?
-        var hasSummary = false
     }
 
     private let state = Mutex(State())
@@ -96,10 +95,7 @@ final class RunControl: Sendable {
     }
 
     /// Passes an event on.
-    func send(_ event: Event) {
-        if case .summary = event.body { state.withLock { $0.hasSummary = true } }
-        continuation.yield(event)
-    }
+    func send(_ event: Event) { continuation.yield(event) }
 
     /// Ends the events.
     func finish(throwing error: (any Error)?) {
@@ -107,11 +103,9 @@ final class RunControl: Sendable {
         continuation.finish(throwing: error)
     }
 
-    /// Ends a run that could not begin, or whose end failed; there is a summary all the same.
+    /// Ends a run that could not begin; there is a summary all the same.
     func fail(_ error: any Error, root: String) {
-        if !state.withLock({ $0.hasSummary }) {
-            send(.failure(MirrorError(wrapping: error), root: root))
-        }
+        send(.failure(MirrorError(wrapping: error), root: root))
         finish(throwing: error)
     }
 }

@@ -38,14 +38,15 @@ struct PruneCommand: AsyncParsableCommand {
             }
             var options = RunOptions()
             running.apply(to: &options)
-            let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
-                for notice in try await session.notices() { run.note(notice) }
-                run.announce(root: session.root)
-                let plan = try await removals(manifests, in: session)
-                PlanOutput(options: output).showRemovals(of: plan)
-                return try await run.show(session.execute(plan, options: options))
+            try await run.concluding {
+                try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                    for notice in try await session.notices() { run.note(notice) }
+                    run.announce(root: session.root)
+                    let plan = try await removals(manifests, in: session)
+                    PlanOutput(options: output).showRemovals(of: plan)
+                    try await run.show(session.execute(plan, options: options))
+                }
             }
-            try run.exit(after: summary)
         }
     }
 

@@ -46,14 +46,15 @@ struct SyncCommand: AsyncParsableCommand {
     private func sync(
         _ manifests: [Manifest], in session: MirrorSession, _ output: RunOutput
     ) async throws {
-        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
-            for notice in try await session.notices() { output.note(notice) }
-            output.announce(root: session.root)
-            let plan = try await session.plan(manifests, options: selection.planOptions)
-            PlanOutput(options: self.output).showRemovals(of: plan)
-            return try await output.show(session.execute(plan, options: try runOptions()))
+        try await output.concluding {
+            try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                for notice in try await session.notices() { output.note(notice) }
+                output.announce(root: session.root)
+                let plan = try await session.plan(manifests, options: selection.planOptions)
+                PlanOutput(options: self.output).showRemovals(of: plan)
+                try await output.show(session.execute(plan, options: try runOptions()))
+            }
         }
-        try output.exit(after: summary)
     }
 
     private var arguments: ManifestArguments {

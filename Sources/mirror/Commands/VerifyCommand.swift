@@ -39,15 +39,16 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         // Under the lock from the start: what an interrupted run left is settled before the look.
         let run = RunOutput(options: output)
-        let summary = try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
-            let report = try await session.verify(manifests)
-            if report.discrepancies.isEmpty || !output.json {
-                VerifyOutput(options: output).show(report)
+        try await run.concluding {
+            try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                let report = try await session.verify(manifests)
+                if report.discrepancies.isEmpty || !output.json {
+                    VerifyOutput(options: output).show(report)
+                }
+                guard !report.discrepancies.isEmpty else { return }
+                try await restore(report, manifests, in: session, showing: run)
             }
-            guard !report.discrepancies.isEmpty else { return nil as Summary? }
-            return try await restore(report, manifests, in: session, showing: run)
         }
-        if let summary { try run.exit(after: summary) }
     }
 
     private func show(_ report: VerifyReport) throws {
@@ -58,7 +59,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func restore(
         _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession,
         showing run: RunOutput
-    ) async throws -> Summary {
+    ) async throws {
         var planning = PlanOptions()
         planning.refetched = Set(
             report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
@@ -68,6 +69,6 @@ struct VerifyCommand: AsyncParsableCommand {
         options.secrets = try network.secrets()
         options.reportsKept = false
         let plan = try await session.plan(manifests, options: planning)
-        return try await run.show(session.execute(plan, options: options))
+        try await run.show(session.execute(plan, options: options))
     }
 }

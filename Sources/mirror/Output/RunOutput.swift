@@ -8,22 +8,41 @@ struct RunOutput {
     static let mostFailures = 50
 
     let options: OutputOptions
+    private let held = HeldSummary()
 
-    /// Shows a run's events to the end and returns its summary; a signal ends the run early.
-    func show(_ run: Run) async throws -> Summary {
+    /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
+    /// the run early.
+    func show(_ run: Run) async throws {
         // A task of its own: a cancelled task would stop reading before the summary.
         let reader = Task { try await read(run) }
-        return try await withTaskCancellationHandler {
+        try await withTaskCancellationHandler {
             try await reader.value
         } onCancel: {
             run.cancel(exit: Interruption.exitCode ?? 130)
         }
     }
 
-    /// Ends the command with the exit code of a run.
-    func exit(after summary: Summary) throws {
-        if let code = Interruption.exitCode { throw ExitCode(code) }
-        if summary.exit != 0 { throw ExitCode(summary.exit) }
+    /// Lets a body show a run, then shows the run's summary, and ends the command with its exit code.
+    ///
+    /// The body puts the run away: it closes the index and lets the lock go. The summary is the last
+    /// word, so it waits for that, and says what failed there.
+    func concluding(_ body: () async throws -> Void) async throws {
+        var late: (any Error)?
+        do { try await body() } catch { late = error }
+        guard var end = held.take() else {
+            if let late { throw late }
+            return
+        }
+        if let late { end.enter(late: late) }
+        if let code = Interruption.exitCode { end.summary.exit = code }
+        Interruption.setLastWords(nil)
+        if options.json {
+            Console.output.write(bytes: RunOutput.line(end.event))
+        } else if let line = textReport.line(for: end.event) {
+            Console.output.line(line.text)
+        }
+        if let failure = end.failure { Console.error.line(CommandFailure(failure).text) }
+        if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
 
     /// The first line of a report: which root it is about.
@@ -44,54 +63,46 @@ struct RunOutput {
         do {
             let session = try open()
             root = session.root
-            Interruption.setLastWords { [options, root] in
-                RunOutput(options: options).breakOff(exit: $0, root: root)
-            }
+            Interruption.setLastWords { [root] in breakOff(exit: $0, root: root) }
             try await body(session)
             Interruption.setLastWords(nil)
         } catch {
             Interruption.setLastWords(nil)
             if options.json, !(error is ExitCode) {
-                print(json: .failure(CommandFailure(error).error, root: root))
+                let event = Event.failure(CommandFailure(error).error, root: root)
+                Console.output.write(bytes: RunOutput.line(event))
             }
             throw error
         }
     }
 
-    private func read(_ run: Run) async throws -> Summary {
-        var summary: Summary?
+    private func read(_ run: Run) async throws {
         do {
-            try await read(run, into: &summary)
+            if options.json { try await tell(run) } else { try await report(run) }
         } catch {
             // What ended the run is in its summary; it is thrown only where there is none.
-            guard let summary else { throw error }
-            Console.error.line(CommandFailure(error).text)
-            return summary
+            if !held.keep(error) { throw error }
         }
-        return summary ?? Summary()
     }
 
-    private func read(_ run: Run, into summary: inout Summary?) async throws {
-        guard options.json else { return try await report(run, into: &summary) }
+    private func tell(_ run: Run) async throws {
         for try await event in run {
-            print(json: event)
-            if case .summary(let last) = event.body { summary = last }
+            if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
         }
     }
 
-    /// The process ends before the run has: a summary without numbers is the last line.
+    /// The process ends before the run has, or before it is put away: the summary is the last line,
+    /// without numbers where there are none yet.
     private func breakOff(exit: Int32, root: String) {
         let error = MirrorError(
             .cancelled, "Interrupted while a step took its time. Run again to go on.")
         guard options.json else {
             return Console.error.write(last: Array("mirror: \(error.message)\n".utf8))
         }
-        Console.output.write(last: RunOutput.line(.failure(error, root: root, exit: exit)))
-    }
-
-    private func print(json event: Event) {
-        if case .summary = event.body { Interruption.setLastWords(nil) }
-        Console.output.write(bytes: RunOutput.line(event))
+        var end = held.take()
+        end?.summary.exit = exit
+        let event = end?.event ?? .failure(error, root: root, exit: exit)
+        Console.output.write(last: RunOutput.line(event))
     }
 
     private static func line(_ event: Event) -> [UInt8] {
@@ -101,13 +112,15 @@ struct RunOutput {
         return json.bytes
     }
 
-    private func report(_ run: Run, into summary: inout Summary?) async throws {
-        let level: TextReport.Level =
-            options.quiet ? .quiet : options.verbose ? .verbose : .normal
-        let report = TextReport(
-            level: level,
+    private var textReport: TextReport {
+        TextReport(
+            level: options.quiet ? .quiet : options.verbose ? .verbose : .normal,
             style: TextStyle(isColored: options.usesColor(on: .output)),
             errorStyle: TextStyle(isColored: options.usesColor(on: .error)))
+    }
+
+    private func report(_ run: Run) async throws {
+        let report = textReport
         let display = LiveDisplay()
         let showsProgress = !options.noProgress && !options.quiet
         let drawing = Task { if showsProgress { await display.run() } }
@@ -118,16 +131,20 @@ struct RunOutput {
         var failures = 0
         for try await event in run {
             display.apply(event)
-            if case .failed = event.body { failures += 1 }
-            if case .summary = event.body, failures > RunOutput.mostFailures {
+            if held.keep(event) {
                 let more = failures - RunOutput.mostFailures
-                display.print("and \(more) more failed; --json names them all", on: .error)
+                if more > 0 {
+                    display.print("and \(more) more failed; --json names them all", on: .error)
+                }
+                continue
             }
-            if case .failed = event.body, failures > RunOutput.mostFailures { continue }
+            if case .failed = event.body {
+                failures += 1
+                if failures > RunOutput.mostFailures { continue }
+            }
             if let line = report.line(for: event) {
                 display.print(line.text, on: line.isResult ? .output : .error)
             }
-            if case .summary(let last) = event.body { summary = last }
         }
     }
 }
