@@ -11,7 +11,31 @@ extension Database {
     /// is marked for the next one. Throws `damaged`, or what the disk could not read.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
-        try quickCheck()
+        try check("quick_check")
+        try readRows()
+    }
+
+    /// Reads everything, and holds tables and their indexes against each other.
+    mutating func verifyAll() throws(IndexError) {
+        try check("integrity_check")
+        try readRows()
+    }
+
+    /// Throws `damaged` when the pages make no sense, and the disk's error when one cannot be read:
+    /// SQLite tells both in the same words, and only the first is cured by a new index.
+    mutating func check(_ pragma: String) throws(IndexError) {
+        let words =
+            try first("PRAGMA \(pragma)(1)") {
+                (row: inout Row) throws(IndexError) in try row.text()
+            } ?? "no answer to \(pragma)"
+        if words == "ok" { return }
+        for code in IndexError.unreadable where words.contains("error code=\(code)") {
+            throw .database(code: code, words: "disk I/O error")
+        }
+        throw .damaged(words)
+    }
+
+    private mutating func readRows() throws(IndexError) {
         while try next(
             Database.everyRecord, read: { (row: inout Row) throws(IndexError) in try row.record() })
             != nil
@@ -21,19 +45,5 @@ extension Database {
         _ = try hiddenFiles()
         _ = try manifests()
         _ = try runs()
-    }
-
-    /// Throws `damaged` when the pages make no sense, and the disk's error when one cannot be read:
-    /// SQLite tells both in the same words, and only the first is cured by a new index.
-    mutating func quickCheck() throws(IndexError) {
-        let words =
-            try first("PRAGMA quick_check(1)") {
-                (row: inout Row) throws(IndexError) in try row.text()
-            } ?? "no answer to quick_check"
-        if words == "ok" { return }
-        for code in IndexError.unreadable where words.contains("error code=\(code)") {
-            throw .database(code: code, words: "disk I/O error")
-        }
-        throw .damaged(words)
     }
 }

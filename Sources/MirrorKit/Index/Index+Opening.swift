@@ -34,9 +34,9 @@ extension Index {
                 return OpenedIndex(index: try open(file, isNew: true), notice: nil)
             case .sound:
                 do throws(IndexError) {
-                    return OpenedIndex(index: try open(file, isNew: false), notice: nil)
+                    return OpenedIndex(index: try openTwice(file), notice: nil)
                 } catch {
-                    guard case .damaged(let words) = error else { throw error }
+                    guard let words = error.damage else { throw error }
                     notice = try setAside(file, words: words, now: now)
                 }
             }
@@ -62,11 +62,22 @@ extension Index {
             case .damaged(let words): return try emptyInstead(ofDamaged: words)
             case .sound:
                 do throws(IndexError) { return try openReader(file) } catch {
-                    guard case .damaged(let words) = error else { throw error }
+                    guard let words = error.damage else { throw error }
                     return try emptyInstead(ofDamaged: words)
                 }
             }
         }
+    }
+
+    /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.
+    private static func openTwice(_ file: IndexFile) throws(IndexError) -> Index {
+        let index: Index
+        do throws(IndexError) { index = try open(file, isNew: false) } catch {
+            guard error.damage != nil, !OpenIndexes.contains(file) else { throw error }
+            index = try open(file, isNew: false)
+        }
+        file.removeMarks()
+        return index
     }
 
     private static func open(_ file: IndexFile, isNew: Bool) throws(IndexError) -> Index {

@@ -20,6 +20,9 @@ final class Index: Sendable {
     private let log: Mutex<Descriptor?>
     private let isWriter: Bool
     private let sawDamage = Atomic<Bool>(false)
+    private let isBeyondDoubt = Atomic<Bool>(false)
+    /// Why nothing is asked of it any more: each question would wait as long as the first.
+    private let lost = Mutex<IndexError?>(nil)
     private let isClosed = Atomic<Bool>(false)
     /// Whether it was made by this run: there was none, or a damaged one.
     let wasCreated: Bool
@@ -59,6 +62,7 @@ final class Index: Sendable {
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
+            try refuseIfLost()
             do throws(IndexError) { return try body(&database) } catch { throw noted(error) }
         }
     }
@@ -68,6 +72,7 @@ final class Index: Sendable {
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
+            try refuseIfLost()
             do throws(IndexError) {
                 try openLog(&database)
                 try database.run("BEGIN IMMEDIATE")
@@ -86,6 +91,7 @@ final class Index: Sendable {
     /// snapshot that later writes do not disturb.
     func records() throws(IndexError) -> RecordCursor {
         guard let origin else { return RecordCursor(nil) { _ in } }
+        try refuseIfLost()
         do throws(IndexError) {
             return RecordCursor(try origin.connect()) {
                 _ = self.noted($0)
@@ -96,6 +102,7 @@ final class Index: Sendable {
     /// A walk over the rows from a path on, in brief; a snapshot like the other.
     func rowsInBrief(from start: String) throws(IndexError) -> BriefCursor {
         guard let origin else { return try BriefCursor(nil, from: start) { _ in } }
+        try refuseIfLost()
         do throws(IndexError) {
             return try BriefCursor(
                 try Database(origin.name, flags: origin.flags), from: start
@@ -145,6 +152,7 @@ final class Index: Sendable {
             throw IndexError.file(error)
         }
         guard size > 8 << 20 else { return }
+        try refuseIfLost()
         try checkpointing.withLock { database throws(IndexError) in
             if try database?.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE) != nil { return }
             var opened = try origin.connect()
@@ -169,7 +177,7 @@ final class Index: Sendable {
             try connection.withLock { database throws(IndexError) in
                 defer { if let origin { OpenIndexes.remove(origin.file) } }
                 var failure: IndexError?
-                if isWriter, !sawDamage.load(ordering: .acquiring) {
+                if isWriter, !sawDamage.load(ordering: .acquiring), lost.withLock({ $0 == nil }) {
                     do throws(IndexError) {
                         try database.checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)
                     } catch { failure = error }
@@ -178,7 +186,7 @@ final class Index: Sendable {
                 origin?.copy?.remove()
                 if let failure { throw failure }
             }
-            if isWriter, let origin, sawDamage.load(ordering: .acquiring) {
+            if isWriter, let origin, isBeyondDoubt.load(ordering: .acquiring) {
                 do throws(Errno) { _ = try origin.file.setAside(at: now) } catch {
                     throw IndexError.file(error)
                 }
@@ -187,9 +195,18 @@ final class Index: Sendable {
     }
 
     private func noted(_ error: IndexError) -> IndexError {
-        if error.isDamage, isWriter, !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
-            origin?.file.markDamage()
+        if error.isWithoutLock { lost.withLock { $0 = error } }
+        guard error.damage != nil, isWriter else { return error }
+        if !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
+            origin?.file.put(.doubted)
+        }
+        if case .damaged = error, !isBeyondDoubt.exchange(true, ordering: .acquiringAndReleasing) {
+            origin?.file.put(.damaged)
         }
         return error
+    }
+
+    private func refuseIfLost() throws(IndexError) {
+        if let error = lost.withLock({ $0 }) { throw error }
     }
 }

@@ -5,6 +5,9 @@ internal import MirrorModel
 enum IndexError: Error, Hashable {
     /// Its bytes, or a row's values, make no sense; the words say what was found.
     case damaged(String)
+    /// SQLite says that its bytes make no sense. Of bytes that it could not read it sometimes says the
+    /// same, so that this is damage only when a second look finds it too.
+    case doubtful(String)
     /// It has this schema version, and a newer mirror wrote it.
     case newer(version: Int64)
     /// SQLite gave this result code and these words.
@@ -17,7 +20,8 @@ enum IndexError: Error, Hashable {
         switch code & 0xFF {
         // All statements are fixed texts: when one is said to be in error, the stored schema is
         // not the one that it was written for.
-        case SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_NOTADB: self = .damaged(words)
+        case SQLITE_ERROR: self = .damaged(words)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: self = .doubtful(words)
         default: self = .database(code: code, words: words)
         }
     }
@@ -35,8 +39,16 @@ enum IndexError: Error, Hashable {
         return IndexError.unreadable.contains(code)
     }
 
-    /// Whether moving the index aside and rebuilding it helps.
-    var isDamage: Bool { if case .damaged = self { true } else { false } }
+    /// What was found to make no sense, in doubt or not; nil for any other error.
+    var damage: String? {
+        switch self {
+        case .damaged(let words), .doubtful(let words): words
+        default: nil
+        }
+    }
+
+    /// Whether SQLite has waited for a lock of its files for as long as it ever does.
+    var isWithoutLock: Bool { if case .database(SQLITE_PROTOCOL, _) = self { true } else { false } }
 
     /// The error as callers of the library see it.
     var mirrorError: MirrorError {
@@ -47,6 +59,13 @@ enum IndexError: Error, Hashable {
                 """
                 .mirror/index.sqlite: the index is damaged (\(words)). Run sync again: it is moved \
                 aside and rebuilt, and no file of the tree is lost.
+                """)
+        case .doubtful(let words):
+            MirrorError(
+                .inputOutput,
+                """
+                .mirror/index.sqlite: the index cannot be read, or is damaged (\(words)). Run sync \
+                again: if it is damaged it is moved aside and rebuilt, and no file of the tree is lost.
                 """)
         case .newer(let version):
             MirrorError(

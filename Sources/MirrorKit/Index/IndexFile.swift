@@ -8,8 +8,13 @@ struct IndexFile: Sendable {
     /// The database; its log and shared memory have `-wal` and `-shm` after it.
     static let name = "index.sqlite"
 
-    /// Lies beside a database in which a run found damage after it had opened it.
-    static let damageMark = "index.damaged"
+    /// What lies beside a database in which a run found damage after it had opened it.
+    enum Mark: String, CaseIterable {
+        /// It is to be moved aside.
+        case damaged = "index.damaged"
+        /// It is to be looked at, page by page and row by row.
+        case doubted = "index.doubted"
+    }
 
     /// `.mirror/`, open.
     let folder: Descriptor
@@ -57,25 +62,30 @@ struct IndexFile: Sendable {
     }
 
     /// Judges the database: by its header where no log is left over, else by a private copy of both,
-    /// because opening it would carry the log into the file.
+    /// because opening it would carry the log into the file. Damage is looked at twice, since the disk
+    /// may have failed a read.
     ///
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
     func judge() throws(IndexError) -> Verdict {
+        if has(.damaged) { return .damaged("found by the run before") }
+        let verdict = try judgeOnce()
+        guard case .damaged = verdict else { return verdict }
+        return try judgeOnce()
+    }
+
+    private func judgeOnce() throws(IndexError) -> Verdict {
         let copy: PrivateCopy
+        let isDoubted = has(.doubted)
         do throws(Errno) {
             guard let size = try size(), size > 0 else { return .missing }
-            if faccessat(folder.number, IndexFile.damageMark, F_OK, AT_SYMLINK_NOFOLLOW) == 0 {
-                return .damaged("found by the run before")
-            }
-            guard let log = try self.size(suffix: "-wal"), log > 0 else {
-                return try judgeHeader(fileSize: size)
-            }
+            let log = try self.size(suffix: "-wal") ?? 0
+            guard log > 0 || isDoubted else { return try judgeHeader(fileSize: size) }
             copy = try PrivateCopy(from: folder, path: folderPath)
         } catch {
             throw IndexError.file(error)
         }
-        return try judgeCopy(copy)
+        return try judgeCopy(copy, thoroughly: isDoubted)
     }
 
     /// Renames the database, its log and its shared memory together; gives the database's new name.
@@ -100,16 +110,25 @@ struct IndexFile: Sendable {
                 break
             }
         }
-        unlinkat(folder.number, IndexFile.damageMark, 0)
+        removeMarks()
         try folder.flush(path: ".mirror")
         return name
     }
 
-    /// Says that the database is damaged, for the next run to judge by.
-    func markDamage() {
+    /// Says what was found in the database, for the next run to judge by.
+    func put(_ mark: Mark) {
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
-        let number = linux_openat(folder.number, IndexFile.damageMark, flags, 0o644)
+        let number = linux_openat(folder.number, mark.rawValue, flags, 0o644)
         if number >= 0 { close(number) }
+    }
+
+    /// Forgets what was found: the database is sound, or is not there any more.
+    func removeMarks() {
+        for mark in Mark.allCases where has(mark) { unlinkat(folder.number, mark.rawValue, 0) }
+    }
+
+    private func has(_ mark: Mark) -> Bool {
+        faccessat(folder.number, mark.rawValue, F_OK, AT_SYMLINK_NOFOLLOW) == 0
     }
 
     /// Reads the file's header ("Database File Format", §1.3): magic, page size, user version at 60,
@@ -133,7 +152,9 @@ struct IndexFile: Sendable {
             version: number(at: 60), application: number(at: 68), isBare: isOnePage)
     }
 
-    private func judgeCopy(_ copy: PrivateCopy) throws(IndexError) -> Verdict {
+    private func judgeCopy(
+        _ copy: PrivateCopy, thoroughly: Bool
+    ) throws(IndexError) -> Verdict {
         do throws(IndexError) {
             var database = try Database(
                 copy.path, flags: SQLITE_OPEN_READWRITE, beneath: folder)
@@ -142,12 +163,11 @@ struct IndexFile: Sendable {
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
-            try database.quickCheck()
+            if thoroughly { try database.verifyAll() } else { try database.check("quick_check") }
             return .sound
         } catch {
             if error.isUnreadable { throw error }
-            if case .damaged(let words) = error { return .damaged(words) }
-            return .damaged("\(error.mirrorError.message)")
+            return .damaged(error.damage ?? error.mirrorError.message)
         }
     }
 

@@ -233,6 +233,64 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
         #expect(!folder.names(in: ".mirror").contains("index.damaged"))
     }
 
+    @Test func whatSQLiteCallsDamageCostsASoundIndexNothing() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        #expect(throws: IndexError.doubtful("malformed")) {
+            try index.read { (_: inout Database) throws(IndexError) in
+                throw IndexError(code: SQLITE_CORRUPT, words: "malformed")
+            }
+        }
+        try index.close(now: start)
+        #expect(folder.names(in: ".mirror").contains("index.doubted"))
+        let opened = try open()
+        #expect(opened.notice == nil)
+        #expect(try paths(opened.index) == ["Documents/a"])
+        #expect(!folder.names(in: ".mirror").contains("index.doubted"))
+    }
+
+    @Test func aDoubtedIndexIsLookedAtThoroughly() throws {
+        let index = try open().index
+        let target = try Target("Documents/a")
+        let part = PartRecord(
+            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            identity: .anonymous, total: 10,
+            provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
+            validators: Validators())
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(part)
+            // Sound pages, and an index that does not have what its table has.
+            try batch.run(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = 'CREATE INDEX parts_by_target ON parts (kind)'
+                    WHERE name = 'parts_by_target';
+                """)
+        }
+        try index.close(now: start)
+        let unaware = try open()
+        #expect(unaware.notice == nil)
+        try unaware.index.close(now: start)
+        try folder.write([], to: ".mirror/index.doubted")
+        #expect(try open().notice != nil)
+        #expect(!folder.names(in: ".mirror").contains("index.doubted"))
+    }
+
+    @Test func anIndexThatCannotBeLockedIsNotAskedAgain() throws {
+        let index = try open().index
+        let error = IndexError(code: SQLITE_PROTOCOL, words: "locking protocol")
+        #expect(throws: error) {
+            try index.read { (_: inout Database) throws(IndexError) in throw error }
+        }
+        #expect(throws: error) {
+            try index.write { (_: inout Database) throws(IndexError) in Issue.record("asked") }
+        }
+        #expect(throws: error) { try paths(index) }
+        try index.close(now: start)
+        #expect(try open().notice == nil)
+    }
+
     @Test(arguments: [true, false])
     func aNewerIndexIsRefusedUntouched(withLog: Bool) throws {
         let index = try open().index
