@@ -93,7 +93,15 @@ struct Placement {
             try entry.renameToFree(aside)
         }
         guard probe.goesOn(.setAside) else { throw PromotionFault.stopped }
-        try source.replace(entry)
+        do throws(Errno) { try source.replace(entry) } catch {
+            // What cannot be put back now is put back by the next run.
+            if (try? entry.status()) == nil {
+                try? aside.renameToFree(entry)
+            } else {
+                try? aside.unlink()
+            }
+            throw error
+        }
         return try settle(aside, there, staged, entry)
     }
 
@@ -154,6 +162,7 @@ struct Placement {
     }
 
     private func stamp(of entry: Entry) throws -> FileStamp {
+        if let error = probe.lookError() { throw error }
         guard let status = try entry.status() else {
             throw Errno(number: ENOENT, call: "statx", path: entry.path)
         }

@@ -49,13 +49,13 @@ extension PromotionBatch {
                 if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
             } catch let fault as PromotionFault {
                 guard case .failed(let error) = fault else { throw fault }
-                abandon(at, error)
+                giveUp(at, error)
             } catch let error as Errno {
-                abandon(at, MirrorError(error, target: target))
+                giveUp(at, MirrorError(error, target: target))
             } catch let error as IndexError {
-                abandon(at, error.mirrorError)
+                giveUp(at, error.mirrorError)
             } catch {
-                abandon(at, MirrorError(.internalError, "\(target): \(error)", target: target))
+                giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
             }
         }
     }
@@ -93,7 +93,7 @@ extension PromotionBatch {
 
     /// Writes the rows, forgets the intents, and makes both durable.
     mutating func record() throws(PromotionFault) {
-        let (staged, failures) = (staged, failures)
+        let (staged, failures, unsettled) = (staged, failures, unsettled)
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
@@ -101,6 +101,7 @@ extension PromotionBatch {
             try index.write { (batch: inout Database) throws(IndexError) in
                 for (at, work) in works.enumerated() {
                     if let item = staged[at] {
+                        if unsettled.contains(at) { continue }
                         try batch.removeIntent(item.intent.id)
                         if let stamp = stamps[at] { try batch.complete(item, stamp: stamp) }
                     } else if failures[at] == nil {
@@ -138,6 +139,25 @@ extension PromotionBatch {
 
     /// Notes that a folder's entries changed.
     mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
+
+    /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
+    /// what somebody else had put at the target, so nothing is removed.
+    private mutating func giveUp(_ at: Int, _ error: MirrorError) {
+        guard let item = staged[at], !isUntouched(item.intent) else { return abandon(at, error) }
+        failures[at] = error
+        unsettled.insert(at)
+        touch(item.landing.target.folder)
+    }
+
+    /// Whether the staged name still holds what was staged, and nothing was set aside.
+    private mutating func isUntouched(_ intent: PromotionIntent) -> Bool {
+        do {
+            let source = try folders.entry(intent.staged).status()
+            guard source?.stamp.inode == intent.stagedInode else { return false }
+            guard let aside = intent.aside else { return true }
+            return try folders.entry(aside).status() == nil
+        } catch { return false }
+    }
 
     private mutating func abandon(_ at: Int, _ error: MirrorError) {
         failures[at] = error

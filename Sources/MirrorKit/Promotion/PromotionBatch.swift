@@ -23,6 +23,8 @@ struct PromotionBatch {
     var restamped: [Int: FileStamp] = [:]
     var placed: [Int: Placed] = [:]
     var failures: [Int: MirrorError] = [:]
+    /// What failed after a name had changed: its intent stays, and the next run settles it.
+    var unsettled: Set<Int> = []
     /// Folders whose entries changed.
     var touched: [[UInt8]: String] = [:]
     let isGroup: Bool

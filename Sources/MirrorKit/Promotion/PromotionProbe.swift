@@ -6,4 +6,6 @@ struct PromotionProbe: Sendable {
     var allowsExchange = true
     /// An error that the next flush of bytes gives; nil flushes.
     var flushError: @Sendable () -> Errno? = { nil }
+    /// An error that the look at a target gives once it has its new bytes; nil looks.
+    var lookError: @Sendable () -> Errno? = { nil }
 }

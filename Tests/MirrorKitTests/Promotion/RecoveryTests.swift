@@ -111,6 +111,30 @@ import Testing
         await tree.promoter.stop()
     }
 
+    @Test func anEditThatAnExchangeBroughtOutOutlivesADiskThatFailsNext() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f.txt", "old")
+        await before.promoter.stop()
+        var probe = PromotionProbe()
+        probe.lookError = {
+            // The edit came in between the look and the exchange.
+            guard let part = folder.names(in: "tmp").first else { return nil }
+            try? folder.write("edited", to: "tmp/" + part)
+            return Errno(number: EIO, call: "statx", path: "Documents/f.txt")
+        }
+        let failing = try PromotionTree(folder, probe)
+        let landing = try failing.landing("Documents/f.txt", "new", over: .ours(old.stamp))
+        #expect(await failing.promote(landing).failure?.code == .inputOutput)
+        await failing.promoter.stop()
+        let (tree, settled) = try recover(folder)
+        let conflict = try #require(settled.conflicts.first).path
+        #expect(folder.text(of: conflict) == "edited")
+        #expect(folder.text(of: "Documents/f.txt") == "new")
+        try expectRowFits(tree, "Documents/f.txt")
+        await tree.promoter.stop()
+    }
+
     @Test func anEditThatAnExchangeBroughtOutIsFoundAgain() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
