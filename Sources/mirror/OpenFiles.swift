@@ -25,7 +25,7 @@ enum OpenFiles {
         var files: [Int32] = []
         defer { for file in files { close(file) } }
         while files.count < least {
-            let file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+            let file = dup(STDIN_FILENO)
             if file < 0 { return errno }
             files.append(file)
         }
