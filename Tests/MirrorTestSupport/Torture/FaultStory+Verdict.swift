@@ -59,12 +59,14 @@ extension FaultStory {
         return wrong
     }
 
-    /// What a run says of its errors, events first.
+    /// What a run says of its errors, and of files that it could not ask about, events first.
     func words(_ result: Command.Result) -> String {
         let failed = result.events.filter { $0["event"] == .string("failed") }
+        let stale = result.events.filter { $0["outcome"] == .string("stale") }
         var said = failed.prefix(3).map {
             "\($0["code"]?.word ?? ""): \($0["message"]?.word ?? "")"
         }
+        said += stale.prefix(3).map { "\($0["path"]?.word ?? ""): \($0["because"]?.word ?? "")" }
         if let error = result.summary?["error"], error != .null { said.append(error.word) }
         if !result.errors.isEmpty { said.append(result.errors) }
         return said.joined(separator: " / ")

@@ -118,8 +118,12 @@ struct OutputStory {
         }
         let run = try ground.start(words)
         if case .signal(let number) = ending {
-            // Not before main, when nothing ignores it yet.
-            while ground.root.size(".mirror/lock") == nil { usleep(500) }
+            // Not while the program is being loaded, when nothing ignores it yet: the lock, which is
+            // left by every run, names the process that has it.
+            let name = Array("\n\(run.pid)\n".utf8)
+            while ground.root.read(".mirror/lock")?.firstRange(of: name) == nil, !run.hasEnded {
+                usleep(500)
+            }
             Pause.milliseconds(Int.random(in: 0..<150, using: &random))
             run.signal(number)
         }
