@@ -64,9 +64,18 @@ public final class Nginx: Sendable {
     }
 
     /// A line a request that was answered: protocol, method, path, range, status.
-    public func requests() -> [String] {
-        String(decoding: place.read("access.log") ?? [], as: UTF8.self)
-            .split(separator: "\n").map(String.init)
+    ///
+    /// nginx writes a line when the answer has gone, and its client may be the quicker one: so this
+    /// waits a while for as many as have to come.
+    public func requests(atLeast count: Int = 0) -> [String] {
+        var lines: [String] = []
+        for _ in 0..<1000 {
+            lines = String(decoding: place.read("access.log") ?? [], as: UTF8.self)
+                .split(separator: "\n").map(String.init)
+            if lines.count >= count { break }
+            Pause.milliseconds(10)
+        }
+        return lines
     }
 
     /// Ends it and deletes its folder.
