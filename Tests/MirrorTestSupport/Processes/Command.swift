@@ -48,7 +48,7 @@ public final class Command: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: the words after the program's name.
-    ///   - environment: the whole environment.
+    ///   - environment: the whole environment, but for what `Sanitizers` adds.
     ///   - input: a file for standard input; nil is `/dev/null`.
     ///   - folder: where it begins; nil is where the tests run.
     public init(
@@ -68,7 +68,7 @@ public final class Command: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         var pid: pid_t = 0
         let failure = CStrings.withPointers([program] + arguments) { words in
-            CStrings.withPointers(environment.map { "\($0.key)=\($0.value)" }) {
+            CStrings.withPointers(CStrings.variables(environment)) {
                 Command.spawn(&pid, program, &actions, &attributes, words, $0)
             }
         }
@@ -157,5 +157,12 @@ enum CStrings {
         let pointers = strings.map { strdup($0) }
         defer { for pointer in pointers { free(pointer) } }
         return body(pointers + [nil])
+    }
+
+    /// An environment as a program gets it.
+    static func variables(_ environment: [String: String]) -> [String] {
+        environment.merging(Sanitizers.environment) { own, _ in own }.map {
+            "\($0.key)=\($0.value)"
+        }
     }
 }

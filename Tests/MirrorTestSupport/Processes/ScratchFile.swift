@@ -17,6 +17,8 @@ final class ScratchFile: Sendable {
     /// All that was written.
     func text() -> String {
         let size = Int(max(0, lseek(descriptor, 0, SEEK_END)))
+        // An array made without room writes its count into the one empty array that all threads share.
+        guard size > 0 else { return "" }
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
             count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
         }

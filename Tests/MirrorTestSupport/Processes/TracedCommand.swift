@@ -38,7 +38,7 @@ final class TracedCommand {
         let output = try ScratchFile()
         let errors = try ScratchFile()
         let pid = CStrings.withPointers([program] + arguments) { words in
-            CStrings.withPointers(environment.map { "\($0.key)=\($0.value)" }) {
+            CStrings.withPointers(CStrings.variables(environment)) {
                 test_start_traced(program, words, $0, output.descriptor, errors.descriptor)
             }
         }

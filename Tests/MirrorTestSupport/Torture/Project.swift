@@ -8,6 +8,18 @@ enum Project {
         return "/" + parts.joined(separator: "/")
     }()
 
+    /// The folder of the toolchain's programs; nil where there is no Swift.
+    static let tools: String? = {
+        let result = try? Command.run(
+            "/usr/bin/env", ["swiftc", "-print-target-info"], environment: environment())
+        let library = result.flatMap { JSONValue($0.output) }?["paths"]?["runtimeResourcePath"]?
+            .word
+        // …/usr/lib/swift
+        return library.map { path in
+            "/" + path.split(separator: "/").dropLast(2).joined(separator: "/") + "/bin"
+        }
+    }()
+
     /// What this process was started with, and more.
     static func environment(_ more: [String: String] = [:]) -> [String: String] {
         var found = more

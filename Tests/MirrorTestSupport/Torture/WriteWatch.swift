@@ -52,7 +52,7 @@ public struct WriteWatch {
     /// Those of the changes that are not beneath a root, or beneath it only by way of a link.
     public static func strays(_ changes: [Change], root: String, links: [String]) -> [String] {
         changes.filter { change in
-            if change.place == "/dev/null" { return false }
+            if change.place == "/dev/null" || Sanitizers.isOwn(change.place) { return false }
             guard change.place == root || change.place.hasPrefix(root + "/") else { return true }
             return !change.isFinal && links.contains { change.place.hasPrefix($0 + "/") }
         }.map { "\($0.call) \($0.place)" }
