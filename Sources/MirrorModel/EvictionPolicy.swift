@@ -40,29 +40,44 @@ public struct EvictionPolicy: Sendable {
     public init(quota: Int64) { self.quota = max(quota, 0) }
 
     /// Chooses among the files that are there; the order in which they are given does not matter.
-    public func eviction(of files: [CachedFile]) -> Eviction {
-        let held = files.reduce(Int64(0)) { sum, file in
-            let (sum, overflow) = sum.addingReportingOverflow(file.stamp.size)
-            return overflow ? .max : sum
+    public func eviction(of files: some Sequence<CachedFile>) -> Eviction {
+        eviction(of: (files as? CachedFileList) ?? CachedFileList(files))
+    }
+
+    private func eviction(of files: CachedFileList) -> Eviction {
+        var held: Int64 = 0
+        // Four bytes of position beside the time: a million of these are sorted, not a million files.
+        var idle: [(lastUsed: Instant, position: Int32)] = []
+        for position in files.indices {
+            let file = files.brief(at: position)
+            held = held.addingSaturated(file.size)
+            if file.standing == .idle, file.size > 0 {
+                idle.append((file.lastUsed, Int32(position)))
+            }
         }
         var eviction = Eviction(
             quota: quota, files: files.count, bytesBefore: held, bytesAfter: held)
         guard held > quota else { return eviction }
-        let idle = files.filter { $0.standing == .idle }.sorted {
-            ($0.lastUsed, $0.target) < ($1.lastUsed, $1.target)
+        idle.sort { left, right in
+            if left.lastUsed != right.lastUsed { return left.lastUsed < right.lastUsed }
+            return files.compare(Int(left.position), Int(right.position)) < 0
         }
-        for file in idle where file.stamp.size > 0 {
-            if eviction.bytesAfter <= quota { break }
-            eviction.evicted.append(file)
-            eviction.bytesAfter -= file.stamp.size
+        var count = 0
+        while count < idle.count, eviction.bytesAfter > quota {
+            eviction.bytesAfter -= files.brief(at: Int(idle[count].position)).size
+            count += 1
         }
-        eviction.left = eviction.isEnough ? [] : files.filter { $0.standing != .idle }
+        eviction.evicted = files.selecting(idle.prefix(count).lazy.map { Int($0.position) })
+        if !eviction.isEnough {
+            eviction.left = files.selecting(
+                files.indices.lazy.filter { files.brief(at: $0).standing != .idle })
+        }
         return eviction
     }
 }
 
 /// Which files of Caches go, and what remains.
-public struct Eviction: Sendable, Hashable {
+public struct Eviction: Sendable {
     /// The greatest number of bytes that Caches may hold.
     public var quota: Int64
     /// How many files of mirror's are in Caches.
@@ -72,9 +87,9 @@ public struct Eviction: Sendable, Hashable {
     /// What is left of that when the chosen files are gone.
     public var bytesAfter: Int64
     /// The files that go, least recently used first.
-    public var evicted: [CachedFile] = []
+    public var evicted = CachedFileList()
     /// The files that stand in the way of the quota and may not go; empty when it is met.
-    public var left: [CachedFile] = []
+    public var left = CachedFileList()
 
     /// Takes the numbers; no file is chosen yet.
     public init(quota: Int64, files: Int, bytesBefore: Int64, bytesAfter: Int64) {

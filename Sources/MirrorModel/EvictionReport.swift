@@ -16,51 +16,66 @@ public struct EvictionReport: Sendable {
         self.eviction = eviction
     }
 
-    /// Enters a file that could not be removed.
-    public mutating func fail(_ file: CachedFile, _ error: MirrorError) {
-        failures.append(error)
-        eviction.evicted.removeAll { $0.target == file.target }
-        eviction.bytesAfter += file.stamp.size
+    /// Enters files that could not be removed.
+    public mutating func fail(_ failed: [(file: CachedFile, error: MirrorError)]) {
+        guard !failed.isEmpty else { return }
+        let targets = Set(failed.lazy.map(\.file.target))
+        let evicted = eviction.evicted
+        eviction.evicted = evicted.selecting(
+            evicted.indices.lazy.filter { !targets.contains(evicted[$0].target) })
+        for (file, error) in failed {
+            failures.append(error)
+            eviction.bytesAfter += file.stamp.size
+        }
     }
 
     /// The bytes that were given back.
     public var bytesEvicted: Int64 { eviction.bytesBefore - eviction.bytesAfter }
 
-    /// Writes the report as one JSON document.
-    public func write(to json: inout JSONWriter) {
+    /// Writes the report as one JSON document, handing over its bytes in chunks of about 64 KiB.
+    public func write(to sink: ([UInt8]) throws -> Void) rethrows {
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("v", 1)
+        json.member("root", root)
+        json.member("dryRun", isDryRun)
+        json.member("quota", eviction.quota)
+        json.key("steps")
+        json.beginArray()
+        for file in eviction.evicted {
+            write(file, "evict", "least-recently-used", to: &json)
+            if json.bytes.count > 64 << 10 { try sink(json.take()) }
+        }
+        for file in eviction.left {
+            write(file, "leave", file.standing.rawValue, to: &json)
+            if json.bytes.count > 64 << 10 { try sink(json.take()) }
+        }
+        json.endArray()
+        writeRest(to: &json)
+        json.endObject()
+        json.newline()
+        try sink(json.take())
+    }
+
+    private func writeRest(to json: inout JSONWriter) {
+        json.key("failures")
+        json.array { json in
+            for error in failures {
+                json.object { json in
+                    json.member("path", error.target?.path)
+                    json.member("code", error.code.rawValue)
+                    json.member("message", error.message)
+                }
+            }
+        }
+        json.key("totals")
         json.object { json in
-            json.member("v", 1)
-            json.member("root", root)
-            json.member("dryRun", isDryRun)
-            json.member("quota", eviction.quota)
-            json.key("steps")
-            json.array { json in
-                for file in eviction.evicted {
-                    write(file, "evict", "least-recently-used", to: &json)
-                }
-                for file in eviction.left {
-                    write(file, "leave", file.standing.rawValue, to: &json)
-                }
-            }
-            json.key("failures")
-            json.array { json in
-                for error in failures {
-                    json.object { json in
-                        json.member("path", error.target?.path)
-                        json.member("code", error.code.rawValue)
-                        json.member("message", error.message)
-                    }
-                }
-            }
-            json.key("totals")
-            json.object { json in
-                json.member("files", eviction.files)
-                json.member("bytes", eviction.bytesBefore)
-                json.member("evicted", eviction.evicted.count)
-                json.member("bytesEvicted", bytesEvicted)
-                json.member("bytesLeft", eviction.bytesAfter)
-                json.member("fits", eviction.isEnough)
-            }
+            json.member("files", eviction.files)
+            json.member("bytes", eviction.bytesBefore)
+            json.member("evicted", eviction.evicted.count)
+            json.member("bytesEvicted", bytesEvicted)
+            json.member("bytesLeft", eviction.bytesAfter)
+            json.member("fits", eviction.isEnough)
         }
     }
 

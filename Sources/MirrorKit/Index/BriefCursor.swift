@@ -23,12 +23,13 @@ struct BriefCursor: ~Copyable {
 
     /// Walks a database from a path on; `note` hears of an error before the caller does.
     init(
-        _ database: consuming Database?, from start: String, note: @escaping (IndexError) -> Void
+        _ database: consuming Database?, _ sql: String = Database.everyRowInBrief,
+        from start: String, note: @escaping (IndexError) -> Void
     ) throws(IndexError) {
         self.note = note
         self.database = database
         do throws(IndexError) {
-            statement = try self.database?.start(Database.everyRowInBrief) { $0.add(start) }
+            statement = try self.database?.start(sql) { $0.add(start) }
         } catch {
             note(error)
             throw error
@@ -64,6 +65,27 @@ struct BriefCursor: ~Copyable {
             otherDigest: sqlite3_column_type(statement, 8) == SQLITE_BLOB
                 ? blob(statement, 8) : nil,
             isExecutable: sqlite3_column_int64(statement, 7) != 0)
+    }
+
+    /// When the file of the row was last used as far as the index knows, in a walk over
+    /// `Database.everyRowWithUse`.
+    var lastUse: Instant {
+        guard let statement else { return Instant(milliseconds: 0) }
+        let promoted = Instant(milliseconds: sqlite3_column_int64(statement, 9))
+        // 0, for a file that nobody used, is before every promotion.
+        return max(promoted, Instant(milliseconds: sqlite3_column_int64(statement, 10)))
+    }
+
+    /// The target of the row that the cursor stands at. Throws where it is none.
+    func target() throws(IndexError) -> Target {
+        do throws(IndexError) {
+            guard let statement else { throw IndexError.damaged("a row is gone") }
+            var row = Row(statement: statement)
+            return try row.target()
+        } catch {
+            note(error)
+            throw error
+        }
     }
 
     /// The whole record that the cursor stands at. Throws where it is not sound.
@@ -103,6 +125,11 @@ extension BriefCursor {
     /// Goes to the next row; false after the last.
     mutating func goOn() throws(MirrorError) -> Bool {
         do throws(IndexError) { return try advance() } catch { throw error.mirrorError }
+    }
+
+    /// The target of the row that the cursor stands at.
+    func rowTarget() throws(MirrorError) -> Target {
+        do throws(IndexError) { return try target() } catch { throw error.mirrorError }
     }
 
     /// The whole record that the cursor stands at.

@@ -11,6 +11,13 @@ extension Database {
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest \
         FROM files WHERE path >= ? ORDER BY path
         """
+
+    /// The same, and when each file was promoted and last used.
+    static let everyRowWithUse = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
+        promoted_at, (SELECT used_at FROM uses WHERE uses.path = files.path) \
+        FROM files WHERE path >= ? ORDER BY path
+        """
     private static let oneRecord = selection + " WHERE path = ?"
 
     /// The record of a target.
@@ -57,15 +64,6 @@ extension Database {
         try execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
             $0.add(target.path)
             $0.add(instant.milliseconds)
-        }
-    }
-
-    /// When a target was last used; nil when nobody said so.
-    mutating func lastUse(of target: Target) throws(IndexError) -> Instant? {
-        try first("SELECT used_at FROM uses WHERE path = ?") {
-            $0.add(target.path)
-        } read: { (row: inout Row) throws(IndexError) in
-            Instant(milliseconds: try row.int())
         }
     }
 }

@@ -100,12 +100,14 @@ final class Index: Sendable {
     }
 
     /// A walk over the rows from a path on, in brief; a snapshot like the other.
-    func rowsInBrief(from start: String) throws(IndexError) -> BriefCursor {
+    func rowsInBrief(
+        _ sql: String = Database.everyRowInBrief, from start: String
+    ) throws(IndexError) -> BriefCursor {
         guard let origin else { return try BriefCursor(nil, from: start) { _ in } }
         try refuseIfLost()
         do throws(IndexError) {
             return try BriefCursor(
-                try Database(origin.name, flags: origin.flags), from: start
+                try Database(origin.name, flags: origin.flags), sql, from: start
             ) { _ = self.noted($0) }
         } catch { throw noted(error) }
     }

@@ -11,21 +11,25 @@ struct CacheSurvey {
     let leases: FileLeases
 
     /// The files that are there, in the order of their paths' bytes. Throws `MirrorError`.
-    func files() throws -> [CachedFile] {
-        var files: [CachedFile] = []
+    func files() throws -> CachedFileList {
+        var files = CachedFileList()
         var scan = TreeScan(root)
-        var cursor = try index.cursor()
-        while let record = try cursor.nextRecord() {
-            guard record.target.area == .caches,
-                let seen = try scan.lookAtUse(of: record.target)
-            else { continue }
-            let used = [seen.accessed, try index.lastUse(of: record.target), record.promotedAt]
+        var cursor = try index.cursorOfUses(in: .caches)
+        while try cursor.goOn() {
+            guard let row = cursor.row else {
+                // The whole record says what is wrong with it.
+                let record = try cursor.wholeRecord()
+                throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
+            }
+            let target = try cursor.rowTarget()
+            guard target.area == .caches else { break }
+            guard let seen = try scan.lookAtUse(of: target) else { continue }
             var file = CachedFile(
-                target: record.target, stamp: seen.stamp,
-                lastUsed: used.compactMap(\.self).max() ?? record.promotedAt, standing: .idle)
-            if leases.isHeld(record.target) {
+                target: target, stamp: seen.stamp, lastUsed: max(seen.accessed, cursor.lastUse),
+                standing: .idle)
+            if leases.isHeld(target) {
                 file.standing = .inUse
-            } else if seen.stamp != record.stamp, !hasBytes(of: record, seen.stamp) {
+            } else if seen.stamp != row.stamp, !hasBytes(of: row, at: target, seen.stamp) {
                 file.standing = .changed
             }
             files.append(file)
@@ -35,9 +39,9 @@ struct CacheSurvey {
 
     /// Whether a file that was touched or copied still has the bytes that mirror put there; one
     /// that cannot be read may have others.
-    private func hasBytes(of record: IndexRecord, _ stamp: FileStamp) -> Bool {
-        guard stamp.size == record.stamp.size else { return false }
-        let read = try? FileDigests.read(record.target, in: root)
-        return read?.digests.first == record.sha256
+    private func hasBytes(of row: BriefRow, at target: Target, _ stamp: FileStamp) -> Bool {
+        guard stamp.size == row.stamp.size else { return false }
+        let read = try? FileDigests.read(target, in: root)
+        return read?.digests.first?.bytes.elementsEqual(row.sha256) == true
     }
 }

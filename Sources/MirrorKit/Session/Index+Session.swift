@@ -9,13 +9,6 @@ extension Index {
         }
     }
 
-    /// When a target was last used; nil when nobody said so.
-    func lastUse(of target: Target) throws(MirrorError) -> Instant? {
-        try reading { (database: inout Database) throws(IndexError) in
-            try database.lastUse(of: target)
-        }
-    }
-
     /// Notes that a target was used.
     func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
@@ -33,6 +26,13 @@ extension Index {
         do throws(IndexError) { return try rowsInBrief(from: start) } catch {
             throw error.mirrorError
         }
+    }
+
+    /// A walk over the rows of an area, which knows when each file was last used.
+    func cursorOfUses(in area: Area) throws(MirrorError) -> BriefCursor {
+        do throws(IndexError) {
+            return try rowsInBrief(Database.everyRowWithUse, from: area.rawValue + "/")
+        } catch { throw error.mirrorError }
     }
 
     /// All parts.

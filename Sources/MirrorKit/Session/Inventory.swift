@@ -1,6 +1,7 @@
 internal import MirrorModel
 
-/// Lists what the index knows and the manifests want, each file looked at and not read.
+/// Tells of what the index knows and the manifests want, one file after the other, each looked at and
+/// not read.
 struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
@@ -8,7 +9,6 @@ struct Inventory: ~Copyable {
     private var scan: TreeScan?
     private var parts: [Target: Int64] = [:]
     private var next = 0
-    private var list: [StoredFile] = []
 
     init(view: TreeView, manifests: [Manifest], now: Instant) throws {
         self.view = view
@@ -17,15 +17,15 @@ struct Inventory: ~Copyable {
         scan = view.root.map { TreeScan($0) }
     }
 
-    /// The files, in the order of their targets' bytes.
-    mutating func files() throws -> [StoredFile] {
+    /// Hands over the files, in the order of their targets' bytes.
+    mutating func files(_ body: (StoredFile) throws -> Void) throws {
         if let index = view.index {
             for part in try index.allParts() {
                 parts[part.target] = max(parts[part.target] ?? 0, part.loggedBytes)
             }
             var cursor = try index.cursor()
             while let record = try cursor.nextRecord() {
-                try addWanted(before: record.target)
+                try tellWanted(before: record.target, body)
                 var file = StoredFile(record, file: try look(at: record.target))
                 if let resource = takeWanted(record.target) {
                     file.freshness =
@@ -33,15 +33,16 @@ struct Inventory: ~Copyable {
                         ? .fresh(until: nil)
                         : Freshness.judge(resource.refresh, record: record, now: now)
                 }
-                add(file)
+                try body(withPart(file))
             }
         }
-        try addWanted(before: nil)
-        return list
+        try tellWanted(before: nil, body)
     }
 
-    /// Adds wanted files that the index does not know.
-    private mutating func addWanted(before target: Target?) throws {
+    /// Hands over wanted files that the index does not know.
+    private mutating func tellWanted(
+        before target: Target?, _ body: (StoredFile) throws -> Void
+    ) throws {
         while next < wanted.entries.count {
             let candidate = wanted.target(of: wanted.entries[next])
             if let target, candidate >= target { return }
@@ -52,7 +53,7 @@ struct Inventory: ~Copyable {
             case .other: state = .obstructed
             case .file: state = .stranger
             }
-            add(StoredFile(target: candidate, state: state))
+            try body(withPart(StoredFile(target: candidate, state: state)))
         }
     }
 
@@ -67,9 +68,10 @@ struct Inventory: ~Copyable {
         try scan?.look(at: target) ?? .absent
     }
 
-    private mutating func add(_ file: StoredFile) {
+    private func withPart(_ file: StoredFile) -> StoredFile {
+        guard let bytes = parts[file.target] else { return file }
         var file = file
-        file.partBytes = parts[file.target] ?? 0
-        list.append(file)
+        file.partBytes = bytes
+        return file
     }
 }

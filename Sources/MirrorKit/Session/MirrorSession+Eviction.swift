@@ -31,12 +31,19 @@ extension MirrorSession {
             let survey = CacheSurvey(root: engine.root, index: engine.index, leases: leases)
             var report = try await chosen(by: policy, survey, limit)
             report.isDryRun = false
-            for (file, error) in await remove(report.eviction.evicted, engine) {
-                report.fail(file, error)
+            // Some at a time: what waits for the disk takes memory.
+            let chosen = report.eviction.evicted
+            var failed: [(file: CachedFile, error: MirrorError)] = []
+            for start in stride(from: 0, to: chosen.count, by: MirrorSession.removalsAtOnce) {
+                let end = min(start + MirrorSession.removalsAtOnce, chosen.count)
+                failed += await remove(Array(chosen[start..<end]), engine)
             }
+            report.fail(failed)
             return report
         }
     }
+
+    private static let removalsAtOnce = 8192
 
     private func chosen(
         by policy: EvictionPolicy, _ survey: CacheSurvey, _ limit: DeleteLimit
@@ -55,10 +62,10 @@ extension MirrorSession {
     /// Removes files durably; gives those that are still there.
     private func remove(
         _ files: [CachedFile], _ engine: Engine
-    ) async -> [(CachedFile, MirrorError)] {
-        guard !files.isEmpty else { return [] }
+    ) async -> [(file: CachedFile, error: MirrorError)] {
         let leases = leases
-        let tally = Mutex((waiting: files.count, failures: [(CachedFile, MirrorError)]()))
+        let tally = Mutex(
+            (waiting: files.count, failures: [(file: CachedFile, error: MirrorError)]()))
         return await withCheckedContinuation { continuation in
             let settle: @Sendable (CachedFile, MirrorError?) -> Void = { file, error in
                 let end = tally.withLock { tally in

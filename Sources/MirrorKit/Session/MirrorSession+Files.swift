@@ -1,4 +1,5 @@
 public import MirrorModel
+internal import Synchronization
 
 /// What is in the tree: one file, all files, and all files read again.
 extension MirrorSession {
@@ -36,11 +37,23 @@ extension MirrorSession {
 
     /// What is in the tree, and what the manifests want that is not; in the order of the paths.
     public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
+        let files = Mutex<[StoredFile]>([])
+        try await forEachFile(of: manifests) { file in files.withLock { $0.append(file) } }
+        return files.withLock { $0 }
+    }
+
+    /// Hands over what `status` lists, one file after the other: a million of them need no memory.
+    ///
+    /// The body is called on a thread of the session's, never by two at once; what it throws ends
+    /// the walk.
+    public func forEachFile(
+        of manifests: [Manifest], _ body: @escaping @Sendable (StoredFile) throws -> Void
+    ) async throws {
         try await reading { view in
             try await Offload.run {
                 var inventory = try Inventory(
                     view: view, manifests: manifests, now: SystemClock.now())
-                return try inventory.files()
+                try inventory.files(body)
             }
         }
     }

@@ -27,7 +27,8 @@ struct StatusCommand: AsyncParsableCommand {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
-        let files = try await session.status(of: manifests)
-        StatusOutput(options: output, root: session.root).show(files)
+        let status = StatusOutput(options: output, root: session.root)
+        try await session.forEachFile(of: manifests) { status.show($0) }
+        status.end()
     }
 }

@@ -10,20 +10,17 @@ struct EvictOutput {
         for error in report.failures {
             Console.error.line("mirror: error: \(error.message.printable)")
         }
-        guard !options.json else {
-            var json = JSONWriter()
-            report.write(to: &json)
-            json.newline()
-            return Console.output.write(bytes: json.take())
-        }
+        if options.json { return report.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let now = MirrorSession.clock()
-        Console.output.line("root \(report.root.printable)")
+        var lines = LineBuffer()
+        defer { lines.flush() }
+        lines.line("root \(report.root.printable)")
         let eviction = report.eviction
         if !options.quiet {
-            for file in eviction.evicted { Console.output.line(line(file, "evict", style, now)) }
+            for file in eviction.evicted { lines.line(line(file, "evict", style, now)) }
         }
-        for file in eviction.left { Console.output.line(line(file, "leave", style, now)) }
+        for file in eviction.left { lines.line(line(file, "leave", style, now)) }
         guard !options.quiet || !eviction.isEnough else { return }
         let count = eviction.evicted.count
         let verb = report.isDryRun ? "would be removed" : "removed"
@@ -31,7 +28,7 @@ struct EvictOutput {
         text += ", \(ByteCount(report.bytesEvicted)); Caches holds"
         text += " \(ByteCount(eviction.bytesAfter)) of \(ByteCount(eviction.quota))."
         if !eviction.isEnough { text += " The rest may not be removed." }
-        Console.output.line(text)
+        lines.line(text)
     }
 
     private func line(

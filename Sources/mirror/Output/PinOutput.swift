@@ -20,11 +20,13 @@ struct PinOutput {
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         guard !options.quiet else { return }
-        Console.output.line("root \(report.root.printable)")
+        var lines = LineBuffer()
+        lines.line("root \(report.root.printable)")
         for finding in report.findings {
-            if let line = line(finding, style) { Console.output.line(line) }
+            if let line = line(finding, style) { lines.line(line) }
         }
-        Console.output.line(verdict(report))
+        lines.line(verdict(report))
+        lines.flush()
     }
 
     private func line(_ finding: PinFinding, _ style: TextStyle) -> String? {

@@ -8,23 +8,27 @@ struct PlanOutput {
     func show(_ plan: Plan) throws {
         if options.json { return plan.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        Console.output.line("root \(plan.root.printable)")
+        var lines = LineBuffer()
+        lines.line("root \(plan.root.printable)")
         for position in plan.steps.indices {
             if !options.verbose, plan.steps.isPlainKeep(at: position) { continue }
             let step = plan.steps[position]
-            if shows(step) { Console.output.line(line(step, plan, style)) }
+            if shows(step) { lines.line(line(step, plan, style)) }
         }
-        if !options.quiet { Console.output.line(totals(plan)) }
+        if !options.quiet { lines.line(totals(plan)) }
+        lines.flush()
     }
 
     /// Prints the removals of a plan that is about to be executed: they have no events of their own.
     func showRemovals(of plan: Plan) {
         guard !options.json, !options.quiet else { return }
         let style = TextStyle(isColored: options.usesColor(on: .output))
+        var lines = LineBuffer()
         for position in plan.steps.notable {
             let step = plan.steps[position]
-            if step.means == .removal { Console.output.line(line(step, plan, style)) }
+            if step.means == .removal { lines.line(line(step, plan, style)) }
         }
+        lines.flush()
     }
 
     private func shows(_ step: Step) -> Bool {

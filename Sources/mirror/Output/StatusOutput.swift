@@ -1,34 +1,96 @@
 import MirrorKit
 import MirrorModel
+import Synchronization
 
-/// Shows what is in the tree: a JSON document for scripts, or a line a file for people.
-struct StatusOutput {
-    let options: OutputOptions
-    let root: String
-
-    /// Prints the files to standard output.
-    func show(_ files: [StoredFile]) {
-        let now = MirrorSession.clock()
-        if options.json { return document(files, now: now) }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
-        Console.output.line("root \(root.printable)")
-        for file in files where !options.quiet || file.state != .intact {
-            Console.output.line(line(file, style, now: now))
-        }
-        guard !options.quiet else { return }
-        let counts = StoredFile.State.allCases.compactMap { state in
-            let count = files.count { $0.state == state }
-            return count > 0 ? "\(count) \(state.rawValue)" : nil
-        }
-        let bytes = files.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
-        let due = files.count { if case .due = $0.freshness { true } else { false } }
-        Console.output.line(
-            counts.isEmpty
-                ? "Nothing is here yet."
-                : "\(counts.joined(separator: ", ")); \(ByteCount(bytes)), \(due) due.")
+/// Shows what is in the tree, file by file as they are looked at: a JSON document for scripts, or a
+/// line a file for people, and the numbers at the end.
+final class StatusOutput: Sendable {
+    private struct State {
+        var hasBegun = false
+        var json = JSONWriter()
+        var lines = LineBuffer()
+        var counts: [StoredFile.State: Int] = [:]
+        var bytes: Int64 = 0
+        var due = 0
     }
 
-    private func line(_ file: StoredFile, _ style: TextStyle, now: Instant) -> String {
+    private let options: OutputOptions
+    private let root: String
+    private let style: TextStyle
+    private let now = MirrorSession.clock()
+    private let state = Mutex(State())
+
+    /// An output that nothing has been printed to.
+    init(options: OutputOptions, root: String) {
+        self.options = options
+        self.root = root
+        style = TextStyle(isColored: options.usesColor(on: .output))
+    }
+
+    /// Prints a file to standard output.
+    func show(_ file: StoredFile) {
+        state.withLock { state in
+            begin(&state)
+            state.counts[file.state, default: 0] += 1
+            state.bytes = state.bytes.addingSaturated(file.size ?? 0)
+            if case .due = file.freshness { state.due += 1 }
+            if options.json {
+                file.write(to: &state.json, now: now)
+                if state.json.bytes.count > 64 << 10 {
+                    Console.output.write(bytes: state.json.take())
+                }
+            } else if !options.quiet || file.state != .intact {
+                state.lines.line(line(file))
+            }
+        }
+    }
+
+    /// Prints the numbers.
+    func end() {
+        state.withLock { state in
+            begin(&state)
+            if options.json { return endDocument(&state) }
+            if !options.quiet { state.lines.line(totals(state)) }
+            state.lines.flush()
+        }
+    }
+
+    private func begin(_ state: inout State) {
+        guard !state.hasBegun else { return }
+        state.hasBegun = true
+        guard options.json else { return state.lines.line("root \(root.printable)") }
+        state.json.beginObject()
+        state.json.member("v", 1)
+        state.json.member("root", root)
+        state.json.key("files")
+        state.json.beginArray()
+    }
+
+    private func endDocument(_ state: inout State) {
+        state.json.endArray()
+        state.json.key("totals")
+        let (counts, bytes) = (state.counts, state.bytes)
+        state.json.object { json in
+            for kind in StoredFile.State.allCases {
+                json.member(kind.rawValue, counts[kind] ?? 0)
+            }
+            json.member("bytes", bytes)
+        }
+        state.json.endObject()
+        state.json.newline()
+        Console.output.write(bytes: state.json.take())
+    }
+
+    private func totals(_ state: State) -> String {
+        let counts = StoredFile.State.allCases.compactMap { kind in
+            state.counts[kind].map { "\($0) \(kind.rawValue)" }
+        }
+        return counts.isEmpty
+            ? "Nothing is here yet."
+            : "\(counts.joined(separator: ", ")); \(ByteCount(state.bytes)), \(state.due) due."
+    }
+
+    private func line(_ file: StoredFile) -> String {
         let meaning: TextStyle.Meaning =
             switch file.state {
             case .intact: .good
@@ -49,29 +111,5 @@ struct StatusOutput {
         }
         if file.partBytes > 0 { remarks.append("\(ByteCount(file.partBytes)) of it fetched") }
         return remarks.isEmpty ? text : text + style.faint("  (\(remarks.joined(separator: ", ")))")
-    }
-
-    private func document(_ files: [StoredFile], now: Instant) {
-        var json = JSONWriter()
-        json.beginObject()
-        json.member("v", 1)
-        json.member("root", root)
-        json.key("files")
-        json.beginArray()
-        for file in files {
-            file.write(to: &json, now: now)
-            if json.bytes.count > 64 << 10 { Console.output.write(bytes: json.take()) }
-        }
-        json.endArray()
-        json.key("totals")
-        json.object { json in
-            for state in StoredFile.State.allCases {
-                json.member(state.rawValue, files.count { $0.state == state })
-            }
-            json.member("bytes", files.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) })
-        }
-        json.endObject()
-        json.newline()
-        Console.output.write(bytes: json.take())
     }
 }

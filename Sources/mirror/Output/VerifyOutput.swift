@@ -13,20 +13,22 @@ struct VerifyOutput {
             return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        Console.output.line("root \(report.root.printable)")
+        var lines = LineBuffer()
+        defer { lines.flush() }
+        lines.line("root \(report.root.printable)")
         for difference in report.discrepancies {
             var text = style.label(difference.kind.rawValue, .failure)
             text += difference.target.path.printable
             if let expected = difference.expected, let actual = difference.actual {
                 text += "  \(actual.algorithm.rawValue) is \(actual.hex), expected \(expected.hex)"
             }
-            Console.output.line(text)
+            lines.line(text)
         }
         guard !options.quiet else { return }
         let count = report.discrepancies.count
         let verdict =
             count == 0 ? "all as expected" : count == 1 ? "1 difference" : "\(count) differences"
-        Console.output.line(
+        lines.line(
             "\(report.files) \(report.files == 1 ? "file" : "files") read, \(ByteCount(report.bytes)): \(verdict)."
         )
     }

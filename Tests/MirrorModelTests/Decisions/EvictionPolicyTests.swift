@@ -70,7 +70,7 @@ import Testing
         let files = [try file("a", size: 10, used: 1), try file("b", size: 20, used: 2)]
         var report = EvictionReport(
             root: "/r", isDryRun: false, eviction: EvictionPolicy(quota: 0).eviction(of: files))
-        report.fail(files[0], MirrorError(.conflict, "It stays.", target: files[0].target))
+        report.fail([(files[0], MirrorError(.conflict, "It stays.", target: files[0].target))])
         #expect(report.eviction.evicted.map(\.target.name) == ["b"])
         #expect(report.bytesEvicted == 20)
         #expect(!report.eviction.isEnough)

@@ -1,0 +1,23 @@
+/// Lines on their way to standard output, written some 64 KiB at a time: a list of a million lines is
+/// no million calls.
+struct LineBuffer {
+    private let console: Console
+    private var bytes: [UInt8] = []
+    private static let most = 64 << 10
+
+    /// Nothing yet.
+    init(_ console: Console = .output) { self.console = console }
+
+    /// Adds a line.
+    mutating func line(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+        if bytes.count >= LineBuffer.most { flush() }
+    }
+
+    /// Writes what has not been written.
+    mutating func flush() {
+        if !bytes.isEmpty { console.write(bytes: bytes) }
+        bytes.removeAll(keepingCapacity: true)
+    }
+}
