@@ -19,22 +19,49 @@ struct SurveyView: Sendable {
 struct SurveyFindings: Sendable {
     var steps: StepList
     var orphans: [IndexRecord] = []
-    /// Steps that need bytes, which the tree may have under other names, and what they were decided
-    /// from; nil for plain fetches, which can be put together again.
-    var searching: [(step: Int, situation: Situation?)] = []
+    /// Steps that need bytes, which the tree may have under other names.
+    private(set) var searching: [Search] = []
+    private var situations: [Situation] = []
     /// How many rows the index has of each owner.
     var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     var forgotten: [Target] = []
 
+    /// A step that needs bytes: eight bytes for a plain fetch, of which there may be a million.
+    struct Search {
+        var step: Int32
+        /// The position of what it was decided from; -1 for a plain fetch, whose situation can be
+        /// put together again.
+        fileprivate var situation: Int32
+    }
+
     init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
+
+    /// Notes that the step that comes next needs bytes; nil says that it is a plain fetch.
+    mutating func search(with situation: Situation?) {
+        searching.append(
+            Search(
+                step: Int32(steps.count),
+                situation: situation == nil ? -1 : Int32(situations.count)))
+        if let situation { situations.append(situation) }
+    }
+
+    /// What a step was decided from; nil for a plain fetch.
+    func situation(of search: Search) -> Situation? {
+        search.situation < 0 ? nil : situations[Int(search.situation)]
+    }
 
     /// Adds what was found in the next stretch.
     mutating func append(_ next: SurveyFindings) {
-        let before = steps.count
-        steps.append(contentsOf: next.steps)
+        let (steps, known) = (Int32(steps.count), Int32(situations.count))
+        self.steps.append(contentsOf: next.steps)
         orphans += next.orphans
-        searching += next.searching.map { ($0.step + before, $0.situation) }
+        searching += next.searching.map { search in
+            Search(
+                step: search.step + steps,
+                situation: search.situation < 0 ? -1 : search.situation + known)
+        }
+        situations += next.situations
         owned.merge(next.owned, uniquingKeysWith: +)
         forgotten += next.forgotten
     }
@@ -162,8 +189,11 @@ struct SurveyStretch: ~Copyable {
         try readWhereInDoubt(&situation)
         let decision = view.reconciler.step(for: situation, now: view.now)
         let isPlain = view.isPlainFetch(decision, entry)
-        if case .transfer = decision.means, view.index != nil {
-            found.searching.append((found.steps.count, isPlain ? nil : situation))
+        // Bytes can be found by a pin, and where nothing is also by their source.
+        if case .transfer = decision.means, view.index != nil,
+            situation.resource.pin != nil || situation.file == .absent
+        {
+            found.search(with: isPlain ? nil : situation)
         }
         if isPlain {
             found.steps.appendPlainFetch(

@@ -12,8 +12,11 @@ struct TreeSources {
         let donors = try Donors(for: pins(of: findings), in: index, root: view.root)
         let heirs = OrphanHeirs(findings.orphans)
         guard !donors.isEmpty || !heirs.isEmpty else { return }
-        for (position, known) in findings.searching {
-            var situation = known ?? view.situation(of: entry(of: findings.steps[position]))
+        for search in findings.searching {
+            let position = Int(search.step)
+            var situation =
+                findings.situation(of: search)
+                ?? view.situation(of: entry(of: findings.steps[position]))
             if let pin = situation.resource.pin { situation.donor = donors.target(with: pin) }
             situation.orphan = heirs.orphan(for: situation)
             guard situation.donor != nil || situation.orphan != nil else { continue }
@@ -33,16 +36,16 @@ struct TreeSources {
     }
 
     private func pins(of findings: SurveyFindings) -> some Sequence<Digest> {
-        findings.searching.lazy.compactMap { position, situation in
-            situation.map(\.resource.pin)
-                ?? view.wanted.resource(of: entry(of: findings.steps[position])).pin
+        findings.searching.lazy.compactMap { search in
+            findings.situation(of: search).map(\.resource.pin)
+                ?? view.wanted.resource(of: entry(of: findings.steps[Int(search.step)])).pin
         }
     }
 
     /// An orphan can be renamed once: where several want its bytes, each copies them.
     private func shareOrphans(_ findings: inout SurveyFindings) {
         var heirs: [Target: [Int]] = [:]
-        for (position, _) in findings.searching {
+        for position in findings.searching.lazy.map({ Int($0.step) }) {
             if case .move(let orphan) = findings.steps[position].means {
                 heirs[orphan, default: []].append(position)
             }
