@@ -3,17 +3,13 @@ extension ResourceTable {
     ///
     /// A request is a method, a body and a URL; only digests of one algorithm can contradict.
     func contradictions() -> [ManifestFlaw] {
+        var known = RepeatedHashes(expecting: count)
+        forEachRequest { hash, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
+        known.find()
+        if known.repeated.isEmpty { return [] }
         var requests: [(hash: Int, position: Int)] = []
-        for position in indices where mayHaveDigest(at: position) {
-            if let hash = plainRequestHash(at: position) {
-                requests.append((hash, position))
-                continue
-            }
-            let resource = self[position]
-            for source in resource.sources where !resource.digests.isEmpty {
-                let hash = requestHash(resource.method, source.url)
-                requests.append((hash, position))
-            }
+        forEachRequest { hash, position in
+            if known.contains(UInt64(bitPattern: Int64(hash))) { requests.append((hash, position)) }
         }
         requests.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
         var flaws: [ManifestFlaw] = []
@@ -28,6 +24,20 @@ extension ResourceTable {
             start = end
         }
         return flaws
+    }
+
+    /// Hands over a hash of each request whose answer has a declared digest.
+    private func forEachRequest(_ body: (_ hash: Int, _ position: Int) -> Void) {
+        for position in indices where mayHaveDigest(at: position) {
+            if let hash = plainRequestHash(at: position) {
+                body(hash, position)
+                continue
+            }
+            let resource = self[position]
+            for source in resource.sources where !resource.digests.isEmpty {
+                body(requestHash(resource.method, source.url), position)
+            }
+        }
     }
 
     private func contradiction(between first: Int, and second: Int) -> ManifestFlaw? {

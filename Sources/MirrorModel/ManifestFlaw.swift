@@ -38,7 +38,7 @@ extension Manifest {
     /// What keeps the resources from being one tree, in the order of the manifest; empty when
     /// nothing does.
     ///
-    /// Takes time in proportion to the resources, and 20 bytes for each while it runs.
+    /// Takes time in proportion to the resources, and 16 bytes for each while it runs.
     public func flaws() -> [ManifestFlaw] {
         var collisions = TargetCollisions(resources)
         return (collisions.flaws() + resources.contradictions())

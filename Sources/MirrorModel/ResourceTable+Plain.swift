@@ -148,13 +148,21 @@ enum PlainBytes {
         _ hex: UnsafeBufferPointer<UInt8>, into bytes: UnsafeMutableRawBufferPointer
     ) -> Bool {
         guard hex.count == 2 * bytes.count else { return false }
-        for at in bytes.indices {
-            guard let high = Hex.value(of: hex[2 * at]), let low = Hex.value(of: hex[2 * at + 1])
-            else { return false }
-            bytes[at] = high << 4 | low
+        return nibbles.withUnsafeBufferPointer { nibbles in
+            var all: UInt8 = 0
+            for at in 0..<bytes.count {
+                let high = nibbles[Int(hex[2 * at])]
+                let low = nibbles[Int(hex[2 * at + 1])]
+                all |= high | low
+                bytes[at] = high << 4 | low & 15
+            }
+            return all < 16
         }
-        return true
     }
+
+    /// The value of each hexadecimal digit; 255 for other bytes. A table, and no branch for a digit:
+    /// digests are the greater part of a long manifest.
+    private static let nibbles: [UInt8] = (0...255).map { Hex.value(of: $0) ?? 255 }
 
     static func sharedSuffix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>

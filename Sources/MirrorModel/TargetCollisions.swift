@@ -1,7 +1,7 @@
 /// Finds targets that cannot stand beside each other in one tree.
 ///
-/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Sorting the hashes
-/// brings together what may collide, and only that is looked at as text. Targets are taken in the
+/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Hashes that come
+/// twice say what may collide, and only that is looked at as text. Targets are taken in the
 /// order of their bytes, in which all paths of a folder are neighbours, so a folder is seen as new
 /// exactly once.
 struct TargetCollisions {
@@ -20,7 +20,11 @@ struct TargetCollisions {
     init(_ resources: ResourceTable) { self.resources = resources }
 
     mutating func flaws() -> [ManifestFlaw] {
-        gather()
+        var known = RepeatedHashes(expecting: resources.count)
+        found = forEachPath { known.insert($0.hash) }
+        known.find()
+        guard !known.repeated.isEmpty else { return found }
+        _ = forEachPath { if known.contains($0.hash) { entries.append($0) } }
         entries.sort { ($0.hash, $0.position, $0.length) < ($1.hash, $1.position, $1.length) }
         var start = 0
         while start < entries.count {
@@ -32,9 +36,10 @@ struct TargetCollisions {
         return found
     }
 
-    private mutating func gather() {
+    /// Hands over each target, and each folder once; gives the targets that are equal.
+    private func forEachPath(_ body: (Entry) -> Void) -> [ManifestFlaw] {
+        var equal: [ManifestFlaw] = []
         let order = resources.sortedOrder
-        entries.reserveCapacity(order.count)
         var previous: Int?
         var hashes: [(length: Int, hash: UInt64)] = []
         for position in order {
@@ -47,22 +52,21 @@ struct TargetCollisions {
                 }
             }
             if shared == -1, let previous {
-                found.append(.equalTargets(first: previous, second: position))
+                equal.append(.equalTargets(first: previous, second: position))
                 continue
             }
             resources.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
-            for (length, hash) in hashes.dropLast() where length >= shared ?? 0 {
-                add(position, length, hash, isFolder: true)
+            for (at, (length, hash)) in hashes.enumerated() {
+                let isFolder = at < hashes.count - 1
+                if isFolder, length < shared ?? 0 { continue }
+                body(
+                    Entry(
+                        hash: hash, position: UInt32(position), length: UInt16(length),
+                        isFolder: isFolder))
             }
-            if let (length, hash) = hashes.last { add(position, length, hash, isFolder: false) }
             previous = position
         }
-    }
-
-    private mutating func add(_ position: Int, _ length: Int, _ hash: UInt64, isFolder: Bool) {
-        entries.append(
-            Entry(
-                hash: hash, position: UInt32(position), length: UInt16(length), isFolder: isFolder))
+        return equal
     }
 
     /// Looks at paths with one hash: those alike to the first, then the rest, if any, again.

@@ -59,7 +59,9 @@ struct Wanted: Sendable {
         } else {
             sort()
         }
-        try refuseEqualTargets()
+        // The targets of one manifest were held against each other when it was read.
+        let isOneDecoded = manifests.count == 1 && manifests[0].whereabouts != .code
+        if !isOneDecoded || !remembered.isEmpty { try refuseEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
     }
 
@@ -84,7 +86,7 @@ struct Wanted: Sendable {
     /// Whether the version that a row speaks of is all that an entry asks for.
     func isPlainlySatisfied(_ entry: Entry, by row: BriefRow) -> Bool {
         let owner = owners[Int(entry.manifest)]
-        return owner.elementsEqual(row.owner)
+        return owner.withUnsafeBufferPointer { ByteOrder.compare($0, row.owner) == 0 }
             && tables[Int(entry.manifest)].isPlainlySatisfied(
                 at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
                 isExecutable: row.isExecutable)
