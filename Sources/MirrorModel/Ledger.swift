@@ -64,6 +64,9 @@ public struct Ledger: Sendable {
         }
     }
 
+    /// Enters orphans whose removal was not begun when the run ended.
+    public mutating func enterOrphansLeft(_ count: Int) { summary.orphans += count }
+
     /// The summary of the run that ends now.
     ///
     /// - Parameters:

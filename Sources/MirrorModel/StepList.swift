@@ -2,24 +2,50 @@
 ///
 /// Of a million files most stay as they are, and most of those that do not are simply fetched. What
 /// such a step says is in its manifest's resource already, so only the resource's place is kept, and
-/// the step is put together when it is asked for. Every other step is kept as it is.
+/// the step is put together when it is asked for. A file that is adopted has its stamp besides. Every
+/// other step is kept as it is.
 public struct StepList: Sendable {
     private var tables: [ResourceTable]
     private var entries = BlockArray<Entry>()
+    private var adoptions = BlockArray<Adoption>()
     private var others = BlockArray<Step>()
     /// How many steps leave a file as it is and say nothing that its resource does not.
     public private(set) var plainKeeps = 0
 
     private struct Entry {
-        /// The position of the resource in its manifest, or of the step among the others.
+        /// The position of the resource in its manifest, or of the step among the adoptions or the
+        /// others.
         var position: UInt32
-        /// `other`, or the manifest's number doubled, and 1 more for a fetch.
-        var form: UInt32
+        /// `adoption` or `other`, or the manifest's number doubled, and 1 more for a fetch.
+        private var form: UInt32
 
-        static let other = UInt32.max
+        enum Form { case keep, fetch, adoption, other }
+
+        init(_ form: Form, _ position: Int, manifest: Int = 0) {
+            self.position = UInt32(position)
+            self.form =
+                switch form {
+                case .keep: UInt32(manifest) << 1
+                case .fetch: UInt32(manifest) << 1 | 1
+                case .adoption: .max - 1
+                case .other: .max
+                }
+        }
 
         var manifest: Int { Int(form >> 1) }
-        var isFetch: Bool { form & 1 == 1 }
+
+        var kind: Form {
+            if form >= .max - 1 { return form == .max ? .other : .adoption }
+            return form & 1 == 1 ? .fetch : .keep
+        }
+    }
+
+    /// A file whose bytes are the wanted ones, but not its row.
+    private struct Adoption {
+        var manifest: UInt32
+        var resource: UInt32
+        var isUnrecorded: Bool
+        var stamp: FileStamp
     }
 
     /// A list that puts steps together from the resources of manifests.
@@ -33,22 +59,41 @@ public struct StepList: Sendable {
         for step in steps { append(step) }
     }
 
-    /// Adds a step at the end.
+    /// Adds a step at the end, in the shortest form that says the same.
     public mutating func append(_ step: Step) {
-        entries.append(Entry(position: UInt32(others.count), form: Entry.other))
+        guard let resource = step.resource, tables.indices.contains(step.manifest),
+            tables[step.manifest].indices.contains(resource)
+        else { return appendWhole(step) }
+        if keep(manifest: step.manifest, resource: resource) == step {
+            return appendPlainKeep(manifest: step.manifest, resource: resource)
+        }
+        if case .adoption = step.means, case .ours(let stamp, _) = step.occupant {
+            let adoption = Adoption(
+                manifest: UInt32(step.manifest), resource: UInt32(resource),
+                isUnrecorded: step.reason == .unrecorded, stamp: stamp)
+            if self.step(adoption) == step {
+                entries.append(Entry(.adoption, adoptions.count))
+                return adoptions.append(adoption)
+            }
+        }
+        appendWhole(step)
+    }
+
+    private mutating func appendWhole(_ step: Step) {
+        entries.append(Entry(.other, others.count))
         others.append(step)
     }
 
     /// Adds the step for a file that stays as it is; its resource must be pinned by one sha256 and
     /// have a size.
     package mutating func appendPlainKeep(manifest: Int, resource: Int) {
-        entries.append(Entry(position: UInt32(resource), form: UInt32(manifest) << 1))
+        entries.append(Entry(.keep, resource, manifest: manifest))
         plainKeeps += 1
     }
 
     /// Adds the step that fetches a resource whole, because nothing is there.
     package mutating func appendPlainFetch(manifest: Int, resource: Int) {
-        entries.append(Entry(position: UInt32(resource), form: UInt32(manifest) << 1 | 1))
+        entries.append(Entry(.fetch, resource, manifest: manifest))
     }
 
     /// Adds the steps of a list over the same manifests.
@@ -60,29 +105,32 @@ public struct StepList: Sendable {
     /// Adds one step of a list over the same manifests.
     package mutating func append(stepAt position: Int, of list: StepList) {
         let entry = list.entries[position]
-        if entry.form == Entry.other { return append(list.others[Int(entry.position)]) }
+        switch entry.kind {
+        case .keep: plainKeeps += 1
+        case .fetch: break
+        case .adoption:
+            entries.append(Entry(.adoption, adoptions.count))
+            return adoptions.append(list.adoptions[Int(entry.position)])
+        case .other: return appendWhole(list.others[Int(entry.position)])
+        }
         entries.append(entry)
-        if !entry.isFetch { plainKeeps += 1 }
     }
 
     /// Puts another step in the place of one.
     package mutating func replace(at position: Int, with step: Step) {
         let old = entries[position]
-        if old.form == Entry.other {
-            others[Int(old.position)] = step
-            return
+        switch old.kind {
+        case .other: return others[Int(old.position)] = step
+        case .keep: plainKeeps -= 1
+        case .fetch, .adoption: break
         }
-        if !old.isFetch { plainKeeps -= 1 }
-        entries[position] = Entry(position: UInt32(others.count), form: Entry.other)
+        entries[position] = Entry(.other, others.count)
         others.append(step)
     }
 
     /// Whether the step at a position leaves a file as it is and says nothing that its resource
     /// does not.
-    public func isPlainKeep(at position: Int) -> Bool {
-        let form = entries[position].form
-        return form != Entry.other && form & 1 == 0
-    }
+    public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
 
     /// The positions of all steps but the plain keeps.
     public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
@@ -90,8 +138,13 @@ public struct StepList: Sendable {
     /// The target of one step, without the rest of it.
     public func target(at position: Int) -> Target {
         let entry = entries[position]
-        if entry.form == Entry.other { return others[Int(entry.position)].target }
-        return tables[entry.manifest].target(at: Int(entry.position))
+        switch entry.kind {
+        case .keep, .fetch: return tables[entry.manifest].target(at: Int(entry.position))
+        case .adoption:
+            let adoption = adoptions[Int(entry.position)]
+            return tables[Int(adoption.manifest)].target(at: Int(adoption.resource))
+        case .other: return others[Int(entry.position)].target
+        }
     }
 
     /// The position of the step for a target; nil when there is none.
@@ -114,22 +167,47 @@ extension StepList: RandomAccessCollection {
     /// The step at a position.
     public subscript(position: Int) -> Step {
         let entry = entries[position]
-        if entry.form == Entry.other { return others[Int(entry.position)] }
-        let table = tables[entry.manifest]
-        let resource = Int(entry.position)
-        let size = table.size(at: resource)
-        let target = table.target(at: resource)
-        if entry.isFetch {
-            return Step(
-                target: target, manifest: entry.manifest, resource: resource, kind: .fetch,
-                reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
-                occupant: .nothing, size: size)
+        switch entry.kind {
+        case .other: return others[Int(entry.position)]
+        case .fetch: return fetch(manifest: entry.manifest, resource: Int(entry.position))
+        case .keep:
+            if let step = keep(manifest: entry.manifest, resource: Int(entry.position)) {
+                return step
+            }
+        case .adoption: if let step = step(adoptions[Int(entry.position)]) { return step }
         }
-        guard let sha256 = table.onlyDigest(at: resource) else {
-            preconditionFailure("a plain keep without a digest")
+        preconditionFailure("a plain step without a digest")
+    }
+
+    private func fetch(manifest: Int, resource: Int) -> Step {
+        let table = tables[manifest]
+        return Step(
+            target: table.target(at: resource), manifest: manifest, resource: resource,
+            kind: .fetch, reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
+            occupant: .nothing, size: table.size(at: resource))
+    }
+
+    /// The step that keeps what a resource is pinned by; nil where it has no digest, or several.
+    private func keep(manifest: Int, resource: Int) -> Step? {
+        let table = tables[manifest]
+        guard let sha256 = table.onlyDigest(at: resource), sha256.algorithm == .sha256 else {
+            return nil
         }
         return Step(
-            target: target, manifest: entry.manifest, resource: resource, kind: .keep,
-            reason: .intact, means: .nothing, occupant: .recorded(sha256: sha256), size: size)
+            target: table.target(at: resource), manifest: manifest, resource: resource,
+            kind: .keep, reason: .intact, means: .nothing, occupant: .recorded(sha256: sha256),
+            size: table.size(at: resource))
+    }
+
+    private func step(_ adoption: Adoption) -> Step? {
+        guard
+            var step = keep(
+                manifest: Int(adoption.manifest), resource: Int(adoption.resource)),
+            case .recorded(let sha256) = step.occupant
+        else { return nil }
+        step.reason = adoption.isUnrecorded ? .unrecorded : .touched
+        step.means = .adoption(sha256: sha256)
+        step.occupant = .ours(adoption.stamp, sha256: sha256)
+        return step
     }
 }

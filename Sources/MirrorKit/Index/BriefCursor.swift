@@ -76,6 +76,12 @@ struct BriefCursor: ~Copyable {
         return max(promoted, Instant(milliseconds: sqlite3_column_int64(statement, 10)))
     }
 
+    /// What the row's file was held against, in a walk over `Database.everyRowWithVerification`.
+    var verification: Verification {
+        guard let statement, let word = text(statement, 9) else { return .none }
+        return Verification(rawValue: String(decoding: word, as: UTF8.self)) ?? .none
+    }
+
     /// The target of the row that the cursor stands at. Throws where it is none.
     func target() throws(IndexError) -> Target {
         do throws(IndexError) {

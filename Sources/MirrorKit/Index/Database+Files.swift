@@ -18,6 +18,12 @@ extension Database {
         promoted_at, (SELECT used_at FROM uses WHERE uses.path = files.path) \
         FROM files WHERE path >= ? ORDER BY path
         """
+
+    /// The same, and what each file was held against.
+    static let everyRowWithVerification = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
+        verified FROM files WHERE path >= ? ORDER BY path
+        """
     private static let oneRecord = selection + " WHERE path = ?"
 
     /// The record of a target.

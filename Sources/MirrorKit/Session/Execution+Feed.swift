@@ -13,6 +13,8 @@ extension Execution {
         let feed = JobFeed(sharing.leaders.lazy.map(feedEntry))
         state.withLock { $0.feed = feed }
         feedLoop()
+        // A run that was ended before there was a feed found nothing to leave out.
+        if ending != nil { leaveOut(state.withLock { $0.feed.take(.max) }) }
     }
 
     private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {

@@ -145,55 +145,9 @@ final class Execution: Sendable {
     }
 }
 
-// MARK: Beginning
+// MARK: Waiting
 
 extension Execution {
-    /// Begins every step. Copies and moves come before transfers, which may replace what they read.
-    private func begin() {
-        var kept = plan.steps.plainKeeps
-        var adopted: [Int] = []
-        var local: [Int] = []
-        for position in plan.steps.notable {
-            let step = plan.steps[position]
-            switch step.means {
-            case .nothing where step.kind == .keep: kept += 1
-            case .nothing: local.append(position)
-            case .adoption:
-                adopted.append(position)
-            case .copy, .move: local.append(position)
-            case .transfer, .removal: break
-            }
-        }
-        report(kept: kept)
-        state.withLock { state in
-            for positions in [adopted, local, sharing.leaders] { state.open.insert(positions) }
-            state.open.insert(sharing.followers.values.joined())
-        }
-        for position in adopted { adopt(position) }
-        for position in local { beginLocally(position) }
-        engine.promoter.hurry()
-        beginTransfers()
-    }
-
-    private func report(kept: Int) {
-        state.withLock { $0.ledger.enterKept(kept) }
-        for target in plan.supersededParts.keys.sorted() {
-            guard let position = plan.steps.position(of: target), isKept(plan.steps[position])
-            else { continue }
-            discardSupersededParts(of: target)
-        }
-        guard options.reportsKept, kept > 0 else { return }
-        for step in plan.steps where isKept(step) {
-            var done = Event.Done(
-                target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
-                verified: recordedVerification(of: step.target))
-            if case .recorded(let sha256) = step.occupant { done.sha256 = sha256 }
-            emit(.done(done))
-        }
-    }
-
-    private func isKept(_ step: Step) -> Bool { step.kind == .keep && step.means == .nothing }
-
     /// Waits until the last open step has ended; a deadline ends them all.
     private func waitUntilSettled() {
         let isOpen = state.withLock { state in
@@ -203,13 +157,20 @@ extension Execution {
         guard isOpen else { return }
         engine.promoter.hurry()
         while state.withLock({ $0.isWaiting }) {
-            let left = options.deadline.map { Double($0) - (ContinuousClock.now - began).inSeconds }
-            if let left, left <= 0, ending == nil { end(.error(.deadlineIsOver(options.deadline))) }
+            let left = secondsLeft()
             if case .interrupted = ending, abandonAfterGrace() { return }
             let pause = ending == nil ? left ?? 3600 : 0.05
             settled.wait(milliseconds: Int32(min(max(pause, 0.001), 3600) * 1000))
             settled.clear()
         }
+    }
+
+    /// Seconds until the deadline, which ends the run; nil without one.
+    @discardableResult
+    func secondsLeft() -> Double? {
+        let left = options.deadline.map { Double($0) - (ContinuousClock.now - began).inSeconds }
+        if let left, left <= 0, ending == nil { end(.error(.deadlineIsOver(options.deadline))) }
+        return left
     }
 
     /// After a signal, a flush that takes its time is not waited for: what it promotes is settled
@@ -332,12 +293,6 @@ extension Execution {
             return state.isDone()
         }
         if isLast { settled.raise() }
-    }
-
-    private func beginRemovals() {
-        let removals = plan.steps.notable.filter { plan.steps[$0].means == .removal }
-        state.withLock { $0.open.insert(removals) }
-        for position in removals { remove(position) }
     }
 }
 

@@ -35,6 +35,13 @@ extension Index {
         } catch { throw error.mirrorError }
     }
 
+    /// A walk over all rows, which knows what each file was held against.
+    func cursorOfVerifications() throws(MirrorError) -> BriefCursor {
+        do throws(IndexError) {
+            return try rowsInBrief(Database.everyRowWithVerification, from: "")
+        } catch { throw error.mirrorError }
+    }
+
     /// All parts.
     func allParts() throws(MirrorError) -> [PartRecord] {
         try reading { (database: inout Database) throws(IndexError) in try database.parts() }

@@ -61,6 +61,34 @@ import Testing
         #expect(short.indices.map { short.target(at: $0) } == whole.map(\.target))
     }
 
+    @Test func whatIsAddedWholeBecomesPlainWhereThatSaysTheSame() throws {
+        let manifests = try manifests(6)
+        let resources = Array(manifests[0].resources)
+        let stamp = FileStamp(size: 1, modified: 2, changed: 3, inode: 4)
+        var steps = resources.enumerated().map { Self.keep($1, manifest: 1, at: $0) }
+        steps[1].size = 77
+        steps[2].occupant = .recorded(sha256: resources[1].digests[0])
+        for (position, reason) in [(3, Reason.unrecorded), (4, .touched)] {
+            let sha256 = resources[position].digests[0]
+            steps[position].reason = reason
+            steps[position].means = .adoption(sha256: sha256)
+            steps[position].occupant = .ours(stamp, sha256: sha256)
+        }
+        steps[5].manifest = 2
+        var list = StepList(of: manifests)
+        for step in steps { list.append(step) }
+        #expect(Array(list) == steps)
+        #expect(list.plainKeeps == 1)
+        #expect(list.isPlainKeep(at: 0))
+        #expect(list.indices.map { list.target(at: $0) } == steps.map(\.target))
+        var copy = StepList(of: manifests)
+        for position in list.indices { copy.append(stepAt: position, of: list) }
+        #expect(Array(copy) == steps)
+        #expect(copy.plainKeeps == 1)
+        copy.replace(at: 4, with: steps[0])
+        #expect(copy[4] == steps[0])
+    }
+
     @Test func aStepIsFoundByItsTarget() throws {
         let (short, whole) = try lists(50)
         for (position, step) in whole.enumerated() {
