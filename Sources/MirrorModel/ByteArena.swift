@@ -57,6 +57,17 @@ struct BlockArray<Element: Sendable>: Sendable {
         count += 1
     }
 
+    /// Appends what another array holds, whose blocks are let go one by one where nobody else has them.
+    mutating func append(
+        contentsOf other: consuming BlockArray, _ change: (Element) -> Element = { $0 }
+    ) {
+        for number in other.blocks.indices {
+            let block = other.blocks[number]
+            other.blocks[number] = []
+            for element in block { append(change(element)) }
+        }
+    }
+
     subscript(position: Int) -> Element {
         get { blocks[position >> 14][position & (Self.blockSize - 1)] }
         set { blocks[position >> 14][position & (Self.blockSize - 1)] = newValue }

@@ -40,8 +40,7 @@ extension Manifest {
     ///
     /// Takes time in proportion to the resources, and 16 bytes for each while it runs.
     public func flaws() -> [ManifestFlaw] {
-        var collisions = TargetCollisions(resources)
-        return (collisions.flaws() + resources.contradictions())
+        (resources.collisions() + resources.contradictions())
             .sorted { $0.position < $1.position }
     }
 

@@ -4,27 +4,27 @@
 /// small groups first, and each group is put into a table that the processor's cache holds: a million
 /// take 16 MiB for a moment and a fraction of the time of sorting them. Swift's hashes are seeded anew in
 /// each process, so nobody can choose names that fall into one place.
-struct RepeatedHashes {
+package struct RepeatedHashes {
     /// The hashes that came again, once `find` has been called.
-    private(set) var repeated: Set<UInt64> = []
+    package private(set) var repeated: Set<UInt64> = []
     private var hashes: [UInt64] = []
 
     private static let groupSize = 2048
 
     /// Expects about so many hashes; more are no fault.
-    init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
+    package init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
 
     /// Takes a hash in.
-    mutating func insert(_ hash: UInt64) {
+    package mutating func insert(_ hash: UInt64) {
         // 0 is a free place below. Two hashes may become one: what shares a hash is compared anyway.
         hashes.append(hash == 0 ? 1 : hash)
     }
 
     /// Whether a hash that was taken in came again.
-    func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
+    package func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
 
     /// Looks for the hashes that came again; nothing is taken in afterwards.
-    mutating func find() {
+    package mutating func find() {
         var bits = 0
         while bits < 12, hashes.count >> bits > RepeatedHashes.groupSize { bits += 1 }
         let ends = dealOut(bits: bits)

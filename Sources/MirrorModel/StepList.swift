@@ -2,24 +2,26 @@
 ///
 /// Of a million files most stay as they are, and most of those that do not are simply fetched. What
 /// such a step says is in its manifest's resource already, so only the resource's place is kept, and
-/// the step is put together when it is asked for. A file that is adopted has its stamp besides. Every
-/// other step is kept as it is.
+/// the step is put together when it is asked for. A file that is adopted has its stamp besides, and one
+/// that is kept without a pin what the index says of it. Every other step is kept as it is.
 public struct StepList: Sendable {
     private var tables: [ResourceTable]
     private var entries = BlockArray<Entry>()
     private var adoptions = BlockArray<Adoption>()
+    private var unpinned = BlockArray<UnpinnedKeep>()
     private var others = BlockArray<Step>()
     /// How many steps leave a file as it is and say nothing that its resource does not.
     public private(set) var plainKeeps = 0
 
     private struct Entry {
-        /// The position of the resource in its manifest, or of the step among the adoptions or the
-        /// others.
+        /// The position of the resource in its manifest, or of the step among the adoptions, the
+        /// unpinned keeps or the others.
         var position: UInt32
-        /// `adoption` or `other`, or the manifest's number doubled, and 1 more for a fetch.
+        /// One of the three greatest numbers for those, or the manifest's number doubled, and 1
+        /// more for a fetch.
         private var form: UInt32
 
-        enum Form { case keep, fetch, adoption, other }
+        enum Form { case keep, fetch, adoption, unpinned, other }
 
         init(_ form: Form, _ position: Int, manifest: Int = 0) {
             self.position = UInt32(position)
@@ -27,6 +29,7 @@ public struct StepList: Sendable {
                 switch form {
                 case .keep: UInt32(manifest) << 1
                 case .fetch: UInt32(manifest) << 1 | 1
+                case .unpinned: .max - 2
                 case .adoption: .max - 1
                 case .other: .max
                 }
@@ -35,17 +38,13 @@ public struct StepList: Sendable {
         var manifest: Int { Int(form >> 1) }
 
         var kind: Form {
-            if form >= .max - 1 { return form == .max ? .other : .adoption }
-            return form & 1 == 1 ? .fetch : .keep
+            switch form {
+            case .max: return .other
+            case .max - 1: return .adoption
+            case .max - 2: return .unpinned
+            default: return form & 1 == 1 ? .fetch : .keep
+            }
         }
-    }
-
-    /// A file whose bytes are the wanted ones, but not its row.
-    private struct Adoption {
-        var manifest: UInt32
-        var resource: UInt32
-        var isUnrecorded: Bool
-        var stamp: FileStamp
     }
 
     /// A list that puts steps together from the resources of manifests.
@@ -67,14 +66,13 @@ public struct StepList: Sendable {
         if keep(manifest: step.manifest, resource: resource) == step {
             return appendPlainKeep(manifest: step.manifest, resource: resource)
         }
-        if case .adoption = step.means, case .ours(let stamp, _) = step.occupant {
-            let adoption = Adoption(
-                manifest: UInt32(step.manifest), resource: UInt32(resource),
-                isUnrecorded: step.reason == .unrecorded, stamp: stamp)
-            if self.step(adoption) == step {
-                entries.append(Entry(.adoption, adoptions.count))
-                return adoptions.append(adoption)
-            }
+        if let adoption = Adoption(step, of: resource), self.step(adoption) == step {
+            entries.append(Entry(.adoption, adoptions.count))
+            return adoptions.append(adoption)
+        }
+        if let keep = UnpinnedKeep(step, of: resource), self.step(keep) == step {
+            entries.append(Entry(.unpinned, unpinned.count))
+            return unpinned.append(keep)
         }
         appendWhole(step)
     }
@@ -96,10 +94,27 @@ public struct StepList: Sendable {
         entries.append(Entry(.fetch, resource, manifest: manifest))
     }
 
-    /// Adds the steps of a list over the same manifests.
-    package mutating func append(contentsOf list: StepList) {
+    /// Adds the steps of a list over the same manifests, which is let go on the way.
+    package mutating func append(contentsOf list: consuming StepList) {
         if isEmpty { return self = list }
-        for position in list.indices { append(stepAt: position, of: list) }
+        let (adopted, kept, whole) = (adoptions.count, unpinned.count, others.count)
+        plainKeeps += list.plainKeeps
+        let (next, adoptions, unpinned) = (list.entries, list.adoptions, list.unpinned)
+        let others = list.others
+        list = StepList()
+        entries.append(contentsOf: consume next) { entry in
+            var entry = entry
+            switch entry.kind {
+            case .keep, .fetch: break
+            case .adoption: entry.position += UInt32(adopted)
+            case .unpinned: entry.position += UInt32(kept)
+            case .other: entry.position += UInt32(whole)
+            }
+            return entry
+        }
+        self.adoptions.append(contentsOf: consume adoptions)
+        self.unpinned.append(contentsOf: consume unpinned)
+        self.others.append(contentsOf: consume others)
     }
 
     /// Adds one step of a list over the same manifests.
@@ -111,6 +126,9 @@ public struct StepList: Sendable {
         case .adoption:
             entries.append(Entry(.adoption, adoptions.count))
             return adoptions.append(list.adoptions[Int(entry.position)])
+        case .unpinned:
+            entries.append(Entry(.unpinned, unpinned.count))
+            return unpinned.append(list.unpinned[Int(entry.position)])
         case .other: return appendWhole(list.others[Int(entry.position)])
         }
         entries.append(entry)
@@ -122,7 +140,7 @@ public struct StepList: Sendable {
         switch old.kind {
         case .other: return others[Int(old.position)] = step
         case .keep: plainKeeps -= 1
-        case .fetch, .adoption: break
+        case .fetch, .adoption, .unpinned: break
         }
         entries[position] = Entry(.other, others.count)
         others.append(step)
@@ -142,7 +160,10 @@ public struct StepList: Sendable {
         case .keep, .fetch: return tables[entry.manifest].target(at: Int(entry.position))
         case .adoption:
             let adoption = adoptions[Int(entry.position)]
-            return tables[Int(adoption.manifest)].target(at: Int(adoption.resource))
+            return tables[adoption.manifest].target(at: Int(adoption.resource))
+        case .unpinned:
+            let keep = unpinned[Int(entry.position)]
+            return tables[Int(keep.manifest)].target(at: Int(keep.resource))
         case .other: return others[Int(entry.position)].target
         }
     }
@@ -175,6 +196,7 @@ extension StepList: RandomAccessCollection {
                 return step
             }
         case .adoption: if let step = step(adoptions[Int(entry.position)]) { return step }
+        case .unpinned: if let step = step(unpinned[Int(entry.position)]) { return step }
         }
         preconditionFailure("a plain step without a digest")
     }
@@ -200,14 +222,21 @@ extension StepList: RandomAccessCollection {
     }
 
     private func step(_ adoption: Adoption) -> Step? {
-        guard
-            var step = keep(
-                manifest: Int(adoption.manifest), resource: Int(adoption.resource)),
-            case .recorded(let sha256) = step.occupant
+        guard var step = keep(manifest: adoption.manifest, resource: Int(adoption.resource)),
+            case .recorded(let sha256) = step.occupant, let size = step.size
         else { return nil }
         step.reason = adoption.isUnrecorded ? .unrecorded : .touched
         step.means = .adoption(sha256: sha256)
-        step.occupant = .ours(adoption.stamp, sha256: sha256)
+        step.occupant = .ours(adoption.stamp(size: size), sha256: sha256)
         return step
+    }
+
+    private func step(_ keep: UnpinnedKeep) -> Step? {
+        guard let sha256 = keep.digest else { return nil }
+        return Step(
+            target: tables[Int(keep.manifest)].target(at: Int(keep.resource)),
+            manifest: Int(keep.manifest), resource: Int(keep.resource), kind: .keep,
+            reason: keep.reason, means: .nothing, occupant: .recorded(sha256: sha256),
+            size: keep.size)
     }
 }

@@ -4,8 +4,8 @@
 /// twice say what may collide, and only that is looked at as text. Targets are taken in the
 /// order of their bytes, in which all paths of a folder are neighbours, so a folder is seen as new
 /// exactly once.
-struct TargetCollisions {
-    private let resources: ResourceTable
+struct TargetCollisions<Paths: PathList> {
+    private let paths: Paths
     private var entries: [Entry] = []
     private var found: [ManifestFlaw] = []
 
@@ -17,14 +17,15 @@ struct TargetCollisions {
         var isFolder: Bool
     }
 
-    init(_ resources: ResourceTable) { self.resources = resources }
+    init(_ paths: Paths) { self.paths = paths }
 
     mutating func flaws() -> [ManifestFlaw] {
-        var known = RepeatedHashes(expecting: resources.count)
-        found = forEachPath { known.insert($0.hash) }
+        let order = paths.sortedOrder
+        var known = RepeatedHashes(expecting: order.count)
+        found = forEachPath(in: order) { known.insert($0.hash) }
         known.find()
         guard !known.repeated.isEmpty else { return found }
-        _ = forEachPath { if known.contains($0.hash) { entries.append($0) } }
+        _ = forEachPath(in: order) { if known.contains($0.hash) { entries.append($0) } }
         entries.sort { ($0.hash, $0.position, $0.length) < ($1.hash, $1.position, $1.length) }
         var start = 0
         while start < entries.count {
@@ -37,15 +38,14 @@ struct TargetCollisions {
     }
 
     /// Hands over each target, and each folder once; gives the targets that are equal.
-    private func forEachPath(_ body: (Entry) -> Void) -> [ManifestFlaw] {
+    private func forEachPath(in order: [Int], _ body: (Entry) -> Void) -> [ManifestFlaw] {
         var equal: [ManifestFlaw] = []
-        let order = resources.sortedOrder
         var previous: Int?
         var hashes: [(length: Int, hash: UInt64)] = []
         for position in order {
             let shared = previous.map { previous in
-                resources.withPath(at: previous) { first in
-                    resources.withPath(at: position) { second in
+                paths.withPath(at: previous) { first in
+                    paths.withPath(at: position) { second in
                         let shared = ByteOrder.commonPrefix(first, second)
                         return shared == first.count && shared == second.count ? -1 : shared
                     }
@@ -55,7 +55,7 @@ struct TargetCollisions {
                 equal.append(.equalTargets(first: previous, second: position))
                 continue
             }
-            resources.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
+            paths.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
             for (at, (length, hash)) in hashes.enumerated() {
                 let isFolder = at < hashes.count - 1
                 if isFolder, length < shared ?? 0 { continue }
@@ -107,7 +107,7 @@ struct TargetCollisions {
     }
 
     private func text(_ entry: Entry) -> String {
-        resources.withPath(at: Int(entry.position)) {
+        paths.withPath(at: Int(entry.position)) {
             String(decoding: $0.prefix(Int(entry.length)), as: UTF8.self)
         }
     }
@@ -116,6 +116,26 @@ struct TargetCollisions {
         path.utf8[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
     }
 }
+
+/// Paths that have places in a list.
+package protocol PathList {
+    /// The places in the order of the paths' bytes.
+    var sortedOrder: [Int] { get }
+    /// Lends the bytes of one path; they are not valid afterwards.
+    func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result
+}
+
+extension PathList {
+    /// Paths that cannot stand beside each other in one tree.
+    package func collisions() -> [ManifestFlaw] {
+        var collisions = TargetCollisions(self)
+        return collisions.flaws()
+    }
+}
+
+extension ResourceTable: PathList {}
 
 /// Hashes of paths that are equal whenever the folded paths are.
 enum FoldedHash {

@@ -57,14 +57,19 @@ extension Execution {
             while begun % 512 == 0,
                 begun - (open - state.withLock { $0.open.count }) >= Self.mostAtOnce, ending == nil
             {
-                secondsLeft()
-                settled.wait(milliseconds: 5)
-                settled.clear()
+                rest()
             }
             if begun % 512 == 0, ending != nil { return Array(positions[begun...]) }
             begin(position)
         }
         return nil
+    }
+
+    /// Waits a moment for what is under way, or for the reader.
+    private func rest() {
+        secondsLeft()
+        settled.wait(milliseconds: 5)
+        settled.clear()
     }
 
     private func report(kept: Int) {
@@ -77,6 +82,7 @@ extension Execution {
         guard options.reportsKept, kept > 0 else { return }
         var rows = try? RecordedVerifications(engine.index)
         for step in plan.steps where isKept(step) {
+            while unread() >= Self.mostAtOnce, ending == nil { rest() }
             if ending != nil { return }
             // What cannot be read vouches for nothing.
             let verified = try? rows?.verification(of: step.target)

@@ -18,6 +18,8 @@ final class Execution: Sendable {
     let leases: FileLeases
     let sharing: RequestSharing
     private let emitEvent: @Sendable (Event) -> Void
+    /// How many events wait for whoever reads them.
+    let unread: @Sendable () -> Int
     let state: Mutex<ExecutionState>
     let settled: WakeSignal
     private let began = ContinuousClock.now
@@ -36,7 +38,8 @@ final class Execution: Sendable {
     init(
         plan: Plan, options: RunOptions, configuration: Configuration, engine: Engine,
         requests: PreparedRequests,
-        leases: FileLeases, emit: @escaping @Sendable (Event) -> Void
+        leases: FileLeases, emit: @escaping @Sendable (Event) -> Void,
+        unread: @escaping @Sendable () -> Int
     ) throws(MirrorError) {
         do throws(Errno) { settled = try WakeSignal() } catch { throw MirrorError(error) }
         self.plan = plan
@@ -46,6 +49,7 @@ final class Execution: Sendable {
         self.requests = requests
         self.leases = leases
         self.emitEvent = emit
+        self.unread = unread
         identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         sharing = RequestSharing(plan)
         let resources = plan.wantedSteps + plan.skipped

@@ -166,7 +166,8 @@ extension MirrorSession {
                 }
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
-                    requests: requests, leases: leases, emit: { run.send($0) })
+                    requests: requests, leases: leases, emit: { run.send($0) },
+                    unread: { run.unread })
                 if isPaused { execution.pause() }
                 executions[execution.identifier] = execution
                 run.attach(execution)

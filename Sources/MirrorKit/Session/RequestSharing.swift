@@ -13,11 +13,21 @@ struct RequestSharing {
     private(set) var leaders: [Int] = []
 
     init(_ plan: Plan) {
-        var asking: [(hash: Int, position: Int)] = []
+        var known = RepeatedHashes(expecting: 0)
         for position in plan.steps.notable {
-            let step = plan.steps[position]
-            guard step.needsNetwork, let resource = step.resource else { continue }
-            let hash = plan.manifests[step.manifest].resources.requestHash(at: resource)
+            guard let hash = RequestSharing.hash(of: plan.steps[position], in: plan) else {
+                continue
+            }
+            leaders.append(position)
+            known.insert(UInt64(bitPattern: Int64(hash)))
+        }
+        known.find()
+        if known.repeated.isEmpty { return }
+        var asking: [(hash: Int, position: Int)] = []
+        for position in leaders {
+            guard let hash = RequestSharing.hash(of: plan.steps[position], in: plan),
+                known.contains(UInt64(bitPattern: Int64(hash)))
+            else { continue }
             asking.append((hash, position))
         }
         asking.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
@@ -31,7 +41,13 @@ struct RequestSharing {
             }
             start = end
         }
-        leaders = asking.map(\.position).filter { !waiting.contains($0) }.sorted()
+        leaders.removeAll { waiting.contains($0) }
+    }
+
+    /// A hash of what a step asks; nil for one that asks nothing.
+    private static func hash(of step: Step, in plan: Plan) -> Int? {
+        guard step.needsNetwork, let resource = step.resource else { return nil }
+        return plan.manifests[step.manifest].resources.requestHash(at: resource)
     }
 
     private mutating func share(_ positions: [Int], of plan: Plan, waiting: inout PositionSet) {

@@ -31,10 +31,9 @@ public struct Run: AsyncSequence, Sendable {
 
     /// The events of the run.
     public func makeAsyncIterator() -> Iterator {
-        let control = control
+        control.noteReader()
         return Iterator(
-            events: stream.makeAsyncIterator(),
-            reader: Reader { control.end(.interrupted(exit: 128 + SIGINT)) })
+            events: stream.makeAsyncIterator(), reader: Reader(of: control))
     }
 
     /// Reads the events; a run whose reader has gone is ended.
@@ -43,22 +42,30 @@ public struct Run: AsyncSequence, Sendable {
         fileprivate let reader: Reader
 
         /// The next event; nil after the summary.
-        public mutating func next() async throws -> Event? { try await events.next() }
+        public mutating func next() async throws -> Event? {
+            let event = try await events.next()
+            reader.noteRead()
+            return event
+        }
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-            try await events.next(isolation: actor)
+            let event = try await events.next(isolation: actor)
+            reader.noteRead()
+            return event
         }
     }
 
     /// Lives as long as someone may ask for the next event: a caller may hold the run, and the
     /// stream with it, after the loop was left.
     fileprivate final class Reader: Sendable {
-        private let gone: @Sendable () -> Void
+        private let control: RunControl
 
-        init(gone: @escaping @Sendable () -> Void) { self.gone = gone }
+        init(of control: RunControl) { self.control = control }
 
-        deinit { gone() }
+        func noteRead() { control.noteRead() }
+
+        deinit { control.end(.interrupted(exit: 128 + SIGINT)) }
     }
 }
 
@@ -67,6 +74,9 @@ final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
         var ending: Execution.Ending?
+        var hasReader = false
+        /// How many events were sent and not read yet.
+        var unread = 0
     }
 
     private let state = Mutex(State())
@@ -95,7 +105,19 @@ final class RunControl: Sendable {
     }
 
     /// Passes an event on.
-    func send(_ event: Event) { continuation.yield(event) }
+    func send(_ event: Event) {
+        state.withLock { $0.unread += 1 }
+        continuation.yield(event)
+    }
+
+    /// How many events wait for their reader; 0 while there is none, who is not waited for.
+    var unread: Int { state.withLock { $0.hasReader ? $0.unread : 0 } }
+
+    /// Notes that somebody reads the events.
+    func noteReader() { state.withLock { $0.hasReader = true } }
+
+    /// Notes that an event was read.
+    func noteRead() { state.withLock { $0.unread -= 1 } }
 
     /// Ends the events.
     func finish(throwing error: (any Error)?) {

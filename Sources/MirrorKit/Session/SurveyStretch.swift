@@ -52,9 +52,11 @@ struct SurveyFindings: Sendable {
     }
 
     /// Adds what was found in the next stretch.
-    mutating func append(_ next: SurveyFindings) {
+    mutating func append(_ next: consuming SurveyFindings) {
         let (steps, known) = (Int32(steps.count), Int32(situations.count))
-        self.steps.append(contentsOf: next.steps)
+        let rest = next.steps
+        next.steps = StepList()
+        self.steps.append(contentsOf: consume rest)
         orphans += next.orphans
         searching += next.searching.map { search in
             Search(

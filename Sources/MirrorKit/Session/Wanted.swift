@@ -143,10 +143,7 @@ struct Wanted: Sendable {
 
     /// A manifest's own collisions were refused when it was read; these are between manifests.
     private func refuseCollisions() throws {
-        let all = Manifest(
-            name: nil, owner: "", resources: ResourceTable(entries.lazy.map(resource(of:))))
-        for flaw in all.flaws() {
-            if case .twoDigests = flaw { continue }
+        for flaw in collisions().sorted(by: { $0.position < $1.position }) {
             let pair = [flaw.otherPosition, flaw.position].map { entries[$0] }
             guard pair[0].manifest != pair[1].manifest else { continue }
             let names = pair.map {
@@ -161,5 +158,16 @@ struct Wanted: Sendable {
                 "\(names[0]) and \(names[1]) cannot stand beside each other: \(why). Rename one.",
                 target: target(of: pair[1]))
         }
+    }
+}
+
+extension Wanted: PathList {
+    /// The entries are sorted.
+    var sortedOrder: [Int] { Array(entries.indices) }
+
+    func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        withPath(of: entries[position], body)
     }
 }

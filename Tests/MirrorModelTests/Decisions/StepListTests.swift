@@ -64,10 +64,11 @@ import Testing
     @Test func whatIsAddedWholeBecomesPlainWhereThatSaysTheSame() throws {
         let manifests = try manifests(6)
         let resources = Array(manifests[0].resources)
-        let stamp = FileStamp(size: 1, modified: 2, changed: 3, inode: 4)
+        let stamp = FileStamp(size: 3, modified: 2, changed: -1, inode: .max)
         var steps = resources.enumerated().map { Self.keep($1, manifest: 1, at: $0) }
         steps[1].size = 77
         steps[2].occupant = .recorded(sha256: resources[1].digests[0])
+        // The resource at 4 has another size than the file: that step stays as it is.
         for (position, reason) in [(3, Reason.unrecorded), (4, .touched)] {
             let sha256 = resources[position].digests[0]
             steps[position].reason = reason
@@ -75,6 +76,7 @@ import Testing
             steps[position].occupant = .ours(stamp, sha256: sha256)
         }
         steps[5].manifest = 2
+        steps[2].reason = .fresh(until: Instant(milliseconds: 5))
         var list = StepList(of: manifests)
         for step in steps { list.append(step) }
         #expect(Array(list) == steps)
@@ -87,6 +89,10 @@ import Testing
         #expect(copy.plainKeeps == 1)
         copy.replace(at: 4, with: steps[0])
         #expect(copy[4] == steps[0])
+        var twice = list
+        twice.append(contentsOf: list)
+        #expect(Array(twice) == steps + steps)
+        #expect(twice.plainKeeps == 2)
     }
 
     @Test func aStepIsFoundByItsTarget() throws {
