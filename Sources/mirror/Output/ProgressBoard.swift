@@ -10,10 +10,12 @@ struct ProgressBoard {
         var offset: Int64 = 0
         /// Whether the plan counted it among the transfers of unknown size, and it is still there.
         var isOfUnknownSize = false
+        /// The how manieth it was to begin.
+        var number = 0
     }
 
     private var running: [String: Running] = [:]
-    private var order: [String] = []
+    private var begun = 0
     private var knownBytes: Int64 = 0
     private var unknownSizes = 0
     private var endedBytes: Int64 = 0
@@ -41,35 +43,35 @@ struct ProgressBoard {
                 learn(size - state.offset)
                 state.isOfUnknownSize = false
             }
-            set(progress.target, state)
+            running[progress.target.path] = state
         case .restart(let again):
             guard var state = running[again.target.path] else { break }
             // What was there counts for nothing now, and is to be fetched as well.
             knownBytes += state.offset
             (state.bytes, state.offset, state.rate) = (0, 0, 0)
-            set(again.target, state)
+            running[again.target.path] = state
         case .done(let done):
             if let state = running[done.target.path] {
                 ended += 1
                 if state.isOfUnknownSize { learn(done.bytesReceived) }
             }
             endedBytes += done.bytesReceived
-            remove(done.target)
+            running[done.target.path] = nil
         case .failed(let failure):
             failed += 1
             if running[failure.target.path]?.isOfUnknownSize == true { learn(0) }
-            remove(failure.target)
+            running[failure.target.path] = nil
         case .retry, .summary: break
         }
     }
 
     /// The lines for a terminal of a width, the total last.
     func lines(columns: Int, rows: Int) -> [String] {
-        let shown = order.prefix(max(1, min(rows - 3, 16)))
-        var lines = shown.compactMap { path in
-            running[path].map { line(path, $0, columns: columns) }
-        }
-        if order.count > shown.count { lines.append("… and \(order.count - shown.count) more") }
+        let shown = running.sorted { $0.value.number < $1.value.number }
+            .prefix(max(1, min(rows - 3, 16)))
+        var lines = shown.map { line($0.key, $0.value, columns: columns) }
+        let more = running.count - shown.count
+        if more > 0 { lines.append("… and \(more) more") }
         lines.append(total)
         return lines.map { clipped($0, to: columns - 1) }
     }
@@ -117,26 +119,16 @@ struct ProgressBoard {
     private mutating func begin(_ start: Event.Start) {
         // A condition most often brings no body, so the plan expects none.
         let isExpected = start.step != .revalidate && start.step != .edited
-        set(
-            start.target,
-            Running(
-                bytes: start.offset, size: start.size, offset: start.offset,
-                isOfUnknownSize: start.size == nil && isExpected && start.source != nil))
+        running[start.target.path] = Running(
+            bytes: start.offset, size: start.size, offset: start.offset,
+            isOfUnknownSize: start.size == nil && isExpected && start.source != nil,
+            number: begun)
+        begun += 1
     }
 
     /// A transfer of unknown size turned out to bring so many bytes.
     private mutating func learn(_ bytes: Int64) {
         knownBytes += bytes
         unknownSizes = max(0, unknownSizes - 1)
-    }
-
-    private mutating func set(_ target: Target, _ state: Running) {
-        if running.updateValue(state, forKey: target.path) == nil { order.append(target.path) }
-    }
-
-    private mutating func remove(_ target: Target) {
-        if running.removeValue(forKey: target.path) != nil {
-            order.removeAll { $0 == target.path }
-        }
     }
 }

@@ -130,7 +130,7 @@ struct RunOutput {
         }
         var failures = 0
         for try await event in run {
-            display.apply(event)
+            if showsProgress { display.apply(event) }
             if held.keep(event) {
                 let more = failures - RunOutput.mostFailures
                 if more > 0 {
