@@ -14,7 +14,7 @@ final class DigestLane: Sendable {
 
     private enum Item: Sendable {
         case bytes(Chunk, PartFile, at: Int64)
-        case file(PartFile, upTo: Int64, own: Int)
+        case file(PartFile, upTo: Int64)
         case work(Work)
     }
 
@@ -24,7 +24,6 @@ final class DigestLane: Sendable {
         var isRunning = false
     }
 
-    private let start: Int64
     private let queue = Mutex(Queue())
     private let digests: Mutex<LaneDigests>
     private let workers: WorkPool
@@ -36,15 +35,13 @@ final class DigestLane: Sendable {
     private let isStopped = Atomic(false)
 
     /// - Parameters:
-    ///   - start: where in the file the digests begin.
     ///   - other: a second algorithm besides sha256.
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when the file does not hold what was written to it.
     init(
-        start: Int64 = 0, other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
+        other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
-        self.start = start
         digests = Mutex(LaneDigests(other: other))
         self.workers = workers
         self.chunks = chunks
@@ -55,21 +52,16 @@ final class DigestLane: Sendable {
     /// How many bytes wait to be hashed.
     var backlog: Int { queue.withLock { $0.bytes } }
 
-    /// Hands over a buffer that was written to a file, which is to hold these bytes.
+    /// Hands over a buffer that was written to a file.
     func append(_ chunk: Chunk, to file: PartFile, at offset: Int64) {
         add(.bytes(chunk, file, at: offset), bytes: chunk.count)
     }
 
-    /// Takes in bytes that were just written to a file, from what the file holds.
-    func append(_ file: PartFile, _ range: Range<Int64>) {
-        add(.file(file, upTo: range.upperBound, own: range.count), bytes: range.count)
-    }
-
     /// Adds bytes that are in the file already, from where the digests are up to an end: they came
     /// before those that lie in front of them, and are read from the page cache.
-    func append(_ file: PartFile, upTo end: Int64) { add(.file(file, upTo: end, own: 0), bytes: 0) }
+    func append(_ file: PartFile, upTo end: Int64) { add(.file(file, upTo: end), bytes: 0) }
 
-    /// Leaves out what others put into the file: nobody waits for the digest of all any more.
+    /// Ends the digests where they are: nobody waits for the rest any more.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Adds work after all bytes so far.
@@ -109,28 +101,22 @@ final class DigestLane: Sendable {
     private func run(_ item: Item) {
         switch item {
         case .bytes(let chunk, let file, let offset):
-            digests.withLock { take(chunk, file, at: offset, into: &$0) }
+            digests.withLock { digests in
+                guard !digests.isBroken else { return }
+                do throws(Errno) {
+                    try confirm(chunk, in: file, at: offset)
+                    digests.update(chunk.bytes)
+                    afterBytes(&digests)
+                } catch {
+                    digests.isBroken = true
+                    onLoss(error)
+                }
+            }
             let count = chunk.count
             chunks.give(chunk)
             queue.withLock { $0.bytes -= count }
-        case .file(let file, let end, let own):
-            digests.withLock { read(file, upTo: end, canStop: own == 0, into: &$0) }
-            queue.withLock { $0.bytes -= own }
+        case .file(let file, let end): digests.withLock { read(file, upTo: end, into: &$0) }
         case .work(let work): digests.withLock { work(&$0) }
-        }
-    }
-
-    private func take(
-        _ chunk: Chunk, _ file: PartFile, at offset: Int64, into digests: inout LaneDigests
-    ) {
-        guard !digests.isBroken else { return }
-        do throws(Errno) {
-            try confirm(chunk, in: file, at: offset)
-            digests.update(chunk.bytes)
-            afterBytes(&digests)
-        } catch {
-            digests.isBroken = true
-            onLoss(error)
         }
     }
 
@@ -140,19 +126,15 @@ final class DigestLane: Sendable {
         try file.confirm(chunk.bytes, at: offset, with: copy.space)
     }
 
-    private func read(
-        _ file: PartFile, upTo end: Int64, canStop: Bool, into digests: inout LaneDigests
-    ) {
-        guard !digests.isBroken else { return }
-        let chunk = chunks.take()
-        defer { chunks.give(chunk) }
+    private func read(_ file: PartFile, upTo end: Int64, into digests: inout LaneDigests) {
+        guard !digests.isBroken, digests.length < end else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
         do throws(Errno) {
-            while start + digests.length < end {
-                if canStop, isStopped.load(ordering: .relaxed) { break }
-                let position = start + digests.length
-                let wanted = Int(min(Int64(chunk.space.count), end - position))
-                let window = UnsafeMutableRawBufferPointer(rebasing: chunk.space[..<wanted])
-                let count = try file.read(into: window, at: position)
+            while digests.length < end, !isStopped.load(ordering: .relaxed) {
+                let wanted = Int(min(Int64(buffer.count), end - digests.length))
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                let count = try file.read(into: window, at: digests.length)
                 guard count == wanted else {
                     throw Errno(number: EBADMSG, call: "pread", path: "tmp/" + file.name)
                 }
@@ -160,7 +142,7 @@ final class DigestLane: Sendable {
                 afterBytes(&digests)
             }
         } catch { onLoss(error) }
-        digests.isBroken = start + digests.length < end
+        digests.isBroken = digests.length < end
     }
 }
 

@@ -15,17 +15,14 @@ final class IncomingBody {
     let lane: DigestLane
     private let parts: any PartStore
     private let chunks: ChunkPool
-    private let isJudged: Bool
     private var writer: PartWriter?
     private let began: Int64
 
-    /// A body that begins now; `isJudged` says whether its digest will be held against a declared one.
+    /// A body that begins now.
     init(
-        record: PartRecord, isJudged: Bool, lane: DigestLane, parts: any PartStore,
-        chunks: ChunkPool, now: Int64
+        record: PartRecord, lane: DigestLane, parts: any PartStore, chunks: ChunkPool, now: Int64
     ) {
         self.record = record
-        self.isJudged = isJudged
         self.lane = lane
         self.parts = parts
         self.chunks = chunks
@@ -34,19 +31,17 @@ final class IncomingBody {
 
     /// A part that the lane has vouched for up to a length.
     convenience init(
-        resuming record: PartRecord, file: PartFile, length: Int64, isJudged: Bool,
-        lane: DigestLane, parts: any PartStore, chunks: ChunkPool
+        resuming record: PartRecord, file: PartFile, length: Int64, lane: DigestLane,
+        parts: any PartStore, chunks: ChunkPool
     ) {
-        self.init(
-            record: record, isJudged: isJudged, lane: lane, parts: parts, chunks: chunks, now: 0)
+        self.init(record: record, lane: lane, parts: parts, chunks: chunks, now: 0)
         writer = makeWriter(file, start: length)
         self.record.runs += 1
     }
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
         PartWriter(
-            file: file, target: record.target, start: start, isJudged: isJudged, lane: lane,
-            chunks: chunks)
+            file: file, target: record.target, start: start, lane: lane, chunks: chunks)
     }
 
     /// The part's file; nil while the bytes are in memory.

@@ -2,10 +2,9 @@ internal import MirrorModel
 
 /// The bytes of one connection on their way into a part, one after another from a position on.
 ///
-/// They are gathered in a buffer, written, and handed to the digest lane. Where a declared digest
-/// will judge them, the lane takes them from the file alone, and the buffer is free at once: what the
-/// next bytes go through is still in the processor's cache. Else the same buffer goes to the lane,
-/// which compares what the file holds with it. Only the transfer thread calls in here.
+/// They are gathered in a buffer, written, and then the same buffer goes to the digest lane, which
+/// looks at what the part holds while that is still in memory. Only the transfer thread calls in
+/// here.
 final class PartWriter {
     /// How long bytes may wait for a buffer to be full, in milliseconds.
     static let bufferAge: Int64 = 250
@@ -15,7 +14,6 @@ final class PartWriter {
     /// The position after the last byte that is in the file.
     private(set) var written: Int64
     private let target: Target
-    private let isJudged: Bool
     private let chunks: ChunkPool
     private var chunk: Chunk?
     private var chunkBegan: Int64 = 0
@@ -25,15 +23,10 @@ final class PartWriter {
     /// - Parameters:
     ///   - target: whom errors are about.
     ///   - start: the position of the first byte.
-    ///   - isJudged: whether the file's digest will be held against a declared one.
-    init(
-        file: PartFile, target: Target, start: Int64, isJudged: Bool, lane: DigestLane,
-        chunks: ChunkPool
-    ) {
+    init(file: PartFile, target: Target, start: Int64, lane: DigestLane, chunks: ChunkPool) {
         self.file = file
         self.target = target
         written = start
-        self.isJudged = isJudged
         self.lane = lane
         self.chunks = chunks
     }
@@ -75,14 +68,9 @@ final class PartWriter {
             throw MirrorError(error, target: target)
         }
         let begin = written
-        // Whoever has the buffer next empties it.
+        // The lane's worker empties the buffer when it is done with it.
         written += Int64(chunk.count)
-        if isJudged {
-            chunks.give(chunk)
-            lane.append(file, begin..<written)
-        } else {
-            lane.append(chunk, to: file, at: begin)
-        }
+        lane.append(chunk, to: file, at: begin)
         isUnlogged = true
     }
 

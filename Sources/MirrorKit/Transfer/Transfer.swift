@@ -60,9 +60,6 @@ final class Transfer {
         return max(body.length, segments.plan.heldBytes)
     }
 
-    /// Whether the bytes' digest is held against a declared one.
-    var isJudged: Bool { !job.expectation.digests.isEmpty }
-
     /// A second digest that the bytes are held against besides sha256, the strongest one declared.
     var otherAlgorithm: DigestAlgorithm? {
         job.expectation.digests.map(\.algorithm).filter { $0 != .sha256 }.max()

@@ -100,7 +100,7 @@ extension TransferEngine: Exchange.Listener {
             transfer.otherAlgorithm
             ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
         transfer.body = IncomingBody(
-            record: record, isJudged: transfer.isJudged,
+            record: record,
             lane: makeLane(transfer, record: record, other: other, workers: workers),
             parts: parts, chunks: chunks, now: SystemClock.monotonic())
     }

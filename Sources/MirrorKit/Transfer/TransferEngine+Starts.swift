@@ -34,7 +34,7 @@ extension TransferEngine {
         let id = transfer.job.id
         let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
         transfer.body = IncomingBody(
-            record: record, isJudged: transfer.isJudged, lane: lane, parts: parts, chunks: chunks,
+            record: record, lane: lane, parts: parts, chunks: chunks,
             now: SystemClock.monotonic())
         lane.submit { digests in
             do {
@@ -74,7 +74,7 @@ extension TransferEngine {
             return begin(transfer, part: nil)
         }
         transfer.body = IncomingBody(
-            resuming: record, file: file, length: length, isJudged: transfer.isJudged, lane: lane,
+            resuming: record, file: file, length: length, lane: lane,
             parts: parts, chunks: chunks)
         transfer.cost.bytesReused = length
         if let total = transfer.job.expectation.size ?? record.total, length <= total {
@@ -154,7 +154,7 @@ extension TransferEngine {
     ) -> DigestLane {
         let (id, parts, inbox) = (transfer.job.id, parts, inbox)
         let target = transfer.job.target
-        return DigestLane(start: start, other: other, workers: workers, chunks: chunks) { digests in
+        return DigestLane(other: other, workers: workers, chunks: chunks) { digests in
             let now = SystemClock.monotonic()
             guard digests.isMilestoneDue(now: now) else { return }
             do throws(MirrorError) {
