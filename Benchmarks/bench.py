@@ -16,6 +16,10 @@ from origin import Origin
 from workloads import WORKLOADS, make_file
 
 
+# How many times the fastest tool's time a tool may take to be run in every round.
+FAR_BEHIND = 5
+
+
 class Bench:
     """What the workloads share: the origin, the folder that all is made in, and its files."""
 
@@ -65,14 +69,25 @@ class Bench:
             say(f"{command.tool} ended with {sample.status} while its tree was made")
 
     def measure(self, workload):
-        """Every tool once in each round, so that a slower minute is slower for all."""
+        """Every tool once in each round, so that a slower minute is slower for all.
+
+        A tool that took more than `FAR_BEHIND` times as long as the fastest is not run again: it
+        is not the best peer, and would take most of the time.
+        """
         commands = workload.prepare()
         samples = {command.tool: [] for command in commands}
         notes, flaws = {}, {command.tool: [] for command in commands}
         for round_ in range(self.runs):
+            walls = {tool: measure.median(runs, "wall") for tool, runs in samples.items() if runs}
+            slow = {tool for tool, wall in walls.items()
+                    if wall > FAR_BEHIND * min(walls.values()) and tool != "mirror"}
             for command in commands:
+                if command.tool in slow:
+                    continue
                 say(f"{workload.name} round {round_ + 1} of {self.runs}: {command.tool}")
                 workload.before(command)
+                # What the tool before left to be written must not fall into this one's time.
+                os.sync()
                 runs = [measure.run(command, self.log, self.place)
                         for _ in range(workload.repeats)]
                 samples[command.tool] += runs

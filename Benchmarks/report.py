@@ -53,6 +53,8 @@ def table(workload, results):
         low, high = spread(result.samples)
         ratio = f"{result.wall / mirror.wall:.2f}" if mirror else ""
         remark = "verifies" if result.verifies else ""
+        if len(result.samples) < len(mirror.samples if mirror else result.samples):
+            remark += f"{', ' if remark else ''}{len(result.samples)} run only, far behind"
         if result.flaws:
             remark = f"**{result.flaws[0]}**"
         lines.append(

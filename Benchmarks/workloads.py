@@ -93,7 +93,7 @@ def wall(tool):
 def against_best(pick):
     """The best peer's wall time by mirror's: over 1, mirror is faster."""
     def ratio(results):
-        others = [r.wall for r in results.values() if r.tool != "mirror" and pick(r)]
+        others = [r.wall for r in results.values() if r.tool != "mirror" and pick(r) and not r.flaws]
         return min(others) / results["mirror"].wall if others else None
     return ratio
 
