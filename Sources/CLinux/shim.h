@@ -29,6 +29,7 @@
 enum {
     LINUX_AT_NO_AUTOMOUNT = 0x800,
     LINUX_AT_EMPTY_PATH = 0x1000,
+    LINUX_O_TMPFILE = 020000000 | O_DIRECTORY,
     LINUX_RENAME_NOREPLACE = 1,
     LINUX_RENAME_EXCHANGE = 2,
     LINUX_RESOLVE_NO_MAGICLINKS = 0x02,
@@ -51,6 +52,20 @@ static inline int linux_openat2(int folder, const char *path, uint64_t flags, ui
 
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
     return (int)LINUX_RESULT(openat(folder, path, flags, mode));
+}
+
+/* Opens a file without a name on a folder's file system: O_TMPFILE of open(2). */
+static inline int linux_open_unnamed(int folder, mode_t mode) {
+    return (int)LINUX_RESULT(openat(folder, ".", LINUX_O_TMPFILE | O_RDWR | O_CLOEXEC, mode));
+}
+
+/* Gives an open file a name: linkat(2). Without CAP_DAC_READ_SEARCH older kernels want it by /proc. */
+static inline int linux_link_open(int file, int folder, const char *name) {
+    if (linkat(file, "", folder, name, LINUX_AT_EMPTY_PATH) == 0) return 0;
+    if (errno != ENOENT && errno != EPERM && errno != EINVAL) return -errno;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    return (int)LINUX_RESULT(linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW));
 }
 
 static inline int linux_renameat2(int from_folder, const char *from, int to_folder, const char *to,

@@ -56,6 +56,9 @@ static int is_place(int file) {
     if (length <= 0 || path[0] != '/') return 0;
     path[length] = 0;
     int is_part = strstr(path, "/tmp/") && length > 5 && !strcmp(path + length - 5, ".part");
+    /* New bytes that have no name yet: "FOLDER/#INODE (deleted)". */
+    const char *name = strrchr(path, '/') + 1;
+    is_part = is_part || (name[0] == '#' && strstr(name, " (deleted)"));
     /* Not index.sqlite-shm: that is memory which processes share, and no disk. */
     int is_index = strstr(path, "/.mirror/index") != NULL && !strstr(path, "-shm");
     if (!strcmp(place, "part")) return is_part;

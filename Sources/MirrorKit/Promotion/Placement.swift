@@ -27,11 +27,16 @@ struct Placement {
         let source = try folders.entry(staged.intent.staged)
         let entry = try folders.entry(target.path)
         var conflict: Target?
+        var unnamed = staged.isUnnamed ? staged.file : nil
         // Somebody who keeps putting files there wins in the end.
         for _ in 1...8 {
             guard let there = try entry.status() else {
                 do throws(Errno) {
-                    try source.renameToFree(entry)
+                    if let unnamed {
+                        try unnamed.link(to: entry)
+                    } else {
+                        try source.renameToFree(entry)
+                    }
                 } catch {
                     if error.number == EEXIST { continue }
                     throw error
@@ -39,6 +44,9 @@ struct Placement {
                 return Placed(stamp: try stamp(of: entry), conflict: conflict)
             }
             guard there.isFile else { throw PromotionFault.obstructed(target, there) }
+            // Whatever follows needs the file's name.
+            if let file = unnamed { try file.link(to: source) }
+            unnamed = nil
             if try isOurs(entry, there, landing: staged.landing) {
                 if let placed = try replace(entry, there, by: staged, at: source) { return placed }
                 continue

@@ -15,6 +15,7 @@ final class Promoter: Sendable {
     private let flush: DurableFlush
     private let now: @Sendable () -> Instant
     private let probe: PromotionProbe
+    private let unnamed: UnnamedFiles
 
     /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
     convenience init(
@@ -32,6 +33,7 @@ final class Promoter: Sendable {
         self.index = index
         self.now = now
         self.probe = probe
+        unnamed = UnnamedFiles(isAllowed: probe.allowsUnnamedFiles)
         do throws(Errno) {
             flush = try DurableFlush(root: root)
             wakeup = try WakeSignal()
@@ -107,7 +109,8 @@ final class Promoter: Sendable {
 
     private func promote(_ works: [PromotionWork]) {
         var batch = PromotionBatch(
-            works, root: root, index: index, flush: flush, now: now(), probe: probe)
+            works, root: root, index: index, flush: flush, now: now(), probe: probe,
+            unnamed: unnamed)
         do throws(PromotionFault) {
             try batch.run()
             do throws(IndexError) { try index.checkpointIfNeeded() } catch {
@@ -115,12 +118,12 @@ final class Promoter: Sendable {
             }
         } catch {
             switch error {
-            case .failed(let error): refuseAll(error, failing: works)
+            case .failed(let error): refuseAll(error, failing: batch.untold)
             case .unflushed(let error):
                 distrustParts(after: error)
-                refuseAll(unflushed(error), failing: works)
+                refuseAll(unflushed(error), failing: batch.untold)
             case .stopped:
-                refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: works)
+                refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: batch.untold)
             }
         }
     }

@@ -29,7 +29,7 @@ extension PromotionBatch {
             if isGroup { try flush.flushGroup() }
             for item in staged.values {
                 // Not fdatasync: the mode and the times must last too.
-                try item.file?.flush(path: item.intent.staged)
+                if item.needsFlush { try item.file?.flush(path: item.intent.staged) }
             }
             for file in adopted { try file.flushBytes(path: root.path) }
             if !isGroup || !index.isOnDevice(flush.device) { try index.makeDurable() }
@@ -124,7 +124,7 @@ extension PromotionBatch {
     func tell() {
         for (at, work) in works.enumerated() {
             if let error = failures[at] {
-                work.fail(error)
+                if !told.contains(at) { work.fail(error) }
                 continue
             }
             switch work {

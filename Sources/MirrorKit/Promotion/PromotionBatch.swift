@@ -12,6 +12,7 @@ struct PromotionBatch {
     let flush: DurableFlush
     let now: Instant
     let probe: PromotionProbe
+    let unnamed: UnnamedFiles
 
     var folders: FolderCache
     let works: [PromotionWork]
@@ -23,6 +24,8 @@ struct PromotionBatch {
     var restamped: [Int: FileStamp] = [:]
     var placed: [Int: Placed] = [:]
     var failures: [Int: MirrorError] = [:]
+    /// Who was told of a failure before the batch ended.
+    private(set) var told: Set<Int> = []
     /// What failed after a name had changed: its intent stays, and the next run settles it.
     var unsettled: Set<Int> = []
     /// Folders whose entries changed.
@@ -31,13 +34,14 @@ struct PromotionBatch {
 
     init(
         _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
-        now: Instant, probe: PromotionProbe
+        now: Instant, probe: PromotionProbe, unnamed: UnnamedFiles
     ) {
         self.root = root
         self.index = index
         self.flush = flush
         self.now = now
         self.probe = probe
+        self.unnamed = unnamed
         self.works = works
         folders = FolderCache(root)
         isGroup = flush.isGroup(count: works.count)
@@ -63,17 +67,20 @@ struct PromotionBatch {
         tell()
     }
 
-    /// Tells everybody that nothing is certain.
-    func fail(_ error: MirrorError) { for work in works { work.fail(error) } }
+    /// Works that do not know yet how they ended.
+    var untold: [PromotionWork] {
+        works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
+    }
 
     private func reached(_ step: PromotionStep) throws(PromotionFault) {
         if !probe.goesOn(step) { throw .stopped }
     }
 
-    // In the order of submission: a copy is made before its source is removed.
+    // In the order of submission: a copy is made before its source is removed. A failure is told at
+    // once: when the disk is full, nothing more should be asked for meanwhile.
     private mutating func stage() {
-        let staging = Staging(
-            root: root, index: index, groupDevice: isGroup ? flush.device : nil)
+        var staging = Staging(
+            root: root, index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
         for (at, work) in works.enumerated() {
             do throws(MirrorError) {
                 switch work {
@@ -82,7 +89,11 @@ struct PromotionBatch {
                 case .confirm(let confirmed, _): try check(confirmed, at)
                 case .remove(let removal, _): try remove(removal)
                 }
-            } catch { failures[at] = error }
+            } catch {
+                failures[at] = error
+                told.insert(at)
+                work.fail(error)
+            }
         }
     }
 

@@ -2,14 +2,19 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// New bytes under a name of mirror's own on the target's file system, complete and verified.
+/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
+/// without any yet.
 struct Staged {
     /// What is promoted.
     let landing: Landing
     /// What the index is told before the rename.
     var intent: PromotionIntent
-    /// The open file, where it must be flushed by itself.
+    /// The open file, where it must be flushed by itself or has no name.
     let file: Descriptor?
+    /// Whether it is flushed by itself.
+    let needsFlush: Bool
+    /// Whether it has the name of the intent not yet.
+    let isUnnamed: Bool
     /// Whether nobody else knows of the file: it is removed when the promotion fails.
     let isDisposable: Bool
 }
@@ -20,9 +25,20 @@ struct Staging {
     let index: Index
     /// The file system that a group flush writes out; nil when each file is flushed by itself.
     let groupDevice: UInt64?
+    let unnamed: UnnamedFiles
+    /// How many more files without a name the batch may hold open.
+    var unnamedLeft: Int
+
+    init(root: RootDirectory, index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
+        self.root = root
+        self.index = index
+        self.groupDevice = groupDevice
+        self.unnamed = unnamed
+        unnamedLeft = unnamed.most
+    }
 
     /// Creates, copies or checks the staged file, and gives it its mode and modification time.
-    func stage(
+    mutating func stage(
         _ landing: Landing, folders: inout FolderCache
     ) throws(MirrorError) -> Staged {
         do throws(Errno) {
@@ -31,6 +47,17 @@ struct Staging {
             let isNear = home.device == tmp.device
             switch landing.content {
             case .memory(let bytes):
+                if isNear, unnamedLeft > 0,
+                    let file = unnamed.make(
+                        in: home.descriptor, tmp: tmp.descriptor,
+                        trial: freshPart(for: landing.target))
+                {
+                    let path = TreePartStore.path(of: freshPart(for: landing.target))
+                    try file.writeConfirmed(bytes, path: path)
+                    unnamedLeft -= 1
+                    return try finish(
+                        landing, path: path, file: file, isDisposable: true, isUnnamed: true)
+                }
                 let (path, file) = try create(landing, folders: &folders, isNear: isNear)
                 return try made(landing, path: path, file: file, folders: &folders) {
                     (path, file) throws(Errno) in try file.writeConfirmed(bytes, path: path)
@@ -133,15 +160,19 @@ struct Staging {
             kind: .move, staged: source.path, aside: nil, stagedInode: status.stamp.inode,
             replaces: false, record: landing.record)
         return Staged(
-            landing: landing, intent: intent,
-            file: groupDevice == status.device ? nil : file, isDisposable: false)
+            landing: landing, intent: intent, file: groupDevice == status.device ? nil : file,
+            needsFlush: groupDevice != status.device, isUnnamed: false, isDisposable: false)
+    }
+
+    private func freshPart(for target: Target) -> String {
+        PartName.fresh(for: target, identity: .anonymous)
     }
 
     /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
     private func create(
         _ landing: Landing, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
-        var path = TreePartStore.path(of: PartName.fresh(for: landing.target, identity: .anonymous))
+        var path = TreePartStore.path(of: freshPart(for: landing.target))
         if !isNear {
             // A part without a row is known by its name; a hidden file could be anywhere.
             path = landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
@@ -161,13 +192,17 @@ struct Staging {
     }
 
     private func finish(
-        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool
+        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool,
+        isUnnamed: Bool = false
     ) throws(Errno) -> Staged {
-        try retryingLibc("fchmod", path) {
-            fchmod(file.number, landing.isExecutable ? 0o755 : 0o644)
-        }
         try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
-        let status = try file.status(path: path)
+        let mode: mode_t = landing.isExecutable ? 0o755 : 0o644
+        var status = try file.status(path: path)
+        // Most files have it from their making.
+        if mode_t(status.mode) != mode {
+            try retryingLibc("fchmod", path) { fchmod(file.number, mode) }
+            status = try file.status(path: path)
+        }
         var record = landing.record
         record.stamp = status.stamp
         let intent = PromotionIntent(
@@ -175,9 +210,10 @@ struct Staging {
             aside: landing.target.folder + "/" + HiddenName.fresh(for: landing.target),
             stagedInode: status.stamp.inode, replaces: landing.onConflict == .replace,
             record: record)
+        let needsFlush = groupDevice != status.device
         return Staged(
-            landing: landing, intent: intent,
-            file: groupDevice == status.device ? nil : file, isDisposable: isDisposable)
+            landing: landing, intent: intent, file: needsFlush || isUnnamed ? file : nil,
+            needsFlush: needsFlush, isUnnamed: isUnnamed, isDisposable: isDisposable)
     }
 
     /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.

@@ -10,10 +10,11 @@ import Testing
     /// Runs one promotion that is cut off after a step, on a tree that another run prepared.
     private func crash(
         _ folder: TemporaryFolder, after step: PromotionStep, allowsExchange: Bool = true,
-        _ landing: (PromotionTree) throws -> Landing
+        allowsUnnamedFiles: Bool = true, _ landing: (PromotionTree) throws -> Landing
     ) async throws {
         var probe = PromotionProbe(goesOn: { $0 != step })
         probe.allowsExchange = allowsExchange
+        probe.allowsUnnamedFiles = allowsUnnamedFiles
         let tree = try PromotionTree(folder, probe)
         _ = await tree.promote(try landing(tree))
         await tree.promoter.stop()
@@ -41,10 +42,14 @@ import Testing
         #expect(read?.digests == [row.sha256])
     }
 
-    @Test(arguments: PromotionStep.allCases)
-    func aFirstVersionIsThereWhollyOrNotAtAll(step: PromotionStep) async throws {
+    @Test(arguments: PromotionStep.allCases, [true, false])
+    func aFirstVersionIsThereWhollyOrNotAtAll(
+        step: PromotionStep, allowsUnnamedFiles: Bool
+    ) async throws {
         let folder = try TemporaryFolder()
-        try await crash(folder, after: step) { try $0.landing("Documents/a/f", "new") }
+        try await crash(folder, after: step, allowsUnnamedFiles: allowsUnnamedFiles) {
+            try $0.landing("Documents/a/f", "new")
+        }
         let (tree, settled) = try recover(folder)
         if folder.text(of: "Documents/a/f") != nil {
             #expect(files(folder) == ["Documents/a/f"])
@@ -52,7 +57,8 @@ import Testing
         } else {
             #expect(files(folder).isEmpty)
             #expect(try tree.record("Documents/a/f") == nil)
-            #expect(settled.removedFiles == 1)
+            // What had no name went with the process.
+            #expect(settled.removedFiles == (allowsUnnamedFiles ? 0 : 1))
         }
         #expect(settled.conflicts.isEmpty)
         #expect(try tree.intents().isEmpty)
