@@ -63,6 +63,11 @@ class Bench:
             subprocess.run([compiler, "-O2", "-o", program, source], check=True)
         return program
 
+    def set_aside(self, folder):
+        """Moves a folder to where `measure` removes it in the end."""
+        os.makedirs(os.path.join(self.place, "aside"), exist_ok=True)
+        os.rename(folder, tempfile.mkdtemp(dir=os.path.join(self.place, "aside")))
+
     def run_uncounted(self, command):
         sample = measure.run(command, self.log, self.place)
         if sample.status not in command.accepts:
@@ -98,7 +103,8 @@ class Bench:
                     flaws[command.tool].append(wrong)
                 if hasattr(workload, "notes"):
                     notes[command.tool] = workload.notes(command)
-        shutil.rmtree(os.path.join(self.place, "target"), ignore_errors=True)
+        for name in ("target", "aside"):
+            shutil.rmtree(os.path.join(self.place, name), ignore_errors=True)
         return {
             command.tool: report.Result(
                 command, samples[command.tool], notes.get(command.tool, {}), flaws[command.tool])

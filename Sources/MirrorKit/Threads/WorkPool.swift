@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import Synchronization
 
@@ -86,4 +87,15 @@ final class Semaphore: @unchecked Sendable {
     func post() { sem_post(semaphore) }
 
     func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
+
+    /// Waits at most so many seconds; says whether there was something to wait for.
+    func wait(seconds: Int) -> Bool {
+        var end = timespec()
+        clock_gettime(CLOCK_REALTIME, &end)
+        end.tv_sec += seconds
+        while sem_timedwait(semaphore, &end) != 0 {
+            if errno != EINTR { return false }
+        }
+        return true
+    }
 }
