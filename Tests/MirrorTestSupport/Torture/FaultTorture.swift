@@ -33,7 +33,7 @@ enum FaultTorture: TortureClass {
         }
         tally.notes.append("\(pairs.count) pairs of call and error")
         tally.notes.append("\(spared) more runs did not make the call that was to fail")
-        tally.notes.append("\(trapped) more ended in Swift's runtime, at a call of its own")
+        tally.notes.append("\(trapped) more ended in a runtime, at a call of its own")
         return tally
     }
 

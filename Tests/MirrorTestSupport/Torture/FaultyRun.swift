@@ -14,12 +14,13 @@ struct FaultyRun {
     /// How many calls were made to fail.
     var hits: Int { calls.count { $0.hasSuffix("(INJECTED)") } }
 
-    /// Whether a call of Swift's runtime may have been made to fail where that is a trap: its look at
-    /// its own threads, and its event descriptor, the first that is made.
+    /// Whether a call of a runtime may have been made to fail where that is a trap: of Swift's its look
+    /// at its own threads, and its event descriptor, the first that is made; of C's the return of
+    /// memory, by malloc(3) or of a thread's stack, which has no other reason to fail.
     var hitsRuntime: Bool {
         calls.contains {
             $0.hasSuffix("(INJECTED)")
-                && ($0.contains("/proc/self/task/") || $0.contains(" eventfd2("))
+                && ["/proc/self/task/", " eventfd2(", " munmap("].contains(where: $0.contains)
         }
     }
 
