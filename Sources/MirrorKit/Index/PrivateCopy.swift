@@ -18,7 +18,8 @@ final class PrivateCopy: Sendable {
     /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`.
     init(from origin: Descriptor, path originPath: String) throws(Errno) {
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        guard let made = PrivateCopy.make(in: originPath) ?? PrivateCopy.make(in: temporary) else {
+        guard let made = PrivateCopy.make(in: originPath) ?? PrivateCopy.makeTidily(in: temporary)
+        else {
             throw Errno(number: linux_errno(), call: "mkdtemp", path: temporary)
         }
         folder = made.path
@@ -48,14 +49,16 @@ final class PrivateCopy: Sendable {
         }
     }
 
-    /// Removes the copies in `.mirror/` that killed processes left; those in use stay.
-    static func removeLeftovers(in origin: Descriptor) {
-        let names = (try? origin.names(path: ".mirror")) ?? []
+    /// Removes the copies in a folder that killed processes left; those in use stay.
+    static func removeLeftovers(in origin: Descriptor, path: String = ".mirror") {
+        let names = (try? origin.names(path: path)) ?? []
         for name in names where name.utf8.starts(with: PrivateCopy.stem.utf8) {
             let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
             let number = linux_openat(origin.number, name, flags, 0)
             guard number >= 0 else { continue }
             let folder = Descriptor(owning: number)
+            var status = stat()
+            guard fstat(number, &status) == 0, status.st_uid == geteuid() else { continue }
             guard linux_flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { continue }
             for suffix in ["", "-wal", "-shm"] {
                 unlinkat(folder.number, IndexFile.name + suffix, 0)
@@ -65,6 +68,13 @@ final class PrivateCopy: Sendable {
     }
 
     private static let stem = ".index-copy-"
+
+    /// Makes a folder where no run that writes removes leftovers.
+    private static func makeTidily(in place: String) -> (path: String, hold: Descriptor)? {
+        let number = linux_openat(AT_FDCWD, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        if number >= 0 { removeLeftovers(in: Descriptor(owning: number), path: place) }
+        return make(in: place)
+    }
 
     /// Makes a folder and holds it; nil where none can be made.
     private static func make(in place: String) -> (path: String, hold: Descriptor)? {

@@ -5,7 +5,9 @@ internal import MirrorModel
 /// A file outside the tree that is written anew: beside the old one, flushed, then renamed onto it.
 ///
 /// Whoever looks, and whatever is cut off, there is the old file or the new one, whole. Mode and owner
-/// of the old one are kept; a link is followed, so that it goes on pointing where it did.
+/// of the old one are kept; a link is followed, so that it goes on pointing where it did. The new one
+/// is held with flock(2) while it has a name of its own: one that nobody holds is what a killed process
+/// left, and the next that writes there removes it.
 struct FileReplacement {
     /// The file, links followed.
     private let path: String
@@ -42,8 +44,9 @@ struct FileReplacement {
     /// there as it was. Throws what the body throws, or `MirrorError`.
     func write(_ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void) throws {
         do {
-            let hidden = folderPath + "/.mirror-" + RandomBytes.hex(8)
-            let file = try FileReplacement.open(hidden, O_RDWR | O_CREAT | O_EXCL, for: path)
+            let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
+            FileReplacement.removeLeftovers(in: folder, path: folderPath)
+            let (hidden, file) = try make()
             do {
                 try fill(file, body)
                 try refuseOtherChange()
@@ -52,10 +55,37 @@ struct FileReplacement {
                 unlink(hidden)
                 throw error
             }
-            let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
             try folder.flush(path: folderPath)
         } catch let error as Errno {
             throw MirrorError(error)
+        }
+    }
+
+    /// Makes the new file, and holds it.
+    private func make() throws(Errno) -> (name: String, file: Descriptor) {
+        while true {
+            let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
+            let file = try FileReplacement.open(name, O_RDWR | O_CREAT | O_EXCL, for: path)
+            // Another process may take it for a leftover before it is held.
+            _ = linux_flock(file.number, LOCK_EX | LOCK_NB)
+            if try file.status(path: path).links > 0 { return (name, file) }
+        }
+    }
+
+    private static let stem = ".mirror-"
+
+    private static func removeLeftovers(in folder: Descriptor, path: String) {
+        for name in (try? folder.names(path: path)) ?? [] {
+            let digits = name.utf8.dropFirst(stem.utf8.count)
+            guard name.utf8.starts(with: stem.utf8), digits.count == 16,
+                Hex.decode(Array(digits)) != nil
+            else { continue }
+            let entry = Entry(folder: folder, name: name, path: name)
+            guard let file = try? entry.open(O_RDONLY),
+                (try? file.status(path: name))?.isFile == true,
+                linux_flock(file.number, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            try? entry.unlink()
         }
     }
 

@@ -277,6 +277,18 @@ func fullRecord(_ path: String, owner: String = "maps", bytes: [UInt8] = [1]) th
         #expect(!folder.names(in: ".mirror").contains("index.doubted"))
     }
 
+    @Test func aCopyElsewhereThatAKilledReaderLeftIsRemovedByTheNext() throws {
+        try open().index.close(now: start)
+        let root = try RootDirectory(opening: folder.path)
+        let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let left = "\(temporary)/.index-copy-\(RandomBytes.hex(4))"
+        try #require(mkdir(left, 0o700) == 0)
+        try #require(creat(left + "/index.sqlite", 0o600) >= 0)
+        let copy = try PrivateCopy(from: root.openFolder(".mirror"), path: "/nowhere")
+        #expect(copy.path.hasPrefix(temporary + "/.index-copy-"))
+        #expect(access(left, F_OK) != 0)
+    }
+
     @Test func anIndexThatCannotBeLockedIsNotAskedAgain() throws {
         let index = try open().index
         let error = IndexError(code: SQLITE_PROTOCOL, words: "locking protocol")

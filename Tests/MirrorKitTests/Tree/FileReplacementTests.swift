@@ -26,6 +26,19 @@ import Testing
         #expect(folder.names() == ["m.json"])
     }
 
+    @Test func whatAKilledProcessLeftIsRemoved() throws {
+        let folder = try TemporaryFolder()
+        let left = [".mirror-0123456789abcdef", ".mirror-fedcba9876543210"]
+        let others = [".mirror-0123456789abcde", ".mirror-notes", ".mirror-0123456789abcdeX"]
+        for name in left + others { try folder.write("x", to: name) }
+        // Another process is writing this one.
+        let held = open(folder.path + "/" + left[1], O_RDONLY | O_CLOEXEC)
+        defer { close(held) }
+        try #require(flock(held, LOCK_EX | LOCK_NB) == 0)
+        try FileReplacement(of: folder.path + "/m.json").write { try $0(Array("new".utf8)) }
+        #expect(Set(folder.names()) == Set(others + [left[1], "m.json"]))
+    }
+
     @Test func afterAnErrorTheOldFileIsThere() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "m.json")
