@@ -50,7 +50,7 @@ enum ManifestProperties {
         case .taken(let decoded):
             return RefusalProperties.flaw(in: decoded.warnings, of: bytes)
                 ?? ModelProperties.flaw(in: decoded.manifest, of: origin)
-                ?? WritingProperties.flaw(in: decoded, of: origin)
+                ?? WritingProperties.flaw(in: decoded, of: origin, trial: number / 128)
         }
     }
 

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// The program under trial is not mirror but its parsers with libFuzzer and AddressSanitizer built
 /// in, which `Tests/MirrorFuzz` says more of. It begins with the corpus in `Tests/Fuzz` and leaves
-/// that as it is.
+/// that as it is; what it finds goes to the folder that `FUZZ_KEEP` names, where one is named.
 enum FuzzTorture: TortureClass {
     static let name = "R17"
     static let title = "coverage-guided fuzzing of every parser"
@@ -70,25 +70,30 @@ enum FuzzTorture: TortureClass {
         }
     }
 
-    /// Swift's own backtraces would come between a trap and libFuzzer, which keeps the input.
-    private static let quiet = ["SWIFT_BACKTRACE": "enable=no"]
+    /// Swift's own backtraces would come between a trap and libFuzzer, which keeps the input. Where
+    /// each piece of memory came from takes a quarter of the time to note, and an input can be replayed.
+    private static let quiet = [
+        "SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "malloc_context_size=1",
+    ]
 
     private static func start(
         _ fuzzer: String, _ parser: Parser, _ trials: Int, _ seed: UInt64, _ scratch: Folder
     ) throws -> Command {
-        try scratch.makeFolders(above: "\(parser.name)/new/.")
+        let kept = getenv("FUZZ_KEEP").map { Folder(String(cString: $0)) } ?? scratch
+        try kept.makeFolders(above: "\(parser.name)/new/.")
         try scratch.makeFolders(above: "\(parser.name)/flaws/.")
         let tests = Project.folder + "/Tests/Fuzz/"
         let dictionary = parser.dictionary.map { ["-dict=\(tests)dictionaries/\($0).dict"] } ?? []
         let options = [
             "-runs=\(trials)", "-seed=\(seed % 0xFFFF_FFFF + 1)", "-max_len=\(parser.longest)",
             "-rss_limit_mb=2048", "-timeout=10", "-print_final_stats=1",
+            "-print_funcs=0",
             "-artifact_prefix=\(scratch.full("\(parser.name)/flaws/"))",
         ]
         return try Command(
             fuzzer,
             options + dictionary + [
-                scratch.full("\(parser.name)/new"), "\(tests)corpus/\(parser.name)",
+                kept.full("\(parser.name)/new"), "\(tests)corpus/\(parser.name)",
             ], environment: quiet.merging(["MIRROR_FUZZ": parser.name]) { $1 })
     }
 
