@@ -54,17 +54,22 @@ struct XMLCursor {
 
     /// The place of a byte in a text that was just read.
     ///
-    /// libxml2 hands a text over before it moves its cursor behind it, or afterwards; the lines in it
-    /// are counted in both cases.
-    func place(of offset: Int, in text: UnsafeBufferPointer<UInt8>) -> TextPosition {
+    /// libxml2 hands a text over before it moves its cursor behind it, or afterwards. The lines in it
+    /// are counted in both cases, but for those of a CDATA section that lies before the cursor still.
+    func place(
+        of offset: Int, in text: UnsafeBufferPointer<UInt8>, isCDATA: Bool
+    ) -> TextPosition {
         guard let start = text.baseAddress else { return here }
         guard start == cursor, let column = place(of: start)?.column else {
             return place(of: start + offset) ?? copied(text).flatMap { place(of: $0 + offset) }
                 ?? here
         }
         let newline = UInt8(ascii: "\n")
-        let line = line - text[offset...].count { $0 == newline }
         let before = text[..<offset]
+        let line =
+            isCDATA
+            ? line + before.count { $0 == newline }
+            : line - text[offset...].count { $0 == newline }
         if let last = before.lastIndex(of: newline) {
             return TextPosition(line: line, column: XMLCursor.scalars(before[(last + 1)...]) + 1)
         }

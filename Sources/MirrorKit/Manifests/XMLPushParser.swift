@@ -38,7 +38,7 @@ final class XMLPushParser {
         handlers.startElementNs = startElement
         handlers.endElementNs = endElement
         handlers.characters = characters
-        handlers.cdataBlock = characters
+        handlers.cdataBlock = cdata
         handlers.internalSubset = doctype
         handlers.serror = complaint
         let user = Unmanaged.passUnretained(self).toOpaque()
@@ -124,13 +124,14 @@ final class XMLPushParser {
             at: place)
     }
 
-    fileprivate func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+    fileprivate func add(_ bytes: UnsafeBufferPointer<UInt8>, isCDATA: Bool) {
         guard !isStopped, !texts.isEmpty else { return }
         let last = texts.count - 1
         if texts[last].place == nil,
             let first = bytes.firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) })
         {
-            texts[last].place = XMLCursor(context).place(of: first, in: bytes)
+            texts[last].place = XMLCursor(context).place(
+                of: first, in: bytes, isCDATA: isCDATA)
         }
         texts[last].bytes += bytes
         if texts[last].bytes.count > Self.longestText {
@@ -201,7 +202,13 @@ private func endElement(
 private func characters(
     user: UnsafeMutableRawPointer?, bytes: UnsafePointer<xmlChar>?, count: Int32
 ) {
-    parser(user)?.add(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    parser(user)?.add(UnsafeBufferPointer(start: bytes, count: Int(count)), isCDATA: false)
+}
+
+private func cdata(
+    user: UnsafeMutableRawPointer?, bytes: UnsafePointer<xmlChar>?, count: Int32
+) {
+    parser(user)?.add(UnsafeBufferPointer(start: bytes, count: Int(count)), isCDATA: true)
 }
 
 private func doctype(
