@@ -81,12 +81,13 @@ final class Promoter: Sendable {
     }
 
     private func submit(_ work: PromotionWork) {
+        var isNews = false
         let refusal = inbox.withLock { inbox -> MirrorError? in
             if let refusal = inbox.refusal { return refusal }
-            inbox.add(work, at: ContinuousClock().now)
+            isNews = inbox.add(work, at: ContinuousClock().now, greatest: flush.greatestBatch)
             return nil
         }
-        if let refusal { work.fail(refusal) } else { wakeup.raise() }
+        if let refusal { work.fail(refusal) } else if isNews { wakeup.raise() }
     }
 
     private func run() {

@@ -39,11 +39,19 @@ struct PromotionInbox {
         return isStopping ? MirrorError(.cancelled, "The run has ended.") : nil
     }
 
-    /// Takes a work in.
-    mutating func add(_ work: PromotionWork, at now: ContinuousClock.Instant) {
-        if works.isEmpty { firstAt = now }
+    /// Takes a work in; says whether there is something new to decide.
+    mutating func add(
+        _ work: PromotionWork, at now: ContinuousClock.Instant, greatest: Int
+    ) -> Bool {
+        let isFirst = works.isEmpty
+        if isFirst { firstAt = now }
         works.append(work)
         bytes += work.bytesInMemory
+        return isFirst || isFull(greatest)
+    }
+
+    private func isFull(_ greatest: Int) -> Bool {
+        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch
     }
 
     /// Decides what is next, and hands over a batch that is due.
@@ -54,9 +62,7 @@ struct PromotionInbox {
             return isStopping ? .end : .wait(milliseconds: -1)
         }
         let left = now.duration(to: firstAt.advanced(by: PromotionInbox.patience))
-        let isDue =
-            works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || isHurried
-            || isStopping || left <= .zero
+        let isDue = isFull(greatest) || isHurried || isStopping || left <= .zero
         guard isDue else {
             // Rounded up: to wake a moment too early would spin.
             return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)

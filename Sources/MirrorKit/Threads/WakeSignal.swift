@@ -1,12 +1,16 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// Wakes a thread that waits in poll(2), from any other thread (eventfd(2)).
 ///
-/// Signals add up until they are cleared: one that comes before the wait is not lost.
+/// A signal stays until it is cleared: one that comes before the wait is not lost. Whoever raises it
+/// changes first what it is about; whoever clears it looks at that afterwards. So a second signal
+/// that comes before the first was cleared costs no system call.
 final class WakeSignal: Sendable {
     /// To be polled for reading.
     let descriptor: Int32
+    private let isRaised = Atomic(false)
 
     /// Throws where the process has as many descriptors as it may.
     init() throws(Errno) {
@@ -19,14 +23,17 @@ final class WakeSignal: Sendable {
 
     /// Wakes the waiting thread, or the next wait.
     func raise() {
+        if isRaised.exchange(true, ordering: .acquiringAndReleasing) { return }
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
     }
 
-    /// Forgets all signals so far.
+    /// Forgets all signals so far; what they were about is to be looked at after this.
     func clear() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)
+        // Not before the read, which would take a signal along that was raised in between.
+        isRaised.store(false, ordering: .sequentiallyConsistent)
     }
 
     /// Waits for a signal, at most so many milliseconds, and for nothing else.

@@ -21,28 +21,34 @@ import Testing
 
     @Test func aBatchWaitsTwoHundredMillisecondsForCompany() throws {
         var inbox = PromotionInbox()
-        inbox.add(try work(), at: start)
+        _ = inbox.add(try work(), at: start, greatest: 10)
         guard case .wait(let left) = inbox.next(at: start, greatest: 10) else {
             Issue.record("it did not wait")
             return
         }
         #expect(left == 201)
-        inbox.add(try work(), at: start.advanced(by: .milliseconds(150)))
+        _ = inbox.add(try work(), at: start.advanced(by: .milliseconds(150)), greatest: 10)
         #expect(count(inbox.next(at: start.advanced(by: .milliseconds(200)), greatest: 10)) == 2)
     }
 
     @Test func aFullBatchGoesAtOnceAndTheRestWaits() throws {
         var inbox = PromotionInbox()
-        for _ in 0..<12 { inbox.add(try work(), at: start) }
+        for _ in 0..<12 { _ = inbox.add(try work(), at: start, greatest: 10) }
         #expect(count(inbox.next(at: start, greatest: 10)) == 10)
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
     }
 
+    @Test func onlyTheFirstWorkAndAFullBatchAreNews() throws {
+        var inbox = PromotionInbox()
+        let news = try (0..<11).map { _ in inbox.add(try work(), at: start, greatest: 10) }
+        #expect(news == [true] + Array(repeating: false, count: 8) + [true, true])
+    }
+
     @Test func manyBytesInMemoryCloseABatch() throws {
         var inbox = PromotionInbox()
-        inbox.add(try work(bytes: 20 << 20), at: start)
+        _ = inbox.add(try work(bytes: 20 << 20), at: start, greatest: 10)
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
-        inbox.add(try work(bytes: 12 << 20), at: start)
+        _ = inbox.add(try work(bytes: 12 << 20), at: start, greatest: 10)
         #expect(count(inbox.next(at: start, greatest: 10)) == 2)
     }
 
@@ -50,7 +56,7 @@ import Testing
         var inbox = PromotionInbox()
         inbox.isHurried = true
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
-        inbox.add(try work(), at: start)
+        _ = inbox.add(try work(), at: start, greatest: 10)
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
         inbox.isHurried = true
         #expect(count(inbox.next(at: start, greatest: 10)) == 1)
@@ -58,7 +64,7 @@ import Testing
 
     @Test func theEndComesAfterWhatWaits() throws {
         var inbox = PromotionInbox()
-        inbox.add(try work(), at: start)
+        _ = inbox.add(try work(), at: start, greatest: 10)
         inbox.isStopping = true
         #expect(count(inbox.next(at: start, greatest: 10)) == 1)
         guard case .end = inbox.next(at: start, greatest: 10) else {
