@@ -36,7 +36,8 @@ enum ManifestProperties {
         let start = bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? 0
         if start < 250 {
             let size = 1 + number / 4 % 32
-            let isXML = bytes.dropFirst(start).first == UInt8(ascii: "<")
+            let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+            let isXML = bytes.dropFirst(max(start, mark)).first == UInt8(ascii: "<")
             let chunked = Outcome {
                 try ManifestReader.read(bytes, chunkSize: size, label: "m", origin: origin)
             }

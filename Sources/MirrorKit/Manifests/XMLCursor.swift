@@ -9,6 +9,8 @@ struct XMLCursor {
     private let cursor: UnsafePointer<xmlChar>?
     private let line: Int
     private let column: Int
+    /// Whether the buffer begins where the document does.
+    private let isAtBeginning: Bool
 
     init(_ context: xmlParserCtxtPtr?) {
         let input = context?.pointee.input?.pointee
@@ -16,6 +18,7 @@ struct XMLCursor {
         cursor = input?.cur
         line = Int(input?.line ?? 1)
         column = Int(input?.col ?? 1)
+        isAtBeginning = input?.consumed == 0
     }
 
     /// The place of the cursor.
@@ -60,7 +63,7 @@ struct XMLCursor {
         of offset: Int, in text: UnsafeBufferPointer<UInt8>, isCDATA: Bool
     ) -> TextPosition {
         guard let start = text.baseAddress else { return here }
-        guard start == cursor, let column = place(of: start)?.column else {
+        guard start == cursor, let column = column(before: text, isCDATA: isCDATA) else {
             return place(of: start + offset) ?? copied(text).flatMap { place(of: $0 + offset) }
                 ?? here
         }
@@ -74,6 +77,22 @@ struct XMLCursor {
             return TextPosition(line: line, column: XMLCursor.scalars(before[(last + 1)...]) + 1)
         }
         return TextPosition(line: line, column: column + XMLCursor.scalars(before))
+    }
+
+    /// The column at the cursor, which a text begins at that was just read. Where that text has ended
+    /// the line, libxml2's own count is already that of a later line.
+    private func column(before text: UnsafeBufferPointer<UInt8>, isCDATA: Bool) -> Int? {
+        guard let base, let cursor, !isCDATA, text.contains(UInt8(ascii: "\n")) else {
+            return place(of: cursor)?.column
+        }
+        let before = UnsafeBufferPointer(start: base, count: cursor - base)
+        if let newline = before.lastIndex(of: UInt8(ascii: "\n")) {
+            return XMLCursor.scalars(before[(newline + 1)...]) + 1
+        }
+        // The line began before the buffer: nobody knows its length any more.
+        guard isAtBeginning else { return 1 }
+        let mark = before.starts(with: [0xEF, 0xBB, 0xBF]) ? 1 : 0
+        return XMLCursor.scalars(before) + 1 - mark
     }
 
     /// Where a text lies in the input that was copied from just before the cursor; nil when a

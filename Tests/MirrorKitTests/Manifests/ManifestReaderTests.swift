@@ -131,6 +131,8 @@ import Testing
 
     @Test(arguments: [
         ("<manifest>\n  <defaults/>stray\n</manifest>", 2, 14),
+        ("<manifest>>\n stray over lines</manifest>", 1, 11),
+        ("\u{FEFF}<manifest>stray\n\n lines\n</manifest>", 1, 11),
         ("<manifest>\n\n  stray\n\n</manifest>", 3, 3),
         ("<manifest>\n  é stray</manifest>", 2, 3),
         ("<manifest><!-- é -->\n é<defaults/></manifest>", 2, 2),
