@@ -100,8 +100,8 @@ static inline int64_t linux_file_system_type(int descriptor) {
 
 /* Reserves blocks without making the file longer (FALLOC_FL_KEEP_SIZE), so that it never looks
    complete. */
-static inline int linux_reserve(int descriptor, int64_t length) {
-    return (int)LINUX_RESULT(syscall(SYS_fallocate, descriptor, 1, (int64_t)0, length));
+static inline int linux_reserve(int descriptor, int64_t offset, int64_t length) {
+    return (int)LINUX_RESULT(syscall(SYS_fallocate, descriptor, 1, offset, length));
 }
 
 /* struct statx of statx(2). */

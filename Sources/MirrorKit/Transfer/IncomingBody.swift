@@ -41,7 +41,8 @@ final class IncomingBody {
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
         PartWriter(
-            file: file, target: record.target, start: start, lane: lane, chunks: chunks)
+            file: file, target: record.target, start: start, total: record.total, lane: lane,
+            chunks: chunks)
     }
 
     /// The part's file; nil while the bytes are in memory.

@@ -8,12 +8,16 @@ internal import MirrorModel
 final class PartWriter {
     /// How long bytes may wait for a buffer to be full, in milliseconds.
     static let bufferAge: Int64 = 250
+    /// For how many bytes room is found at once; never for any beyond the file's end.
+    static let reservation: Int64 = 64 << 20
 
     let file: PartFile
     let lane: DigestLane
     /// The position after the last byte that is in the file.
     private(set) var written: Int64
     private let target: Target
+    private let total: Int64?
+    private var reservedEnd: Int64
     private let chunks: ChunkPool
     private var chunk: Chunk?
     private var chunkBegan: Int64 = 0
@@ -23,10 +27,16 @@ final class PartWriter {
     /// - Parameters:
     ///   - target: whom errors are about.
     ///   - start: the position of the first byte.
-    init(file: PartFile, target: Target, start: Int64, lane: DigestLane, chunks: ChunkPool) {
+    ///   - total: how long the file will be, where that is known.
+    init(
+        file: PartFile, target: Target, start: Int64, total: Int64?, lane: DigestLane,
+        chunks: ChunkPool
+    ) {
         self.file = file
         self.target = target
         written = start
+        self.total = total
+        reservedEnd = start
         self.lane = lane
         self.chunks = chunks
     }
@@ -61,6 +71,10 @@ final class PartWriter {
     func flush() throws(MirrorError) {
         guard let chunk else { return }
         self.chunk = nil
+        if let total, written + Int64(chunk.count) > reservedEnd, total - written > 1 << 20 {
+            reservedEnd = min(total, written + PartWriter.reservation)
+            file.reserve(written..<reservedEnd)
+        }
         do throws(Errno) {
             try file.write(chunk.bytes, at: written)
         } catch {

@@ -64,8 +64,8 @@ extension TransferEngine {
         let helper = Segment(
             run: run, course: segment,
             writer: PartWriter(
-                file: file, target: transfer.job.target, start: run.start, lane: lane,
-                chunks: chunks))
+                file: file, target: transfer.job.target, start: run.start,
+                total: segments.plan.total, lane: lane, chunks: chunks))
         helper.extraPlace = place.extra
         segments.helpers[run.id] = helper
         return true

@@ -57,13 +57,13 @@ final class PartFile: Sendable {
         try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
     }
 
-    /// Asks for room without making the file longer; a file system that cannot is no error, a full
-    /// disk is.
-    func reserve(_ length: Int64) throws(Errno) {
-        do throws(Errno) {
-            try retrying("fallocate", path) { linux_reserve(file.number, length) }
-        } catch {
-            if error.isNoSpace || error.number == EIO { throw error }
-        }
+    /// Has the file system find room for bytes that are about to be written, without making the file
+    /// longer (fallocate(2) with `FALLOC_FL_KEEP_SIZE`).
+    ///
+    /// ext4 then writes them for half of what it takes to find room page by page. An error is left to
+    /// the write, which meets it too.
+    func reserve(_ range: Range<Int64>) {
+        guard FileSystemKind(of: file).gainsByReserving else { return }
+        _ = linux_reserve(file.number, range.lowerBound, Int64(range.count))
     }
 }
