@@ -69,7 +69,9 @@ struct RunOutput {
         } catch {
             Interruption.setLastWords(nil)
             if options.json, !(error is ExitCode) {
-                let event = Event.failure(CommandFailure(error).error, root: root)
+                // A signal counts for more than the step that it met.
+                let event = Event.failure(
+                    CommandFailure(error).error, root: root, exit: Interruption.exitCode)
                 Console.output.write(bytes: RunOutput.line(event))
             }
             throw error
