@@ -198,6 +198,7 @@ extension StepList: RandomAccessCollection {
         case .adoption: if let step = step(adoptions[Int(entry.position)]) { return step }
         case .unpinned: if let step = step(unpinned[Int(entry.position)]) { return step }
         }
+        // Only steps whose resource has a digest were put in under these kinds.
         preconditionFailure("a plain step without a digest")
     }
 

@@ -15,6 +15,7 @@ struct ByteHasher: ~Copyable, @unchecked Sendable {
     /// Begins a digest of no bytes.
     init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
+        // It fails only where malloc does; Swift itself traps there.
         guard let context = EVP_MD_CTX_new() else {
             preconditionFailure("EVP_MD_CTX_new: out of memory")
         }
@@ -52,6 +53,7 @@ struct ByteHasher: ~Copyable, @unchecked Sendable {
             EVP_DigestFinal_ex(context, buffer.baseAddress, &length)
             count = Int(length)
         }
+        // A digest of another length would be a fault in OpenSSL, and none to go on with.
         guard let digest = Digest(algorithm, bytes: bytes) else {
             preconditionFailure("EVP_DigestFinal_ex gave \(length) bytes for \(algorithm)")
         }

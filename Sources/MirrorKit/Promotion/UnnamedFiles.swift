@@ -20,9 +20,11 @@ final class UnnamedFiles: Sendable {
 
     /// Makes a file on a folder's file system, mode 0644; nil where that, or giving it a name later,
     /// cannot be done. `tmp` is on the same file system, and `trial` a name that nothing has in it.
-    func make(in folder: Descriptor, tmp: Descriptor, trial: String) -> Descriptor? {
+    func make(
+        in folder: Descriptor, tmp: Descriptor, trial: @autoclosure () -> String
+    ) -> Descriptor? {
         let isSupported = isSupported.withLock { known in
-            let answer = known ?? UnnamedFiles.canBeNamed(in: tmp, trial)
+            let answer = known ?? UnnamedFiles.canBeNamed(in: tmp, trial())
             known = answer
             return answer
         }

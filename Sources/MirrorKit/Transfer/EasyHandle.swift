@@ -10,6 +10,7 @@ final class EasyHandle {
 
     init(_ curl: UnsafePointer<ccurl>) {
         self.curl = curl
+        // It fails only where malloc does (curl_easy_init(3)); Swift itself traps there.
         guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
         self.handle = handle
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))

@@ -13,7 +13,9 @@ final class MultiHandle {
     /// - Parameter connections: how many idle connections are kept.
     init(connections: Int) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
-        guard let multi = ccurl_multi_init(curl) else { preconditionFailure("curl_multi_init") }
+        guard let multi = ccurl_multi_init(curl) else {
+            throw MirrorError(.internalError, "libcurl cannot make a multi handle.")
+        }
         self.multi = multi
         _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)
     }

@@ -57,6 +57,17 @@ import Testing
         #expect(Set(identities.map(name)).count == identities.count)
     }
 
+    @Test func roomThatIsFoundMakesNoPartLonger() throws {
+        let part = try store.create(record())
+        part.reserve(0..<8 << 20)
+        try part.write([1, 2, 3], at: 0)
+        #expect(try part.size() == 3)
+        var status = stat()
+        try #require(fstat(part.descriptor, &status) == 0)
+        let gains = FileSystemKind(of: root.descriptor).gainsByReserving
+        #expect((Int64(status.st_blocks) * 512 >= 8 << 20) == gains)
+    }
+
     @Test func aPartIsReopenedWithItsBytes() throws {
         let record = record()
         let file = try store.create(record)
