@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func aCancelledRunKeepsItsPartAndTheNextOneGoesOn() async throws {
-        let rig = try SessionRig(bytesPerSecond: 2_000_000)
+        let rig = try SessionRig(holdingAfter: 1_000_000)
         let manifest = Manifest(name: "m", resources: [try rig.resource("Documents/a.bin", bytes)])
         let run = rig.session.execute(try await rig.session.plan(manifest))
         var events = run.makeAsyncIterator()
@@ -35,6 +35,7 @@ import Testing
         #expect(try await summary(&events).exit == 130)
         #expect(rig.parts.count == 1)
         #expect(rig.bytes("Documents/a.bin") == nil)
+        rig.origin.release()
         let plan = try await rig.session.plan(manifest)
         #expect(plan.steps.map(\.kind) == [.resume])
         let second = try await rig.session.sync(manifest)
@@ -45,13 +46,14 @@ import Testing
     }
 
     @Test func cancellingOneResourceLetsTheOthersGoOn() async throws {
-        let rig = try SessionRig(bytesPerSecond: 1_500_000)
+        let rig = try SessionRig(holdingAfter: 500_000)
         let one = try rig.resource("Documents/a.bin", bytes)
         let two = try rig.resource("Documents/b.bin", TestBytes.make(1_000_000, seed: 2))
         let plan = try await rig.session.plan(Manifest(name: "m", resources: [one, two]))
         var events = rig.session.execute(plan).makeAsyncIterator()
         try await untilProgress(&events)
         await rig.session.cancel(one.target, discardingPart: true)
+        rig.origin.release()
         let summary = try await summary(&events)
         #expect(summary[.fetched] == 1)
         #expect(summary[.failed] == 1)

@@ -10,12 +10,13 @@ final class SessionRig: Sendable {
     let server: OriginServer
     let session: MirrorSession
 
-    /// Starts the origin; `bytesPerSecond` is for each connection, nil as fast as it can.
+    /// Starts the origin; each of its bodies waits for `origin.release()` after `holdingAfter` bytes,
+    /// and for nothing when that is nil.
     init(
-        bytesPerSecond: Int? = nil, _ configure: (inout Configuration) -> Void = { _ in }
+        holdingAfter: Int? = nil, _ configure: (inout Configuration) -> Void = { _ in }
     ) throws {
         folder = try TemporaryFolder()
-        origin = ShelfOrigin(shelf, bytesPerSecond: bytesPerSecond)
+        origin = ShelfOrigin(shelf, holdingAfter: holdingAfter)
         server = try OriginServer(responder: origin)
         var configuration = Configuration()
         configuration.leastFreeSpace = 0

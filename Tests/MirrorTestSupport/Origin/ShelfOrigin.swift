@@ -4,15 +4,22 @@ internal import Synchronization
 public final class ShelfOrigin: Responder {
     private let shelf: any Shelf
     private let bytesPerSecond: Int?
+    private let hold: Mutex<Int?>
     private let log = Mutex<[String]>([])
 
     /// Takes what it serves.
     ///
-    /// - Parameter bytesPerSecond: how fast each connection gets bytes; nil is as fast as it can.
-    public init(_ shelf: any Shelf, bytesPerSecond: Int? = nil) {
+    /// - Parameters:
+    ///   - bytesPerSecond: how fast each connection gets bytes; nil is as fast as it can.
+    ///   - holdingAfter: after how many bytes each body waits for `release()`; nil is never.
+    public init(_ shelf: any Shelf, bytesPerSecond: Int? = nil, holdingAfter: Int? = nil) {
         self.shelf = shelf
         self.bytesPerSecond = bytesPerSecond
+        hold = Mutex(holdingAfter)
     }
+
+    /// Lets all bodies go on, those that wait and those that come.
+    public func release() { hold.withLock { $0 = nil } }
 
     /// A line a request in the order of their answers, e.g. `GET /a.bin bytes=10- 206`.
     public var requests: [String] { log.withLock { $0 } }
@@ -67,12 +74,21 @@ public final class ShelfOrigin: Responder {
     }
 
     private func send(_ body: ArraySlice<UInt8>, _ connection: Connection) -> Bool {
-        guard let bytesPerSecond else { return connection.send(body) }
+        guard let bytesPerSecond else { return sendHeld(body, connection) }
         let slice = max(1, bytesPerSecond / 50)
         return stride(from: body.startIndex, to: body.endIndex, by: slice).allSatisfy {
             connection.send(body[$0..<min($0 + slice, body.endIndex)])
                 && connection.pause(milliseconds: 20)
         }
+    }
+
+    private func sendHeld(_ body: ArraySlice<UInt8>, _ connection: Connection) -> Bool {
+        let first = body.prefix(hold.withLock { $0 } ?? body.count)
+        guard connection.send(first) else { return false }
+        while first.count < body.count, hold.withLock({ $0 }) != nil {
+            guard connection.pause(milliseconds: 5) else { return false }
+        }
+        return connection.send(body.dropFirst(first.count))
     }
 
     private static func phrase(_ status: Int) -> String {
