@@ -13,33 +13,36 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     ///
     /// A year of two digits is 1970…2069.
     public init?(_ text: String) {
-        let words = text.split(separator: " ", omittingEmptySubsequences: true)
-        let date: (day: Substring, month: Substring, year: Substring)
-        let time: Substring
+        let words = text.utf8.split(separator: UInt8(ascii: " "))
+        let date: (day: Word, month: Word, year: Word)
+        let time: Word
         switch words.count {
-        case 6 where words[5] == "GMT" && HTTPDate.isDayName(words[0], suffix: ",", short: true):
+        case 6
+        where words[5].elementsEqual("GMT".utf8)
+            && HTTPDate.isDayName(words[0], suffix: ",", short: true):
             date = (words[1], words[2], words[3])
             time = words[4]
-            guard date.day.utf8.count == 2, date.year.utf8.count == 4 else { return nil }
-        case 4 where words[3] == "GMT" && HTTPDate.isDayName(words[0], suffix: ",", short: false):
-            let parts = words[1].split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[0].utf8.count == 2, parts[2].utf8.count == 2 else {
-                return nil
-            }
+            guard date.day.count == 2, date.year.count == 4 else { return nil }
+        case 4
+        where words[3].elementsEqual("GMT".utf8)
+            && HTTPDate.isDayName(words[0], suffix: ",", short: false):
+            let parts = words[1].split(
+                separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0].count == 2, parts[2].count == 2 else { return nil }
             date = (parts[0], parts[1], parts[2])
             time = words[2]
         case 5 where HTTPDate.isDayName(words[0], suffix: "", short: true):
             date = (words[2], words[1], words[4])
             time = words[3]
-            guard date.year.utf8.count == 4 else { return nil }
+            guard date.year.count == 4 else { return nil }
         default: return nil
         }
-        guard let month = HTTPDate.months.firstIndex(of: String(date.month)),
-            let day = DecimalDigits.value(of: date.day.utf8),
-            var year = DecimalDigits.value(of: date.year.utf8),
+        guard let month = HTTPDate.months.firstIndex(where: { $0.utf8.elementsEqual(date.month) }),
+            let day = DecimalDigits.value(of: date.day),
+            var year = DecimalDigits.value(of: date.year),
             let clock = HTTPDate.secondOfDay(time)
         else { return nil }
-        if date.year.utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
+        if date.year.count == 2 { year += year < 70 ? 2000 : 1900 }
         guard (1...HTTPDate.length(ofMonth: month + 1, year: year)).contains(day) else {
             return nil
         }
@@ -53,17 +56,24 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
     ]
 
-    private static func isDayName(_ word: Substring, suffix: String, short: Bool) -> Bool {
-        weekdays.contains { (short ? String($0.prefix(3)) : $0) + suffix == word }
+    /// Bytes, and not characters: every answer has two or three dates.
+    private typealias Word = Substring.UTF8View
+
+    private static func isDayName(_ word: Word, suffix: String, short: Bool) -> Bool {
+        let count = word.count - suffix.utf8.count
+        return word.dropFirst(max(0, count)).elementsEqual(suffix.utf8)
+            && weekdays.contains {
+                $0.utf8.prefix(short ? 3 : .max).elementsEqual(word.prefix(max(0, count)))
+            }
     }
 
-    private static func secondOfDay(_ time: Substring) -> Int64? {
-        let parts = time.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ $0.utf8.count == 2 }),
-            let hour = DecimalDigits.value(of: parts[0].utf8), hour < 24,
-            let minute = DecimalDigits.value(of: parts[1].utf8), minute < 60,
+    private static func secondOfDay(_ time: Word) -> Int64? {
+        let parts = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }),
+            let hour = DecimalDigits.value(of: parts[0]), hour < 24,
+            let minute = DecimalDigits.value(of: parts[1]), minute < 60,
             // 60 is a leap second, which the count of seconds does not know.
-            let second = DecimalDigits.value(of: parts[2].utf8), second <= 60
+            let second = DecimalDigits.value(of: parts[2]), second <= 60
         else { return nil }
         return hour * 3600 + minute * 60 + min(second, 59)
     }
