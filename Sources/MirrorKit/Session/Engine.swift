@@ -124,7 +124,8 @@ final class Engine: Sendable {
             if let loop { return loop }
             var hooks = TransferLoop.Hooks { [routes] job, news in routes.deliver(news, from: job) }
             hooks.onIdle = { [promoter] in promoter.hurry() }
-            hooks.admit = { [root, configuration] in admission(of: $0, to: root, configuration) }
+            let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
+            hooks.admit = { gate.admit($0) }
             let made = try TransferLoop(configuration: configuration, parts: parts, hooks: hooks)
             loop = made
             return made

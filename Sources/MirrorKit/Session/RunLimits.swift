@@ -62,16 +62,3 @@ struct RunLimits {
         }
     }
 }
-
-/// Whether so many more bytes fit on the file systems beneath a root; why not, where they do not.
-func admission(
-    of bytes: Int64, to root: RootDirectory, _ configuration: Configuration
-) -> MirrorError? {
-    guard let space = try? FreeSpace(of: root), let parts = space.volume(of: .tmp),
-        parts.availableBytes < bytes.addingSaturated(configuration.leastFreeSpace)
-    else { return nil }
-    return MirrorError(
-        .spaceLimit,
-        "\(root.path)/tmp: \(ByteCount(bytes)) more do not fit: \(ByteCount(parts.availableBytes)) are left, and \(ByteCount(configuration.leastFreeSpace)) stay free (--min-free). Parts are kept. Make room, or lower --min-free."
-    )
-}
