@@ -40,9 +40,18 @@ public struct Run: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var events: AsyncThrowingStream<Event, any Error>.Iterator
         fileprivate let reader: Reader
+        private var pace = ReadingPace()
+
+        fileprivate init(
+            events: AsyncThrowingStream<Event, any Error>.Iterator, reader: Reader
+        ) {
+            self.events = events
+            self.reader = reader
+        }
 
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
+            await pace.rest(unread: reader.unread)
             let event = try await events.next()
             reader.noteRead()
             return event
@@ -50,6 +59,7 @@ public struct Run: AsyncSequence, Sendable {
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
+            await pace.rest(unread: reader.unread)
             let event = try await events.next(isolation: actor)
             reader.noteRead()
             return event
@@ -64,6 +74,8 @@ public struct Run: AsyncSequence, Sendable {
         init(of control: RunControl) { self.control = control }
 
         func noteRead() { control.noteRead() }
+
+        var unread: Int { control.unread }
 
         deinit { control.end(.interrupted(exit: 128 + SIGINT)) }
     }
