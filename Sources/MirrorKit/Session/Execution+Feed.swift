@@ -37,24 +37,28 @@ extension Execution {
         }
     }
 
-    /// Notes that the loop works on a step; false when the run is ending and it must not begin.
-    func note(job: Int, for position: Int) -> Bool {
+    /// Notes that the loop works on a step, and what is known of its target; false when the run is
+    /// ending and it must not begin.
+    func note(job: Int, for position: Int, row: IndexRecord?) -> Bool {
         state.withLock { state in
             guard state.ending == nil else { return false }
             state.jobs[position] = job
+            state.rows[position] = row
             return true
         }
     }
 
-    /// Notes that the loop has done with a step, and what it cost.
-    func noteEnd(of position: Int, cost: TransferCost) {
-        let isRunningLow = state.withLock { state in
+    /// Notes that the loop has done with a step, and what it cost; gives what was known of its target.
+    func noteEnd(of position: Int, cost: TransferCost) -> IndexRecord? {
+        let (isRunningLow, row) = state.withLock { state in
             state.jobs[position] = nil
+            let row = state.rows.removeValue(forKey: position)
             state.ledger.enterCost(
                 requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
-            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
+            return (state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs, row)
         }
         if isRunningLow { feedLoop() }
+        return row
     }
 
     /// Notes that bytes are on their way to a final name.

@@ -32,18 +32,19 @@ extension Execution {
             record.stamp = known.stamp
             record.promotedAt = known.promotedAt
         }
-        let isEdited = done.outcome == .edited
-        confirm(position, record, isAdoption: isAdoption, setsMode: !isEdited, done)
+        let known = try? engine.index.record(for: record.target)
+        confirm(
+            position, record, isAdoption: isAdoption, setsMode: done.outcome != .edited,
+            wasExecutable: known?.isExecutable ?? false, done)
     }
 
     /// Ends a step by its row alone, and by the file's mode where the manifest's wish changed.
     func confirm(
         _ position: Int, _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true,
-        _ done: Event.Done
+        wasExecutable: Bool, _ done: Event.Done
     ) {
         var confirmed = Confirmed(record: record, isAdoption: isAdoption)
-        let known = try? engine.index.record(for: record.target)
-        if setsMode, record.isExecutable != (known?.isExecutable ?? false) {
+        if setsMode, record.isExecutable != wasExecutable {
             confirmed.mode = record.isExecutable ? 0o755 : 0o644
         }
         engine.promoter.submit(confirmed) { [self] error in
@@ -73,7 +74,9 @@ extension Execution {
             target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
             verified: record.verified)
         done.sha256 = sha256
-        confirm(position, record, isAdoption: known?.sha256 != sha256, done)
+        confirm(
+            position, record, isAdoption: known?.sha256 != sha256,
+            wasExecutable: known?.isExecutable ?? false, done)
     }
 
     /// What the bytes that mirror put at a target were held against; nothing where it put none.

@@ -7,6 +7,7 @@ extension Execution {
     /// already wait for its end.
     func submit(_ positions: [Int]) {
         var jobs: [TransferJob] = []
+        let rows = knownRows(positions)
         for position in positions {
             let step = plan.steps[position]
             if options.isOffline {
@@ -20,7 +21,9 @@ extension Execution {
                 submitFollowers(of: position)
                 continue
             }
-            guard claim(position), let job = job(for: position) else { continue }
+            guard claim(position), let job = job(for: position, row: rows[position]) else {
+                continue
+            }
             jobs.append(job)
         }
         state.withLock { state in
@@ -52,11 +55,19 @@ extension Execution {
         state.withLock { $0.joined.remove(position) != nil }
     }
 
-    private func job(for position: Int) -> TransferJob? {
+    /// What the index knows of the targets of steps: also where a file is gone, what it was tells what
+    /// may come in its place. A row that cannot be read is asked for again when it is needed.
+    private func knownRows(_ positions: [Int]) -> [Int: IndexRecord] {
+        let targets = positions.map { plan.steps.target(at: $0) }
+        guard let rows = try? engine.index.records(for: targets) else { return [:] }
+        return zip(positions, rows).reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+
+    private func job(for position: Int, row: IndexRecord?) -> TransferJob? {
         let step = plan.steps[position]
         guard let resource = plan.resource(of: step) else { return nil }
         let identifier = engine.route { [self] in receive($0, for: position) }
-        guard note(job: identifier, for: position) else {
+        guard note(job: identifier, for: position, row: row) else {
             leaveOut([position])
             engine.release(step.target, by: claimant(position), .abandoned)
             return nil
@@ -64,12 +75,8 @@ extension Execution {
         let request = requests.request(for: resource)
         return TransferJob(
             id: identifier, target: step.target, sources: request.sources, postBody: request.body,
-            expectation: Expectation(of: resource, replacing: storedMediaType(at: step.target)),
+            expectation: Expectation(of: resource, replacing: row?.mediaType),
             local: step.local, part: step.part, priority: resource.priority)
-    }
-
-    private func storedMediaType(at target: Target) -> String? {
-        (try? engine.index.record(for: target))?.mediaType
     }
 
     private func receive(_ news: TransferNews, for position: Int) {
@@ -100,16 +107,16 @@ extension Execution {
     private func settle(_ result: TransferResult, for position: Int) {
         switch result {
         case .received(let body):
-            noteEnd(of: position, cost: body.cost)
+            _ = noteEnd(of: position, cost: body.cost)
             settle(body, for: position)
         case .notModified(let confirmation, let cost):
-            noteEnd(of: position, cost: cost)
-            settle(confirmation, for: position)
+            let row = noteEnd(of: position, cost: cost)
+            settle(confirmation, for: position, row: row)
         case .failed(let error, let cost):
-            noteEnd(of: position, cost: cost)
+            _ = noteEnd(of: position, cost: cost)
             settleFailure(position, error)
         case .cancelled(let cost):
-            noteEnd(of: position, cost: cost)
+            _ = noteEnd(of: position, cost: cost)
             settleCancellation(position)
         }
     }
@@ -151,13 +158,14 @@ extension Execution {
     }
 
     /// A 304: the source vouches for what is there.
-    private func settle(_ confirmation: Confirmation, for position: Int) {
+    private func settle(_ confirmation: Confirmation, for position: Int, row: IndexRecord?) {
         let step = plan.steps[position]
         do {
-            guard var record = try engine.index.record(for: step.target) else {
+            guard let known = try row ?? engine.index.record(for: step.target) else {
                 throw MirrorError(
                     .internalError, "\(step.target): confirmed, and the index has no row of it.")
             }
+            var record = known
             record.confirm(by: confirmation, at: SystemClock.now())
             if case .ours(let stamp, record.sha256) = step.occupant {
                 record.stamp = stamp
@@ -169,11 +177,14 @@ extension Execution {
                 verified: record.verified)
             done.sha256 = record.sha256
             done.source = confirmation.source
-            confirm(position, record, isAdoption: false, done)
+            confirm(
+                position, record, isAdoption: false, wasExecutable: known.isExecutable, done)
         } catch {
             fail(position, MirrorError(wrapping: error))
         }
-        for follower in sharing.followers[position] ?? [] { settle(confirmation, for: follower) }
+        for follower in sharing.followers[position] ?? [] {
+            settle(confirmation, for: follower, row: nil)
+        }
     }
 
     /// No source could give the bytes. Where good bytes are there, that is no loss yet.

@@ -7,6 +7,8 @@ struct ExecutionState: Sendable {
     var open = PositionSet()
     /// The loop's numbers of the transfers under way, by step.
     var jobs: [Int: Int] = [:]
+    /// What the index knows of the targets of transfers under way, by step.
+    var rows: [Int: IndexRecord] = [:]
     /// Steps whose targets another run of the session has under way.
     var joined: Set<Int> = []
     /// Whether transfers are held back until somebody lets them go on, and which have not begun.

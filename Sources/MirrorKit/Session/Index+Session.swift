@@ -9,6 +9,24 @@ extension Index {
         }
     }
 
+    /// What is known of targets, by their places in the list; read in one transaction, whose locks
+    /// cost more than the rows.
+    func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        if targets.isEmpty { return [] }
+        return try reading { (database: inout Database) throws(IndexError) in
+            try database.run("BEGIN")
+            var records: [IndexRecord?] = []
+            do throws(IndexError) {
+                for target in targets { records.append(try database.record(for: target)) }
+                try database.run("COMMIT")
+            } catch {
+                try? database.run("ROLLBACK")
+                throw error
+            }
+            return records
+        }
+    }
+
     /// Notes that a target was used.
     func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
