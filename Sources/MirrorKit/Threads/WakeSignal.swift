@@ -30,6 +30,8 @@ final class WakeSignal: Sendable {
 
     /// Forgets all signals so far; what they were about is to be looked at after this.
     func clear() {
+        // Most turns of a loop find none, and need no system call for that.
+        guard isRaised.load(ordering: .sequentiallyConsistent) else { return }
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)
         // Not before the read, which would take a signal along that was raised in between.

@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Holds complete bytes against everything that was declared of them, on a worker.
+/// Holds complete bytes against everything that was declared of them, on a worker where they are many.
 ///
 /// sha256 and one more digest were made while the bytes came in. Only what is left, pieces without a
 /// digest of the whole, or a third algorithm, costs reading the file again.
@@ -10,13 +10,22 @@ struct BodyCheck: Sendable {
     let sent: [Digest]
     let inbox: TransferInbox
 
-    /// Bytes in memory.
-    func run(_ bytes: [UInt8]) {
+    /// So few bytes are looked at sooner than a worker wakes.
+    static let fewBytes = 16 << 10
+
+    /// What bytes in memory are; `piecesHold` is nil when no pieces had to be looked at.
+    func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
         let algorithms = Set((job.expectation.digests + sent).map(\.algorithm) + [.sha256])
         let digests = algorithms.map { ByteHasher.digest($0, of: bytes) }
         var pieces = PieceCheck(job.expectation)
         bytes.withUnsafeBytes { pieces.take($0) }
-        inbox.post(.hashed(job.id, digests, piecesHold: pieces.end()))
+        return (digests, pieces.end())
+    }
+
+    /// Bytes in memory.
+    func run(_ bytes: [UInt8]) {
+        let found = judge(bytes)
+        inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
     }
 
     /// Bytes in a part whose running digests are known.

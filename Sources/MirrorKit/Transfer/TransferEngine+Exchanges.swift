@@ -200,10 +200,8 @@ extension TransferEngine: Exchange.Listener {
     }
 
     func decide(_ transfer: Transfer, _ decision: (inout TransferCourse) -> Turn) {
-        guard var course = transfer.course else { return }
-        let turn = decision(&course)
-        transfer.course = course
-        act(turn, transfer)
+        // In place: a copy of a course costs a count of each of its texts.
+        if let turn = transfer.course?.turn(by: decision) { act(turn, transfer) }
     }
 }
 
@@ -218,5 +216,11 @@ extension Exchange {
         return CurlFailure.failure(
             result, words: easy.words(for: result), detail: easy.errorDetail,
             systemError: easy.systemError, wasSent: easy.sentBytes > 0)
+    }
+}
+
+extension TransferCourse {
+    fileprivate mutating func turn(by decision: (inout TransferCourse) -> Turn) -> Turn {
+        decision(&self)
     }
 }

@@ -108,7 +108,7 @@ extension TransferEngine {
         }
     }
 
-    /// Hashes what is in hand, on a worker.
+    /// Hashes what is in hand: on a worker, unless that would take longer to wake.
     private func check(_ transfer: Transfer) {
         guard let body = transfer.body else {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")
@@ -122,6 +122,10 @@ extension TransferEngine {
             body.lane.submit { digests in check.run(file, digests.snapshots()) }
         } else {
             let bytes = body.memory
+            guard bytes.count > BodyCheck.fewBytes else {
+                let found = check.judge(bytes)
+                return hashed(transfer, found.digests, piecesHold: found.piecesHold)
+            }
             workers.submit { check.run(bytes) }
         }
     }
