@@ -12,7 +12,7 @@ final class IncomingBody {
     private(set) var record: PartRecord
     /// The bytes, as long as there is no part.
     private(set) var memory: [UInt8] = []
-    let lane: DigestLane
+    let lane: PartLane
     private let parts: any PartStore
     private let chunks: ChunkPool
     private var writer: PartWriter?
@@ -20,7 +20,7 @@ final class IncomingBody {
 
     /// A body that begins now.
     init(
-        record: PartRecord, lane: DigestLane, parts: any PartStore, chunks: ChunkPool, now: Int64
+        record: PartRecord, lane: PartLane, parts: any PartStore, chunks: ChunkPool, now: Int64
     ) {
         self.record = record
         self.lane = lane
@@ -31,7 +31,7 @@ final class IncomingBody {
 
     /// A part that the lane has vouched for up to a length.
     convenience init(
-        resuming record: PartRecord, file: PartFile, length: Int64, lane: DigestLane,
+        resuming record: PartRecord, file: PartFile, length: Int64, lane: PartLane,
         parts: any PartStore, chunks: ChunkPool
     ) {
         self.init(record: record, lane: lane, parts: parts, chunks: chunks, now: 0)
@@ -88,7 +88,7 @@ final class IncomingBody {
         try outcome.get()
     }
 
-    /// Writes what is in the buffer, and hands it to the digests.
+    /// Hands over what is in the buffer, to be written and hashed.
     func flush() throws(MirrorError) { try writer?.flush() }
 
     /// Counts bytes that a worker put into the part, and into the digests.

@@ -2,9 +2,9 @@ internal import MirrorModel
 
 /// The bytes of one connection on their way into a part, one after another from a position on.
 ///
-/// They are gathered in a buffer, written, and then the same buffer goes to the digest lane, which
-/// looks at what the part holds while that is still in memory. Only the transfer thread calls in
-/// here.
+/// They are gathered in a buffer, and the buffer goes to the lane, which writes it and looks at what
+/// the part holds while that is still in memory. Bytes that another lane is going to read are written
+/// here, before anybody is told of them. Only the transfer thread calls in here.
 final class PartWriter {
     /// How long bytes may wait for a buffer to be full, in milliseconds.
     static let bufferAge: Int64 = 250
@@ -12,9 +12,10 @@ final class PartWriter {
     static let reservation: Int64 = 64 << 20
 
     let file: PartFile
-    let lane: DigestLane
-    /// The position after the last byte that is in the file.
+    let lane: PartLane
+    /// The position after the last byte that was handed to the lane.
     private(set) var written: Int64
+    private let writesAtOnce: Bool
     private let target: Target
     private let total: Int64?
     private var reservedEnd: Int64
@@ -28,14 +29,16 @@ final class PartWriter {
     ///   - target: whom errors are about.
     ///   - start: the position of the first byte.
     ///   - total: how long the file will be, where that is known.
+    ///   - writesAtOnce: whether what was handed to the lane is in the file already.
     init(
-        file: PartFile, target: Target, start: Int64, total: Int64?, lane: DigestLane,
-        chunks: ChunkPool
+        file: PartFile, target: Target, start: Int64, total: Int64?, lane: PartLane,
+        chunks: ChunkPool, writesAtOnce: Bool = false
     ) {
         self.file = file
         self.target = target
         written = start
         self.total = total
+        self.writesAtOnce = writesAtOnce
         reservedEnd = start
         self.lane = lane
         self.chunks = chunks
@@ -67,25 +70,36 @@ final class PartWriter {
         if isUnlogged, chunk == nil, now - chunkBegan >= LaneDigests.milestoneAge { log() }
     }
 
-    /// Writes what is in the buffer, and hands it to the digests.
+    /// Hands over what is in the buffer.
     func flush() throws(MirrorError) {
         guard let chunk else { return }
         self.chunk = nil
-        if let total, written + Int64(chunk.count) > reservedEnd, total - written > 1 << 20 {
-            reservedEnd = min(total, written + PartWriter.reservation)
-            file.reserve(written..<reservedEnd)
-        }
-        do throws(Errno) {
-            try file.write(chunk.bytes, at: written)
-        } catch {
-            chunks.give(chunk)
-            throw MirrorError(error, target: target)
-        }
         let begin = written
+        let room = roomToFind(for: chunk.count)
+        if writesAtOnce {
+            if let room { file.reserve(room) }
+            do throws(Errno) {
+                try file.write(chunk.bytes, at: begin)
+            } catch {
+                chunks.give(chunk)
+                throw MirrorError(error, target: target)
+            }
+        }
         // The lane's worker empties the buffer when it is done with it.
         written += Int64(chunk.count)
-        lane.append(chunk, to: file, at: begin)
+        lane.append(
+            chunk, to: file, at: begin, write: writesAtOnce ? .done : .due(reserving: room))
         isUnlogged = true
+    }
+
+    /// The stretch that room is to be found for before so many more bytes are written; nil where
+    /// there is room, or the rest of the file is small.
+    private func roomToFind(for count: Int) -> Range<Int64>? {
+        guard let total, written + Int64(count) > reservedEnd, total - written > 1 << 20 else {
+            return nil
+        }
+        reservedEnd = min(total, written + PartWriter.reservation)
+        return written..<reservedEnd
     }
 
     /// Goes on after bytes that somebody else put into the file.

@@ -190,7 +190,7 @@ extension TransferEngine {
 
     /// Ends all further connections; gives the lanes on which their last milestones are on the way.
     @discardableResult
-    func dismissSegments(of transfer: Transfer, keeping: Bool) -> [DigestLane] {
+    func dismissSegments(of transfer: Transfer, keeping: Bool) -> [PartLane] {
         guard let segments = transfer.segments else { return [] }
         let all = Array(segments.helpers.values)
         for segment in all { _ = dismiss(segment, of: transfer, segments, keeping: keeping) }

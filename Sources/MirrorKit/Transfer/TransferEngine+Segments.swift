@@ -65,7 +65,7 @@ extension TransferEngine {
             run: run, course: segment,
             writer: PartWriter(
                 file: file, target: transfer.job.target, start: run.start,
-                total: segments.plan.total, lane: lane, chunks: chunks))
+                total: segments.plan.total, lane: lane, chunks: chunks, writesAtOnce: true))
         helper.extraPlace = place.extra
         segments.helpers[run.id] = helper
         return true

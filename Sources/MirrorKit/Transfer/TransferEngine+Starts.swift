@@ -151,10 +151,10 @@ extension TransferEngine {
     func makeLane(
         _ transfer: Transfer, record: PartRecord, from start: Int64 = 0,
         other: DigestAlgorithm?, workers: WorkPool
-    ) -> DigestLane {
+    ) -> PartLane {
         let (id, parts, inbox) = (transfer.job.id, parts, inbox)
         let target = transfer.job.target
-        return DigestLane(other: other, workers: workers, chunks: chunks) { digests in
+        return PartLane(other: other, workers: workers, chunks: chunks) { digests in
             let now = SystemClock.monotonic()
             guard digests.isMilestoneDue(now: now) else { return }
             do throws(MirrorError) {

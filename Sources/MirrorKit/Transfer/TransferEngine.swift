@@ -117,7 +117,7 @@ final class TransferEngine {
     }
 
     /// Whether the digests of a lane, or of all together, have to catch up.
-    func isBehind(_ lane: DigestLane) -> Bool {
+    func isBehind(_ lane: PartLane) -> Bool {
         lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }
 

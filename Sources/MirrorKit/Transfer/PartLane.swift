@@ -2,20 +2,29 @@ internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
-/// The digests of one file's bytes, made on worker threads in the order in which the bytes came.
+/// The way of one file's bytes after they were received: they are written, read back and hashed, on
+/// worker threads and in the order in which they came.
 ///
 /// A lane runs on one worker at a time and takes its work from its own queue, so the transfer thread
-/// only hands over buffers and never waits for a digest. What is hashed is what the file holds: a
-/// digest of bytes that were in memory only would vouch for a disk that says that it wrote and did
-/// not.
-final class DigestLane: Sendable {
+/// only hands over buffers and waits neither for the disk nor for a digest. One worker does all three
+/// with a buffer, because it stays in that processor's cache. What is hashed is what the file holds: a
+/// digest of bytes that were in memory only would vouch for a disk that says that it wrote and did not.
+final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
     private enum Item: Sendable {
-        case bytes(Chunk, PartFile, at: Int64)
+        case bytes(Chunk, PartFile, at: Int64, write: Write)
         case file(PartFile, upTo: Int64)
         case work(Work)
+    }
+
+    /// Whether bytes are still to be written.
+    enum Write: Sendable {
+        /// They are in the file.
+        case done
+        /// They are not; room for a stretch of the file is to be found first, where one is given.
+        case due(reserving: Range<Int64>?)
     }
 
     private struct Queue {
@@ -30,14 +39,14 @@ final class DigestLane: Sendable {
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
-    /// Called once when the file does not hold what was written to it; nothing is hashed after that.
+    /// Called once when the file does not hold what it should; nothing is written or hashed after that.
     private let onLoss: @Sendable (Errno) -> Void
     private let isStopped = Atomic(false)
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
     ///   - afterBytes: called on a worker after each buffer.
-    ///   - onLoss: called on a worker when the file does not hold what was written to it.
+    ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
     init(
         other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
@@ -49,12 +58,12 @@ final class DigestLane: Sendable {
         self.onLoss = onLoss
     }
 
-    /// How many bytes wait to be hashed.
+    /// How many bytes wait to be written or hashed.
     var backlog: Int { queue.withLock { $0.bytes } }
 
-    /// Hands over a buffer that was written to a file.
-    func append(_ chunk: Chunk, to file: PartFile, at offset: Int64) {
-        add(.bytes(chunk, file, at: offset), bytes: chunk.count)
+    /// Hands over a buffer, which belongs at an offset of a file.
+    func append(_ chunk: Chunk, to file: PartFile, at offset: Int64, write: Write) {
+        add(.bytes(chunk, file, at: offset, write: write), bytes: chunk.count)
     }
 
     /// Adds bytes that are in the file already, from where the digests are up to an end: they came
@@ -100,10 +109,14 @@ final class DigestLane: Sendable {
 
     private func run(_ item: Item) {
         switch item {
-        case .bytes(let chunk, let file, let offset):
+        case .bytes(let chunk, let file, let offset, let write):
             digests.withLock { digests in
                 guard !digests.isBroken else { return }
                 do throws(Errno) {
+                    if case .due(let room) = write {
+                        if let room { file.reserve(room) }
+                        try file.write(chunk.bytes, at: offset)
+                    }
                     try confirm(chunk, in: file, at: offset)
                     digests.update(chunk.bytes)
                     afterBytes(&digests)
