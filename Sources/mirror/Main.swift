@@ -11,13 +11,16 @@ enum Main {
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
         OpenFiles.raiseLimit()
-        if let number = refusalOfThreads() {
-            refuse("no second thread can be had", number, limit: "ulimit -u")
-        }
         if let number = OpenFiles.refusal() {
-            refuse("no file can be opened", number, limit: "ulimit -n")
+            refuse(
+                "no file can be opened: \(String(cString: strerror(number))). "
+                    + "End other programs, or raise the limits of this one (ulimit -n), then run again."
+            )
         }
-        let code = Interruption.supervise { await run() }
+        let code: Int32
+        do throws(StandbyThread.Refusal) {
+            code = try Interruption.supervise { await run() }
+        } catch { refuse(error.message) }
         // No exit handlers: OpenSSL's would take its tables away from under a thread that is still
         // on its way out. Everything of ours is written; what a library has buffered goes now.
         fflush(nil)
@@ -25,21 +28,9 @@ enum Main {
     }
 
     /// Ends a process that lacks what nothing works without.
-    private static func refuse(_ words: String, _ number: Int32, limit: String) -> Never {
-        Console.error.line(
-            "mirror: error: \(words): \(String(cString: strerror(number))). "
-                + "End other programs, or raise the limits of this one (\(limit)), then run again."
-        )
+    private static func refuse(_ words: String) -> Never {
+        Console.error.line("mirror: error: \(words)")
         exit(74)
-    }
-
-    /// Why this process gets no second thread; nil when it does. Swift's runtime needs one for
-    /// everything, and would ask for it again and again, in silence.
-    private static func refusalOfThreads() -> Int32? {
-        var thread = pthread_t()
-        let number = pthread_create(&thread, nil, nothing, nil)
-        if number == 0 { pthread_join(thread, nil) }
-        return number == 0 ? nil : number
     }
 
     /// Runs the command; a report that could not be written whole is a failure of its own.
@@ -83,6 +74,3 @@ enum Main {
         }
     }
 }
-
-/// What a thread does that is only made to see whether it can be.
-private func nothing(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? { nil }

@@ -1,3 +1,4 @@
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -86,6 +87,40 @@ import Testing
             #expect(result.ending == .exited(74), "\(result)")
             #expect(result.errors.contains("no file can be opened"), "\(result)")
             #expect(result.errors.contains("ulimit -n"), "\(result)")
+        }
+    }
+
+    /// Swift's runtime waits for ever for a thread that the system does not give it.
+    @Test(.enabled(if: BuiltProgram.exists("/usr/bin/strace"), "strace is not installed"))
+    func aRunThatGetsNoThreadsEndsWhenItIsTold() async throws {
+        try await DetachedThread.run {
+            let shelf = MemoryShelf()
+            let server = try OriginServer(responder: ShelfOrigin(shelf))
+            defer { server.stop() }
+            let resources = (0..<60).map { number in
+                shelf.put("/\(number)", TestBytes.make(500, seed: UInt64(number)))
+                return "{\"path\":\"Caches/\(number)\",\"url\":\"\(server.url)/\(number)\"}"
+            }
+            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+            defer { ground.remove() }
+            let manifest = try ground.write(
+                manifest: "{\"name\":\"t\",\"resources\":[\(resources.joined(separator: ","))]}")
+            for _ in 1...4 {
+                let run = try ground.start(
+                    ["sync", manifest, "--json", "--refresh"],
+                    under: [
+                        "/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null",
+                        "-e", "trace=clone3", "-e", "inject=clone3:error=EAGAIN:when=3+",
+                    ])
+                Pause.milliseconds(1500)
+                run.signal(SIGTERM)
+                let result = run.wait(seconds: 20)
+                #expect(
+                    [.exited(0), .exited(74), .exited(143)].contains(result.ending), "\(result)")
+                #expect(result.output.contains("\"event\":\"summary\""), "\(result)")
+            }
+            let again = try ground.sync(manifest).wait()
+            #expect(again.ending == .exited(0), "\(again)")
         }
     }
 }

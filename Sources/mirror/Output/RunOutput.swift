@@ -63,7 +63,7 @@ struct RunOutput {
         do {
             let session = try open()
             root = session.root
-            Interruption.setLastWords { [root] in breakOff(exit: $0, root: root) }
+            Interruption.setLastWords { [root] in breakOff($0, exit: $1, root: root) }
             try await body(session)
             Interruption.setLastWords(nil)
         } catch {
@@ -95,11 +95,10 @@ struct RunOutput {
 
     /// The process ends before the run has, or before it is put away: the summary is the last line,
     /// without numbers where there are none yet.
-    private func breakOff(exit: Int32, root: String) {
-        let error = MirrorError(
-            .cancelled, "Interrupted while a step took its time. Run again to go on.")
+    private func breakOff(_ error: MirrorError, exit: Int32, root: String) {
         guard options.json else {
-            return Console.error.write(last: Array("mirror: \(error.message)\n".utf8))
+            let words = error.code == .cancelled ? error.message : "error: \(error.message)"
+            return Console.error.write(last: Array("mirror: \(words)\n".utf8))
         }
         var end = held.take()
         end?.summary.exit = exit

@@ -1,0 +1,58 @@
+import Glibc
+
+/// A thread that is there from the beginning, for what the main thread must not get stuck in.
+///
+/// Whoever hands work to Swift's runtime may be the one who has to start a thread for it; where the
+/// system gives none, the runtime tries again every second, in silence and for ever.
+struct StandbyThread {
+    /// Why a process gets no further thread, as pthread_create(3) says it.
+    struct Refusal: Error {
+        let number: Int32
+
+        /// What, why, and what to do about it.
+        var message: String {
+            "no further thread can be had: \(String(cString: strerror(number))). "
+                + "End other programs, or raise the limits of this one (ulimit -u), then run again."
+        }
+    }
+
+    private final class Duty: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    private let thread: pthread_t
+
+    /// Starts the thread, which does its duty each time that it is woken. SIGUSR2 must be blocked.
+    init(_ duty: @escaping @Sendable () -> Void) throws(Refusal) {
+        let context = Unmanaged.passRetained(Duty(duty))
+        var thread = pthread_t()
+        let number = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                let duty = Unmanaged<Duty>.fromOpaque(context).takeRetainedValue()
+                var signals = sigset_t()
+                sigemptyset(&signals)
+                sigaddset(&signals, SIGUSR2)
+                var number: Int32 = 0
+                while true { if sigwait(&signals, &number) == 0 { duty.body() } }
+            }, context.toOpaque())
+        guard number == 0 else {
+            context.release()
+            throw Refusal(number: number)
+        }
+        self.thread = thread
+    }
+
+    /// Has it do its duty; once, however often it is woken before it has begun.
+    func wake() { pthread_kill(thread, SIGUSR2) }
+
+    /// Why there is no further thread to be had now; nil when there is.
+    static func refusal() -> Refusal? {
+        var thread = pthread_t()
+        let number = pthread_create(&thread, nil, { _ in nil }, nil)
+        if number == 0 { pthread_join(thread, nil) }
+        return number == 0 ? nil : Refusal(number: number)
+    }
+}
