@@ -43,7 +43,8 @@ private struct CrowdStory {
     private(set) var slowest = 0
     var isTimed = false
 
-    private static let shared = ["Caches/shared/a", "Documents/shared/b", "tmp/shared/c"]
+    private static let divided = "Caches/shared/a"
+    private static let shared = [divided, "Documents/shared/b", "tmp/shared/c"]
     private static let own = ["Caches/one/d", "Documents/one/e"]
     private static let other = (0..<20).map { "Caches/two/\($0)" }
     private static let all = shared + own + other
@@ -64,10 +65,13 @@ private struct CrowdStory {
         ground.remove()
     }
 
-    private mutating func publish() {
+    /// Serves new versions; `divides` makes one large enough for several connections.
+    private mutating func publish(divides: Bool = false) {
         for target in CrowdStory.all {
             seed += 1
-            let size = target.contains("two") ? 3000 : 120_000
+            let size =
+                target == CrowdStory.divided && divides
+                ? 2_200_000 : target.contains("two") ? 3000 : 120_000
             tree.publish(target, TestBytes.make(size + Int(seed % 977), seed: seed))
         }
     }
@@ -83,13 +87,14 @@ private struct CrowdStory {
 
     /// New versions, runs of the same and of different manifests at once, then one of each alone.
     mutating func crowd(_ round: Int) throws -> [String] {
-        publish()
+        publish(divides: round % 5 == 4)
         let manifests = try manifests(at: server.url)
         let runs = try (0..<2 + round % 7).map { number in
             let waits = Bool.random(using: &random)
             let manifest = manifests[round % 3 == 0 ? 0 : number % 2]
             Pause.milliseconds(Int.random(in: 0..<8, using: &random))
-            return (waits, try ground.sync(manifest, waits ? ["--wait", "50s"] : []))
+            let options = ["--segments", "3"] + (waits ? ["--wait", "50s"] : [])
+            return (waits, try ground.sync(manifest, options))
         }
         var wrong: [String] = []
         var succeeded = 0

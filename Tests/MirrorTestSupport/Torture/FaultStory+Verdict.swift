@@ -3,7 +3,7 @@ extension FaultStory {
     /// What is wrong with the tree: bytes of no version, a lost edit, a stranger.
     func wrongFiles(_ scene: Scene) -> [String] {
         var wrong: [String] = []
-        let before = scene == .change ? self.before : [:]
+        let (wanted, before) = (telling(scene).wanted, telling(scene).before)
         let edit = before[FaultStory.edited]
         var hasEdit = edit == nil
         for (name, bytes) in ground.tree() {
@@ -28,7 +28,7 @@ extension FaultStory {
     func unfinished(_ scene: Scene) -> [String] {
         var wrong: [String] = []
         var tree = ground.tree()
-        for (name, bytes) in wanted where tree.removeValue(forKey: name) != bytes {
+        for (name, bytes) in telling(scene).wanted where tree.removeValue(forKey: name) != bytes {
             wrong.append("\(name) is not the wanted version")
         }
         let conflicts = tree.keys.filter { FaultStory.isConflict($0) }
@@ -74,7 +74,7 @@ extension FaultStory {
 
     /// The run without a fault that follows: it ends well, and the tree is right.
     func wrongAfterRerun(_ scene: Scene) throws -> [String] {
-        let result = try ground.sync(manifest, FaultStory.options).wait()
+        let result = try sync(scene).wait()
         guard result.ending == .exited(0) else {
             return ["the rerun: \(result.ending) \(words(result))"]
         }

@@ -9,20 +9,30 @@ struct FaultStory {
         case fresh
         /// The tree of an earlier manifest, an edited file, and an interrupted part.
         case change
+        /// A part of one large file, which several connections fetch.
+        case segments
+    }
+
+    /// What a run in a scene is given, and comes to.
+    struct Telling {
+        /// The manifest that each run makes the tree match.
+        var manifest: String
+        /// The tree that it wants, by path.
+        var wanted: [String: [UInt8]]
+        /// The tree before the run, the edit included.
+        var before: [String: [UInt8]] = [:]
+        /// Options besides those of every run.
+        var options: [String] = []
     }
 
     let ground: Playground
-    /// The manifest that each run makes the tree match.
-    let manifest: String
-    /// The tree that it wants, by path.
-    let wanted: [String: [UInt8]]
-    /// The tree before the run in `.change`, the edit included.
-    let before: [String: [UInt8]]
+    private let tellings: [Scene: Telling]
     let server: OriginServer
     let origin: ShelfOrigin
 
     static let edited = "Documents/edited.txt"
     static let interrupted = "Caches/interrupted"
+    static let divided = "Caches/divided"
     /// Short waits, so that a failing network does not take minutes.
     static let options = ["--prune", "--retries", "1", "--max-wait", "1s", "--min-free", "0"]
 
@@ -55,16 +65,42 @@ struct FaultStory {
         guard ground.parts().count == 1 else {
             throw SystemFailure("sync --max-transfer", part.errors + part.output, errno: EINVAL)
         }
+        let large = [FaultStory.divided: TestBytes.make(4_500_000, seed: seed &+ 2)]
+        for (name, bytes) in large { shelf.put("/" + name, bytes) }
+        let divided = Telling(
+            manifest: try manifest(large, of: "divided"), wanted: large,
+            options: ["--segments", "3"])
+        let other = ground.with(root: Folder(ground.folder.full("divided")))
+        try ground.folder.makeFolders(above: "divided/.")
+        let begun = try other.sync(
+            divided.manifest, divided.options + ["--max-transfer", "2000000"]
+        ).wait()
+        guard other.parts().count == 1 else {
+            throw SystemFailure("sync --segments", begun.errors + begun.output, errno: EINVAL)
+        }
         slow.stop()
         let origin = ShelfOrigin(shelf)
         try ground.root.write(FaultStory.edited, Array("an edit".utf8))
         try FaultStory.copy(ground.root.path, to: ground.folder.full("template"))
         self.ground = ground
-        self.manifest = try manifest(second, of: "faults")
-        wanted = second
-        before = ground.tree()
+        var change = Telling(manifest: try manifest(second, of: "faults"), wanted: second)
+        let fresh = change
+        change.before = ground.tree()
+        tellings = [.fresh: fresh, .change: change, .segments: divided]
         self.origin = origin
         server = try OriginServer(port: slow.port, responder: origin)
+    }
+
+    /// What a run in a scene is given, and comes to.
+    func telling(_ scene: Scene) -> Telling {
+        tellings[scene] ?? Telling(manifest: "", wanted: [:])
+    }
+
+    /// Starts a scene's run.
+    func sync(_ scene: Scene, adding variables: [String: String] = [:]) throws -> Command {
+        let telling = telling(scene)
+        return try ground.sync(
+            telling.manifest, FaultStory.options + telling.options, adding: variables)
     }
 
     func end() {
@@ -78,6 +114,7 @@ struct FaultStory {
         switch scene {
         case .fresh: try ground.folder.makeFolders(above: "root/.")
         case .change: try FaultStory.copy(ground.folder.full("template"), to: ground.root.path)
+        case .segments: try FaultStory.copy(ground.folder.full("divided"), to: ground.root.path)
         }
     }
 

@@ -5,8 +5,8 @@ internal import Glibc
 /// `FAULT='change, pread64 EIO' scripts/torture --trials 9 R4` makes only trials whose words hold that.
 enum FaultTorture: TortureClass {
     static let name = "R4"
-    static let title = "system calls that fail, once or for ever, by strace"
-    static let trials = 600
+    static let title = "system calls that fail, once or for ever, by strace (also with segments)"
+    static let trials = 840
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         if let reason = FaultyRun.reasonNotPossible { return Tally(notRun: reason) }
@@ -42,7 +42,8 @@ enum FaultTorture: TortureClass {
     ) throws -> (hits: Int, wrong: [String])? {
         try story.prepare(trial.scene)
         let run = try FaultyRun(
-            story, trace: [trial.fault.call], fault: trial.fault.injection(when: trial.when))
+            story, trial.scene, trace: [trial.fault.call],
+            fault: trial.fault.injection(when: trial.when))
         if case .signalled = run.result.ending, run.hitsRuntime {
             let wrong = story.wrongFiles(trial.scene) + (try story.wrongAfterRerun(trial.scene))
             return wrong.isEmpty ? nil : (run.hits, wrong)
@@ -71,7 +72,7 @@ enum FaultTorture: TortureClass {
             let calls = Set(Fault.all.map(\.call)).sorted()
             for scene in FaultStory.Scene.allCases {
                 try story.prepare(scene)
-                let run = try FaultyRun(story, trace: calls)
+                let run = try FaultyRun(story, scene, trace: calls)
                 guard run.result.ending == .exited(0) else {
                     throw SystemFailure(
                         "strace", "\(run.result.ending) \(run.result.errors)", errno: 0)

@@ -46,16 +46,17 @@ struct FaultyRun {
         return nil
     }()
 
-    /// Runs a story's sync.
+    /// Runs the sync of a scene.
     ///
     /// - Parameters:
     ///   - trace: the calls that are noted.
     ///   - fault: what strace calls an injection, e.g. `fsync:error=EIO:when=2`.
-    init(_ story: FaultStory, trace: [String], fault: String? = nil) throws {
+    init(
+        _ story: FaultStory, _ scene: FaultStory.Scene, trace: [String], fault: String? = nil
+    ) throws {
         let ground = story.ground
-        let command = try ground.sync(
-            story.manifest, FaultStory.options,
-            adding: ["LD_PRELOAD": FaultyRun.preload, "LYING_DISK_STOP": "1"])
+        let command = try story.sync(
+            scene, adding: ["LD_PRELOAD": FaultyRun.preload, "LYING_DISK_STOP": "1"])
         var status: Int32 = 0
         // It is stopped, or it is gone and waited for below.
         var information = siginfo_t()

@@ -4,17 +4,25 @@ internal import Synchronization
 /// Disks of a hundred sizes on which a run does not, or just, fit.
 enum FullDiskTorture: TortureClass {
     static let name = "R12"
-    static let title = "a disk that is full, at sizes from none to enough (tmpfs)"
-    static let trials = 100
+    static let title =
+        "a disk that is full, at sizes from none to enough (tmpfs; also with segments)"
+    static let trials = 150
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         guard SmallFileSystem.isPossible else { return Tally(notRun: "mount(2) is not permitted") }
         var tally = Tally()
         var story = try FullDiskStory(program: program, seed: seed)
         defer { story.end() }
-        for trial in 0..<trials {
-            let size = FullDiskStory.greatest * (trial + 1) / trials
-            tally.count("seed \(seed), trial \(trial), \(size) bytes", try story.round(trial, size))
+        // A third of them fetch one large file over several connections.
+        for divides in [false, true] {
+            let share = divides ? trials / 3 : trials - trials / 3
+            for trial in 0..<share {
+                let size = FullDiskStory.greatest * (trial + 1) / share
+                let place = divides ? "segments, trial \(trial)" : "trial \(trial)"
+                tally.count(
+                    "seed \(seed), \(place), \(size) bytes",
+                    try story.round(trial, size, divides: divides))
+            }
         }
         tally.notes.append(
             "\(story.full) runs met a full disk, \(story.refused) were refused at a head")
@@ -34,7 +42,8 @@ private struct FullDiskStory {
     private let ground: Playground
     private let origins: [Bool: PacedOrigin]
     private let servers: [Bool: OriginServer]
-    private let versions: [[String: [UInt8]]]
+    private let small: [[String: [UInt8]]]
+    private let divided: [[String: [UInt8]]]
     private(set) var full = 0
     private(set) var refused = 0
     private(set) var continued = 0
@@ -47,9 +56,13 @@ private struct FullDiskStory {
             let area = number % 2 == 0 ? "Caches" : "Documents"
             sizes["\(area)/\(number)"] = 20_000 + number * 1500
         }
-        versions = [0, 1].map { version in
-            sizes.mapValues { TestBytes.make($0, seed: seed &+ UInt64($0 * 2 + version)) }
+        func versions(_ sizes: [String: Int]) -> [[String: [UInt8]]] {
+            [0, 1].map { version in
+                sizes.mapValues { TestBytes.make($0, seed: seed &+ UInt64($0 * 2 + version)) }
+            }
         }
+        small = versions(sizes)
+        divided = versions([FullDiskStory.large: 2_700_000])
         // One tells how long its bodies are, the other does not.
         origins = [true: PacedOrigin(tellsLengths: true), false: PacedOrigin(tellsLengths: false)]
         servers = try origins.mapValues { try OriginServer(responder: $0) }
@@ -60,22 +73,25 @@ private struct FullDiskStory {
         ground.remove()
     }
 
-    private func manifest(_ tellsLengths: Bool) throws -> String {
+    private func manifest(_ names: some Collection<String>, _ tellsLengths: Bool) throws -> String {
         let base = servers[tellsLengths]?.url ?? ""
-        let resources = versions[0].keys.sorted().map { "{\"path\":\"\($0)\",\"url\":\"\($0)\"}" }
+        let resources = names.sorted().map { "{\"path\":\"\($0)\",\"url\":\"\($0)\"}" }
         return try ground.write(
             manifest: "{\"name\":\"f\",\"base\":\"\(base)/\",\"resources\":["
                 + resources.joined(separator: ",") + "]}",
             as: "\(tellsLengths).json")
     }
 
-    mutating func round(_ trial: Int, _ size: Int) throws -> [String] {
-        let (isUpdate, tellsLengths) = (trial % 2 == 1, trial % 4 >= 2)
+    mutating func round(_ trial: Int, _ size: Int, divides: Bool) throws -> [String] {
+        let (isUpdate, tellsLengths) = (trial % 2 == 1, divides || trial % 4 >= 2)
         guard let origin = origins[tellsLengths] else { return ["no server"] }
-        let manifest = try manifest(tellsLengths)
+        let versions = divides ? divided : small
+        let manifest = try manifest(versions[0].keys, tellsLengths)
         let disk = try SmallFileSystem(bytes: isUpdate ? 16 << 20 : size)
         let ground = ground.with(root: disk.folder)
-        let options = ["--min-free", "0", "--retries", "0", "--jobs", "\(FullDiskStory.jobs)"]
+        let options =
+            ["--min-free", "0", "--retries", "0", "--jobs", "\(FullDiskStory.jobs)"]
+            + (divides ? ["--segments", "\(FullDiskStory.jobs)"] : [])
         var before: [String: [UInt8]] = [:]
         if isUpdate {
             before = versions[0]
@@ -85,7 +101,7 @@ private struct FullDiskStory {
             try disk.resize(bytes: disk.usedBytes + size)
         }
         origin.serve(versions[1])
-        let log = "full-\(trial)"
+        let log = "full-\(divides)-\(trial)"
         let result = try ground.sync(
             manifest, options,
             adding: [
@@ -93,10 +109,10 @@ private struct FullDiskStory {
                 "LYING_DISK_FULL": ground.folder.full(log),
             ]
         ).wait()
-        var wrong = wrongFiles(in: ground, before)
+        var wrong = wrongFiles(in: ground, before, versions[1])
         let code: Int32 = if case .exited(let code) = result.ending { code } else { -1 }
         switch code {
-        case 0: wrong += unfinished(in: ground)
+        case 0: wrong += unfinished(in: ground, versions[1])
         case 74:
             full += 1
             if result.summary?["error"]?["code"] != .string("no-space"),
@@ -123,22 +139,24 @@ private struct FullDiskStory {
         origin.serve(versions[1])
         let again = try ground.sync(manifest, options).wait()
         if again.ending != .exited(0) { wrong.append("the rerun: \(again.ending) \(again.errors)") }
-        wrong += unfinished(in: ground).map { "after the rerun: \($0)" }
+        wrong += unfinished(in: ground, versions[1]).map { "after the rerun: \($0)" }
         if hasPart, again.summary("resumed") == "1" { continued += 1 }
         return wrong
     }
 
-    private func wrongFiles(in ground: Playground, _ before: [String: [UInt8]]) -> [String] {
+    private func wrongFiles(
+        in ground: Playground, _ before: [String: [UInt8]], _ wanted: [String: [UInt8]]
+    ) -> [String] {
         let tree = ground.tree()
-        return tree.filter { $1 != before[$0] && $1 != versions[1][$0] }.map {
+        return tree.filter { $1 != before[$0] && $1 != wanted[$0] }.map {
             "\($0.key): \($0.value.count) bytes of no version"
         } + before.keys.filter { tree[$0] == nil }.map { "\($0) is gone" }
     }
 
-    private func unfinished(in ground: Playground) -> [String] {
+    private func unfinished(in ground: Playground, _ wanted: [String: [UInt8]]) -> [String] {
         let tree = ground.tree()
         let parts = ground.parts()
-        return versions[1].filter { tree[$0.key] != $0.value }.map { "\($0.key) is not right" }
+        return wanted.filter { tree[$0.key] != $0.value }.map { "\($0.key) is not right" }
             + (parts.isEmpty ? [] : ["parts are left: \(parts)"])
     }
 }

@@ -5,7 +5,7 @@ enum KillTorture: TortureClass {
     static let name = "R1"
     static let title =
         "SIGKILL at random instants (fresh, resume, update, 500 small files, large files, segments)"
-    static let trials = 1000
+    static let trials = 1050
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         let large = max(1, trials / 10)

@@ -3,8 +3,9 @@ internal import Glibc
 /// A disk that says that it wrote and did not: no such byte is reported, or gets a final name.
 enum LyingDiskTorture: TortureClass {
     static let name = "R5"
-    static let title = "a disk that reports writes it did not do, half did, or did wrong"
-    static let trials = 240
+    static let title =
+        "a disk that reports writes it did not do, half did, or did wrong (also with segments)"
+    static let trials = 360
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         let preload = BuiltProgram.path(of: "liblying-disk.so")
@@ -13,8 +14,9 @@ enum LyingDiskTorture: TortureClass {
         let story = try FaultStory(program: program, seed: seed, isPinned: true)
         defer { story.end() }
         var silent = 0
-        for (trial, lie) in Lie.all.spread(trials).enumerated() {
-            let scene = FaultStory.Scene.allCases[trial % 2]
+        let scenes = FaultStory.Scene.allCases
+        let trials = Lie.all.flatMap { lie in scenes.map { (lie, $0) } }.spread(trials)
+        for (lie, scene) in trials {
             let (lies, wrong) = try tell(lie, in: story, scene, preload)
             // A run may make fewer writes than the one that was to be a lie.
             if lies == 0, wrong.isEmpty {
@@ -33,8 +35,8 @@ enum LyingDiskTorture: TortureClass {
         try story.prepare(scene)
         let log = story.ground.folder.full("lies")
         unlink(log)
-        let result = try story.ground.sync(
-            story.manifest, FaultStory.options,
+        let result = try story.sync(
+            scene,
             adding: [
                 "LD_PRELOAD": preload, "LYING_DISK": lie.description, "LYING_DISK_LOG": log,
             ]

@@ -47,7 +47,7 @@ extension CrashStory {
     /// Every story.
     static let all = [
         fresh, resumed, update, conflict, prune, copy, repair, evict, pin, many, remote, damaged,
-        recovery, crossing,
+        recovery, crossing, segments, segmentsResumed,
     ]
 
     static let fresh = CrashStory(name: "fresh") { ground in
@@ -175,6 +175,25 @@ extension CrashStory {
         publishAll(ground)
         try ground.edit("Documents/guide.bin")
         return sync(try ground.manifest(names))
+    }
+}
+
+extension CrashStory {
+    private static let large = "Caches/map.bin"
+
+    static let segments = CrashStory(name: "segments") { ground in
+        ground.publish(large, 2_600_000)
+        return sync(try ground.manifest([large]), "--segments", "3")
+    }
+
+    static let segmentsResumed = CrashStory(name: "segments resumed") { ground in
+        ground.publish(large, 3_600_000)
+        let manifest = try ground.manifest([large], pinned: [large])
+        try ground.run(sync(manifest, "--segments", "3", "--max-transfer", "1500000"))
+        guard ground.ground.parts().count == 1 else {
+            throw StoryFailure(description: "no part to go on from")
+        }
+        return sync(manifest, "--segments", "3")
     }
 }
 

@@ -1,7 +1,7 @@
 /// Stories for power cuts: more bytes and more files, so that there is something to lose.
 extension CrashStory {
     /// Every story that is told where the power can be cut.
-    static let underPower = [large, small, renewed, exchanged]
+    static let underPower = [large, small, renewed, exchanged, divided]
 
     private static func sync(_ ground: CrashGround, _ names: [String]) throws -> [String] {
         let pinned = names.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
@@ -39,6 +39,12 @@ extension CrashStory {
             if version == 0 { try done(ground, sync(ground, names)) }
         }
         return try sync(ground, names)
+    }
+
+    private static let divided = CrashStory(name: "segments") { ground in
+        let names = ["Caches/a.bin", "Documents/b.bin"]
+        for name in names { ground.publish(name, 3_500_000 + ground.draw(1_000_000)) }
+        return try sync(ground, names) + ["--segments", "3"]
     }
 
     private static let exchanged = CrashStory(name: "exchange in Documents") { ground in

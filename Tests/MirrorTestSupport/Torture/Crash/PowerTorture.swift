@@ -5,7 +5,7 @@ internal import Synchronization
 enum PowerTorture: TortureClass {
     static let name = "R3"
     static let title = "power loss on ext4 and xfs (loop image, shutdown without log flush)"
-    static let trials = 400
+    static let trials = 500
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         let kinds = CutFileSystem.Kind.allCases

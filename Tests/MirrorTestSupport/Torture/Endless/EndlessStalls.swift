@@ -20,6 +20,17 @@ extension EndlessAnswer {
         EndlessAnswer("half a body") {
             $0.reply = [text(ok + "Content-Length: 1048576\r\n\r\n"), .send(block), .hold]
         },
+        EndlessAnswer("half a body, over four connections") {
+            $0.reply = [text(ok + "Content-Length: 4194304\r\n\r\n"), .send(block), .hold]
+            $0.options = ["--segments", "4"]
+        },
+        EndlessAnswer("a byte of the body a second, over four connections") {
+            $0.reply = [
+                text(ok + "Content-Length: 4194304\r\n\r\n"),
+                drip(String(repeating: "x", count: 60)),
+            ]
+            $0.options = ["--segments", "4"]
+        },
         EndlessAnswer("a byte of the body a second") {
             $0.reply = [
                 text(ok + "Content-Length: 1048576\r\n\r\n"),

@@ -1,0 +1,142 @@
+internal import Synchronization
+
+/// One large file over several connections, of which only the first is answered honestly.
+struct SegmentTrial: Sendable {
+    /// Which of the further requests meet the lie.
+    enum Place: String, CaseIterable, Sendable { case all, first, odd }
+
+    let lie: SegmentLie
+    let place: Place
+    let knowledge: Knowledge
+    let segments: Int
+
+    var title: String {
+        "\(segments) segments, \(lie.name) to \(place.rawValue); \(knowledge.rawValue) known"
+    }
+
+    /// Every trial that has an outcome: what nothing can tell is not asked.
+    static let all: [SegmentTrial] = SegmentLie.all.flatMap { lie in
+        Place.allCases.flatMap { place in
+            Knowledge.allCases.filter { $0.isPinned || !lie.isBelievable }.flatMap { knowledge in
+                [2, 4].map {
+                    SegmentTrial(lie: lie, place: place, knowledge: knowledge, segments: $0)
+                }
+            }
+        }
+    }
+
+    /// What is not as it should be: further connections only ever help, whatever they are answered.
+    func wrong(on stage: SegmentStage) throws -> [String] {
+        try stage.clear()
+        stage.origin.play(self)
+        let run = try stage.sync(knowledge, ["--segments", "\(segments)"])
+        let asked = stage.origin.asked
+        var wrong: [String] = []
+        if run.ending != .exited(0) { wrong.append("\(run.ending): \(run.errors.suffix(300))") }
+        let file = stage.ground.root.read(SegmentStage.target)
+        if file != stage.bytes {
+            wrong.append("the file is \(file?.count ?? -1) bytes of no version")
+        }
+        if !stage.ground.parts().isEmpty { wrong.append("a part is left") }
+        let restarts = run.events.filter { $0["event"] == .string("restart") }.count
+        if restarts > 2 { wrong.append("\(restarts) restarts") }
+        if asked.whole > 2 { wrong.append("\(asked.whole) whole bodies") }
+        return wrong
+    }
+}
+
+/// The root and the server that the trials share.
+struct SegmentStage {
+    static let target = "Caches/a.bin"
+    let ground: Playground
+    let origin: SegmentOrigin
+    let bytes: [UInt8]
+    private let server: OriginServer
+
+    init(program: String, seed: UInt64) throws {
+        bytes = TestBytes.make(3_500_000, seed: seed)
+        origin = SegmentOrigin(bytes, other: TestBytes.make(3_500_000, seed: seed &+ 1))
+        server = try OriginServer(responder: origin)
+        ground = try Playground(program: program, in: Folder.memory)
+    }
+
+    func end() {
+        server.stop()
+        ground.remove()
+    }
+
+    func clear() throws {
+        ground.root.remove()
+        try ground.folder.makeFolders(above: "root/.")
+    }
+
+    func sync(_ knowledge: Knowledge, _ options: [String]) throws -> Command.Result {
+        let manifest = try ground.write(
+            manifest: "{\"name\":\"s\",\"resources\":[{\"path\":\"\(SegmentStage.target)\",\"url\":"
+                + "\"\(server.url)/a.bin\"\(knowledge.keys(bytes))}]}")
+        return try ground.sync(manifest, ["--retries", "0", "--max-wait", "1s"] + options).wait()
+    }
+}
+
+/// Gives the whole file slowly and honestly, and ranges as a trial says.
+final class SegmentOrigin: Responder {
+    private struct State {
+        var trial: SegmentTrial?
+        var ranges = 0
+        var whole = 0
+    }
+
+    private let state = Mutex(State())
+    private let bytes: [UInt8]
+    private let other: [UInt8]
+
+    init(_ bytes: [UInt8], other: [UInt8]) {
+        self.bytes = bytes
+        self.other = other
+    }
+
+    /// Begins a trial; what was asked so far is forgotten.
+    func play(_ trial: SegmentTrial) { state.withLock { $0 = State(trial: trial) } }
+
+    /// How many ranges were asked for, and how many whole bodies were sent, since `play`.
+    var asked: (ranges: Int, whole: Int) { state.withLock { ($0.ranges, $0.whole) } }
+
+    func respond(to request: ReceivedRequest, on connection: Connection) -> Bool {
+        let range = request.value(of: "Range").flatMap { RangeHeader($0, of: bytes.count) }
+        guard let range else { return sendWhole(on: connection) }
+        let (trial, number) = state.withLock { state in
+            defer { state.ranges += 1 }
+            return (state.trial, state.ranges)
+        }
+        let asked = SegmentLie.Asked(range: range.bytes, bytes: bytes, other: other)
+        let isLie =
+            switch trial?.place {
+            case .all: true
+            case .first: number == 0
+            case .odd: number % 2 == 0
+            case nil: false
+            }
+        guard let trial, isLie else { return connection.send(asked.answer(range.bytes).bytes) }
+        let answer = trial.lie.make(asked)
+        guard connection.send(answer.bytes) else { return false }
+        switch answer.ending {
+        case .open: return true
+        case .finish: return false
+        case .reset:
+            connection.reset()
+            return false
+        }
+    }
+
+    /// Slow enough that others fetch most of it.
+    private func sendWhole(on connection: Connection) -> Bool {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        guard connection.send(Array(head.utf8)) else { return false }
+        for start in stride(from: 0, to: bytes.count, by: 64 << 10) {
+            let slice = bytes[start..<min(start + 64 << 10, bytes.count)]
+            guard connection.send(slice), connection.pause(milliseconds: 2) else { return false }
+        }
+        state.withLock { $0.whole += 1 }
+        return true
+    }
+}
