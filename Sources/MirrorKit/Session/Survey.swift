@@ -53,7 +53,8 @@ struct Survey: ~Copyable {
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,
             steps: merge(findings.steps, removals), now: view.now,
-            orphansLeft: view.options.prunes ? 0 : findings.orphans.count)
+            orphansLeft: findings.unreadOrphans
+                + (view.options.prunes ? 0 : findings.orphans.count))
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten

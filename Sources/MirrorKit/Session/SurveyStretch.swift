@@ -19,6 +19,8 @@ struct SurveyView: Sendable {
 struct SurveyFindings: Sendable {
     var steps: StepList
     var orphans: [IndexRecord] = []
+    /// How many more there are that could not be read, and so are left.
+    var unreadOrphans = 0
     /// Steps that need bytes, which the tree may have under other names.
     private(set) var searching: [Search] = []
     private var situations: [Situation] = []
@@ -58,6 +60,7 @@ struct SurveyFindings: Sendable {
         next.steps = StepList()
         self.steps.append(contentsOf: consume rest)
         orphans += next.orphans
+        unreadOrphans += next.unreadOrphans
         searching += next.searching.map { search in
             Search(
                 step: search.step + steps,
@@ -261,6 +264,7 @@ struct SurveyStretch: ~Copyable {
         } catch {
             // What cannot be read may have been changed, and is left.
             if error.code == .cancelled { throw error }
+            found.unreadOrphans += 1
         }
     }
 }

@@ -27,15 +27,14 @@ enum AnswerTorture: TortureClass {
         }
         let segments = try SegmentStage(program: program, seed: seed)
         defer { segments.end() }
-        var ranges = 0
         for trial in SegmentTrial.all.spread(trials / share) {
             tally.count(trial.title, try trial.wrong(on: segments))
-            ranges += segments.origin.asked.ranges
         }
         tally.notes.append(
             "\(AnswerScript.all.count) scripts, \(PartState.allCases.count) states of the tree")
         tally.notes.append(
-            "\(SegmentLie.all.count) answers to further connections, which asked \(ranges) times")
+            "\(SegmentLie.all.count) answers to further connections, which got \(segments.origin.lies)"
+        )
         return tally
     }
 }
