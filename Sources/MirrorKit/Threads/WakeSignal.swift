@@ -33,9 +33,12 @@ final class WakeSignal: Sendable {
         // Most turns of a loop find none, and need no system call for that.
         guard isRaised.load(ordering: .sequentiallyConsistent) else { return }
         var count: UInt64 = 0
-        _ = read(descriptor, &count, 8)
-        // Not before the read, which would take a signal along that was raised in between.
-        isRaised.store(false, ordering: .sequentiallyConsistent)
+        // Whoever set the flag may not have written yet: then the next wait ends at once, and the flag
+        // stays until what was written is read. Nor is it put down before the read, which would
+        // take a signal along that was raised in between.
+        if read(descriptor, &count, 8) == 8 {
+            isRaised.store(false, ordering: .sequentiallyConsistent)
+        }
     }
 
     /// Waits for a signal, at most so many milliseconds, and for nothing else.
