@@ -4,7 +4,7 @@ import Synchronization
 
 /// SIGINT and SIGTERM, turned into the cancellation of the running command.
 ///
-/// The signals are blocked in every thread, and the main thread takes them with sigwait(3): no Swift
+/// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no Swift
 /// runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main thread
 /// with all signals open.) The command then ends by itself with its parts kept; should it not within a
 /// second, the process ends where it is, which the next run settles as after a crash. It ends so too when
@@ -14,6 +14,7 @@ enum Interruption {
         var received: Int32?
         var end: Int32?
         var lastWords: (@Sendable (MirrorError, Int32) -> Void)?
+        var begin: (@Sendable () -> Void)?
         var cancel: (@Sendable () -> Void)?
         /// Whether the runtime was asked for a sign of life and has not given it yet.
         var isAwaited = false
@@ -48,18 +49,25 @@ enum Interruption {
     }
 
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
-    /// Returns the exit code; throws where the process gets no second thread.
+    /// Returns the exit code; throws where the process gets no two further threads.
     static func supervise(
         _ command: @escaping @Sendable () async -> Int32
     ) throws(StandbyThread.Refusal) -> Int32 {
         let standby = try StandbyThread { attend() }
+        // The runtime needs one more.
+        if let refusal = StandbyThread.refusal() { throw refusal }
         let main = pthread_self()
-        let task = Task {
-            let code = await command()
-            state.withLock { $0.end = code }
-            pthread_kill(main, SIGUSR1)
+        state.withLock { state in
+            state.begin = {
+                let task = Task {
+                    let code = await command()
+                    Self.state.withLock { $0.end = code }
+                    pthread_kill(main, SIGUSR1)
+                }
+                Self.state.withLock { $0.cancel = { task.cancel() } }
+            }
         }
-        state.withLock { $0.cancel = { task.cancel() } }
+        standby.wake()
         var missed = 0
         while true {
             var signals = awaited()
@@ -84,8 +92,15 @@ enum Interruption {
     /// What the standby thread does when it is woken: what is told of a cancellation may do some work
     /// before it returns, and the runtime may never return.
     private static func attend() {
-        let (received, cancel) = state.withLock { ($0.received, $0.cancel) }
-        if received != nil { cancel?() } else { Task { state.withLock { $0.isAwaited = false } } }
+        state.withLock { $0.begin.take() }?()
+        let (received, cancel, isAwaited) = state.withLock {
+            ($0.received, $0.cancel, $0.isAwaited)
+        }
+        if received != nil {
+            cancel?()
+        } else if isAwaited {
+            Task { state.withLock { $0.isAwaited = false } }
+        }
     }
 
     /// Waits for the command's end; a second signal, or a second of waiting, ends the process.
