@@ -97,8 +97,10 @@ extension PromotionBatch {
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
+        let vanished: [Int: Target]
         do throws(IndexError) {
-            try index.write { (batch: inout Database) throws(IndexError) in
+            vanished = try index.write { (batch: inout Database) throws(IndexError) in
+                var vanished: [Int: Target] = [:]
                 for (at, work) in works.enumerated() {
                     if let item = staged[at] {
                         if unsettled.contains(at) { continue }
@@ -110,13 +112,23 @@ extension PromotionBatch {
                         case .confirm(let confirmed, _):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
-                            try batch.put(record)
+                            if !confirmed.isAdoption, try batch.record(for: record.target) == nil {
+                                vanished[at] = record.target
+                            } else {
+                                try batch.put(record)
+                            }
                         case .remove(let removal, _): try batch.removeRecord(for: removal.target)
                         }
                     }
                 }
+                return vanished
             }
         } catch { throw .failed(error.mirrorError) }
+        for (at, target) in vanished {
+            self.failures[at] = MirrorError(
+                .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
+                target: target)
+        }
         do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
     }
 
