@@ -98,8 +98,8 @@ extension Database {
     mutating func log(
         _ milestone: Milestone, from start: Int64 = 0, part name: String
     ) throws(IndexError) {
+        // A worker may be late: of a part that is forgotten nothing is to be kept.
         guard start == 0 else {
-            // A worker may be late: of a part that is forgotten nothing is to be kept.
             try execute(
                 """
                 INSERT OR REPLACE INTO extents (part, start, length, sha256) \
@@ -113,10 +113,15 @@ extension Database {
             }
             return
         }
-        try execute("INSERT OR REPLACE INTO milestones (part, length, sha256) VALUES (?, ?, ?)") {
-            $0.add(name)
+        try execute(
+            """
+            INSERT OR REPLACE INTO milestones (part, length, sha256) \
+            SELECT name, ?, ? FROM parts WHERE name = ?
+            """
+        ) {
             $0.add(milestone.length)
             $0.add(milestone.sha256.bytes)
+            $0.add(name)
         }
     }
 

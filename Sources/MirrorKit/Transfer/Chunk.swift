@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// A buffer of received bytes on its way from the socket to the disk and then to the digest.
 ///
-/// It has one owner at a time: the transfer thread fills it and writes it out, then a digest lane
-/// reads it and gives it back; nobody touches it in between. That is why it may cross threads.
+/// It has one owner at a time: the transfer thread fills it, then a part's lane writes it, reads it
+/// for the digest, and gives it back; nobody touches it in between. That is why it may cross threads.
 final class Chunk: @unchecked Sendable {
     private let buffer: UnsafeMutableRawBufferPointer
     /// How many bytes are filled.

@@ -106,7 +106,7 @@ final class IncomingBody {
 
     /// Throws the bytes away, and the part with them.
     func discard() throws(MirrorError) {
-        lane.stop()
+        lane.abandon()
         memory = []
         guard writer != nil else { return }
         writer = nil

@@ -2,22 +2,15 @@ internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
-/// The way of one file's bytes after they were received: they are written, read back and hashed, on
-/// worker threads and in the order in which they came.
+/// The way of one file's bytes after they were received: they are written and read back, then hashed,
+/// on worker threads and in the order in which they came.
 ///
-/// A lane runs on one worker at a time and takes its work from its own queue, so the transfer thread
-/// only hands over buffers and waits neither for the disk nor for a digest. One worker does all three
-/// with a buffer, because it stays in that processor's cache. What is hashed is what the file holds: a
-/// digest of bytes that were in memory only would vouch for a disk that says that it wrote and did not.
+/// The transfer thread only hands over buffers, and waits neither for the disk nor for a digest; and
+/// while one buffer is hashed the next one is written. What is hashed is what the file holds: a digest
+/// of bytes that were in memory only would vouch for a disk that says that it wrote and did not.
 final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
-
-    private enum Item: Sendable {
-        case bytes(Chunk, PartFile, at: Int64, write: Write)
-        case file(PartFile, upTo: Int64)
-        case work(Work)
-    }
 
     /// Whether bytes are still to be written.
     enum Write: Sendable {
@@ -27,20 +20,16 @@ final class PartLane: Sendable {
         case due(reserving: Range<Int64>?)
     }
 
-    private struct Queue {
-        var items: [Item] = []
-        var bytes = 0
-        var isRunning = false
-    }
-
-    private let queue = Mutex(Queue())
+    private let writing: SerialWork
+    private let hashing: SerialWork
     private let digests: Mutex<LaneDigests>
-    private let workers: WorkPool
+    private let waitingBytes = Atomic(0)
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
     /// Called once when the file does not hold what it should; nothing is written or hashed after that.
     private let onLoss: @Sendable (Errno) -> Void
+    private let isLost = Atomic(false)
     private let isStopped = Atomic(false)
 
     /// - Parameters:
@@ -52,29 +41,51 @@ final class PartLane: Sendable {
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
         digests = Mutex(LaneDigests(other: other))
-        self.workers = workers
+        writing = SerialWork(on: workers)
+        hashing = SerialWork(on: workers)
         self.chunks = chunks
         self.afterBytes = afterBytes
         self.onLoss = onLoss
     }
 
     /// How many bytes wait to be written or hashed.
-    var backlog: Int { queue.withLock { $0.bytes } }
+    var backlog: Int { waitingBytes.load(ordering: .relaxed) }
 
     /// Hands over a buffer, which belongs at an offset of a file.
     func append(_ chunk: Chunk, to file: PartFile, at offset: Int64, write: Write) {
-        add(.bytes(chunk, file, at: offset, write: write), bytes: chunk.count)
+        waitingBytes.add(chunk.count, ordering: .relaxed)
+        writing.add { [self] in
+            let holds = put(chunk, in: file, at: offset, write)
+            hashing.add { [self] in
+                hash(chunk, holds: holds)
+                waitingBytes.subtract(chunk.count, ordering: .relaxed)
+                chunks.give(chunk)
+            }
+        }
     }
 
     /// Adds bytes that are in the file already, from where the digests are up to an end: they came
     /// before those that lie in front of them, and are read from the page cache.
-    func append(_ file: PartFile, upTo end: Int64) { add(.file(file, upTo: end), bytes: 0) }
+    func append(_ file: PartFile, upTo end: Int64) {
+        submit { [self] digests in read(file, upTo: end, into: &digests) }
+    }
 
     /// Ends the digests where they are: nobody waits for the rest any more.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
+    /// Ends everything, because the part goes away: what waits is neither written nor hashed, and no
+    /// failure of it counts.
+    func abandon() {
+        isLost.store(true, ordering: .relaxed)
+        stop()
+    }
+
     /// Adds work after all bytes so far.
-    func submit(_ work: @escaping Work) { add(.work(work), bytes: 0) }
+    func submit(_ work: @escaping Work) {
+        writing.add { [self] in
+            hashing.add { [self] in digests.withLock { work(&$0) } }
+        }
+    }
 
     /// Asks for a milestone of all bytes so far, whenever the last one was.
     func logRest() {
@@ -84,53 +95,35 @@ final class PartLane: Sendable {
         }
     }
 
-    private func add(_ item: Item, bytes: Int) {
-        let mustStart = queue.withLock { queue in
-            queue.items.append(item)
-            queue.bytes += bytes
-            defer { queue.isRunning = true }
-            return !queue.isRunning
-        }
-        if mustStart { workers.submit { self.run() } }
-    }
-
-    private func run() {
-        while true {
-            let items = queue.withLock { queue in
-                let items = queue.items
-                queue.items = []
-                if items.isEmpty { queue.isRunning = false }
-                return items
+    /// Writes a buffer where that is to be done; whether the file holds its bytes.
+    private func put(
+        _ chunk: Chunk, in file: PartFile, at offset: Int64, _ write: Write
+    ) -> Bool {
+        if isLost.load(ordering: .relaxed) { return false }
+        do throws(Errno) {
+            if case .due(let room) = write {
+                if let room { file.reserve(room) }
+                try file.write(chunk.bytes, at: offset)
             }
-            if items.isEmpty { return }
-            for item in items { run(item) }
+            try confirm(chunk, in: file, at: offset)
+            return true
+        } catch {
+            lose(error)
+            return false
         }
     }
 
-    private func run(_ item: Item) {
-        switch item {
-        case .bytes(let chunk, let file, let offset, let write):
-            digests.withLock { digests in
-                guard !digests.isBroken else { return }
-                do throws(Errno) {
-                    if case .due(let room) = write {
-                        if let room { file.reserve(room) }
-                        try file.write(chunk.bytes, at: offset)
-                    }
-                    try confirm(chunk, in: file, at: offset)
-                    digests.update(chunk.bytes)
-                    afterBytes(&digests)
-                } catch {
-                    digests.isBroken = true
-                    onLoss(error)
-                }
-            }
-            let count = chunk.count
-            chunks.give(chunk)
-            queue.withLock { $0.bytes -= count }
-        case .file(let file, let end): digests.withLock { read(file, upTo: end, into: &$0) }
-        case .work(let work): digests.withLock { work(&$0) }
+    private func hash(_ chunk: Chunk, holds: Bool) {
+        digests.withLock { digests in
+            digests.isBroken = digests.isBroken || !holds
+            guard !digests.isBroken else { return }
+            digests.update(chunk.bytes)
+            afterBytes(&digests)
         }
+    }
+
+    private func lose(_ error: Errno) {
+        if !isLost.exchange(true, ordering: .relaxed) { onLoss(error) }
     }
 
     private func confirm(_ chunk: Chunk, in file: PartFile, at offset: Int64) throws(Errno) {
@@ -154,7 +147,7 @@ final class PartLane: Sendable {
                 digests.update(UnsafeRawBufferPointer(window))
                 afterBytes(&digests)
             }
-        } catch { onLoss(error) }
+        } catch { lose(error) }
         digests.isBroken = digests.length < end
     }
 }

@@ -14,7 +14,7 @@ final class PartWriter {
     let file: PartFile
     let lane: PartLane
     /// The position after the last byte that was handed to the lane.
-    private(set) var written: Int64
+    private(set) var handedOver: Int64
     private let writesAtOnce: Bool
     private let target: Target
     private let total: Int64?
@@ -36,7 +36,7 @@ final class PartWriter {
     ) {
         self.file = file
         self.target = target
-        written = start
+        handedOver = start
         self.total = total
         self.writesAtOnce = writesAtOnce
         reservedEnd = start
@@ -47,7 +47,7 @@ final class PartWriter {
     deinit { if let chunk { chunks.give(chunk) } }
 
     /// The position after the last byte, written or not.
-    var position: Int64 { written + Int64(chunk?.count ?? 0) }
+    var position: Int64 { handedOver + Int64(chunk?.count ?? 0) }
 
     /// Takes the next bytes.
     func append(_ bytes: UnsafeRawBufferPointer, now: Int64) throws(MirrorError) {
@@ -74,7 +74,7 @@ final class PartWriter {
     func flush() throws(MirrorError) {
         guard let chunk else { return }
         self.chunk = nil
-        let begin = written
+        let begin = handedOver
         let room = roomToFind(for: chunk.count)
         if writesAtOnce {
             if let room { file.reserve(room) }
@@ -86,7 +86,7 @@ final class PartWriter {
             }
         }
         // The lane's worker empties the buffer when it is done with it.
-        written += Int64(chunk.count)
+        handedOver += Int64(chunk.count)
         lane.append(
             chunk, to: file, at: begin, write: writesAtOnce ? .done : .due(reserving: room))
         isUnlogged = true
@@ -95,21 +95,22 @@ final class PartWriter {
     /// The stretch that room is to be found for before so many more bytes are written; nil where
     /// there is room, or the rest of the file is small.
     private func roomToFind(for count: Int) -> Range<Int64>? {
-        guard let total, written + Int64(count) > reservedEnd, total - written > 1 << 20 else {
+        guard let total, handedOver + Int64(count) > reservedEnd, total - handedOver > 1 << 20
+        else {
             return nil
         }
-        reservedEnd = min(total, written + PartWriter.reservation)
-        return written..<reservedEnd
+        reservedEnd = min(total, handedOver + PartWriter.reservation)
+        return handedOver..<reservedEnd
     }
 
     /// Goes on after bytes that somebody else put into the file.
-    func skip(to position: Int64) { written = position }
+    func skip(to position: Int64) { handedOver = position }
 
     /// Goes on after bytes that somebody else put into the file, and has them hashed.
     func adopt(upTo end: Int64) throws(MirrorError) {
         try flush()
-        guard end > written else { return }
-        written = end
+        guard end > handedOver else { return }
+        handedOver = end
         lane.append(file, upTo: end)
         isUnlogged = true
     }

@@ -18,6 +18,9 @@ extension TransferEngine {
     func settle(_ transfer: Transfer, _ result: TransferResult) {
         if case .settling = transfer.state { return }
         schedule.release(transfer.job.id)
+        // It may be waiting for a place as well, which must not begin it again.
+        schedule.remove(transfer.job.id)
+        waiting.remove(transfer.job.id)
         let isKept = transfer.body?.isResumable == true
         let lanes = dismissSegments(of: transfer, keeping: isKept)
         guard let body = transfer.body else { return end(transfer, result) }
@@ -113,7 +116,7 @@ extension TransferEngine {
 }
 
 /// Calls back when so many steps are done, whichever thread does the last.
-private final class Countdown: Sendable {
+final class Countdown: Sendable {
     private let left: Atomic<Int>
     private let done: @Sendable () -> Void
 

@@ -175,12 +175,12 @@ extension TransferEngine {
         let end = segments.plan.runs[segment.run.id]?.position
         segments.plan.end(segment.run.id)
         guard keeping else {
-            segment.writer.lane.stop()
+            segment.writer.lane.abandon()
             return nil
         }
         do throws(MirrorError) { try segment.writer.flush() } catch { return error }
         // What counts as fetched must be what was written.
-        if let end, segment.writer.written != end {
+        if let end, segment.writer.handedOver != end {
             return MirrorError(
                 .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
         }

@@ -68,6 +68,7 @@ extension TransferEngine {
                 total: segments.plan.total, lane: lane, chunks: chunks, writesAtOnce: true))
         helper.extraPlace = place.extra
         segments.helpers[run.id] = helper
+        segments.lanes.append(lane)
         return true
     }
 
@@ -103,7 +104,7 @@ extension TransferEngine {
                 transfer.isFetching, !transfer.isPaused
             else { continue }
             do {
-                giveWay(transfer, segments)
+                try giveWay(transfer, segments)
                 try advanceFront(transfer, segments)
                 try openWanted(transfer, segments)
                 for segment in segments.helpers.values where segment.exchange == nil {
@@ -115,13 +116,15 @@ extension TransferEngine {
     }
 
     /// Ends connections that did not raise the rate, and one at a time while others wait for places.
-    private func giveWay(_ transfer: Transfer, _ segments: TransferSegments) {
+    private func giveWay(
+        _ transfer: Transfer, _ segments: TransferSegments
+    ) throws(MirrorError) {
         var surplus = segments.running - segments.pace.wanted
         if !schedule.hasNothingQueued { surplus = max(surplus, 1) }
         let latest = segments.helpers.values.filter { $0.extraPlace != nil }
             .sorted { $0.run.id > $1.run.id }
         for segment in latest.prefix(max(0, surplus)) {
-            _ = dismiss(segment, of: transfer, segments, keeping: true)
+            if let error = dismiss(segment, of: transfer, segments, keeping: true) { throw error }
         }
     }
 

@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import Synchronization
 
 /// How transfers begin: from the queue to a part that is trusted, a request, or a file.
 extension TransferEngine {
@@ -6,7 +7,7 @@ extension TransferEngine {
     func startNext() {
         guard !isPaused, !isStopping else { return }
         while let id = schedule.next(now: SystemClock.monotonic()) {
-            guard let transfer = transfers[id] else {
+            guard let transfer = transfers[id], case .queued = transfer.state else {
                 schedule.release(id)
                 continue
             }
@@ -30,31 +31,31 @@ extension TransferEngine {
     private func establish(_ record: PartRecord, for transfer: Transfer) {
         transfer.state = .working
         let other = transfer.otherAlgorithm
-        let lane = makeLane(transfer, record: record, other: other, workers: copiers)
+        let lane = makeLane(transfer, record: record, other: other, workers: workers)
         let id = transfer.job.id
         let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
         transfer.body = IncomingBody(
             record: record, lane: lane, parts: parts, chunks: chunks,
             now: SystemClock.monotonic())
-        lane.submit { digests in
+        // Not on the lane: what comes for others has to be written while a large part is read.
+        copiers.submit {
             do {
                 guard let file = try parts.open(record) else {
                     inbox.post(.established(id, nil, length: 0, islands: []))
                     return
                 }
-                let trusted: TrustedPart?
-                var islands: [Range<Int64>] = []
+                let found: FoundPart
                 do throws(Errno) {
-                    trusted = try PartTrust.establish(
-                        record, file: file, other: other,
-                        isCancelled: { cancellation.isRequested })
+                    found = FoundPart(
+                        try PartTrust.establish(
+                            record, file: file, other: other,
+                            isCancelled: { cancellation.isRequested }))
                 } catch { throw MirrorError(error, target: record.target) }
-                if let trusted {
-                    islands = trusted.islands
-                    digests.adopt(trusted)
+                lane.submit { digests in
+                    let islands = found.handOver(to: &digests)
+                    inbox.post(
+                        .established(id, file, length: digests.length, islands: islands))
                 }
-                inbox.post(
-                    .established(id, file, length: digests.length, islands: islands))
             } catch let error as MirrorError {
                 inbox.post(.broken(id, error))
             } catch {
@@ -190,5 +191,20 @@ extension LaneDigests {
         try parts.log(milestone, from: start, part: part)
         loggedLength = length
         loggedAt = now
+    }
+}
+
+/// What is trusted of a part, on its way to the lane that goes on from it.
+private final class FoundPart: Sendable {
+    private let part: Mutex<TrustedPart?>
+
+    init(_ part: consuming TrustedPart?) { self.part = Mutex(part) }
+
+    /// Lets the digests go on from it, once; gives the islands that hold beyond them.
+    func handOver(to digests: inout LaneDigests) -> [Range<Int64>] {
+        guard let part = part.withLock({ $0.take() }) else { return [] }
+        let islands = part.islands
+        digests.adopt(part)
+        return islands
     }
 }

@@ -119,7 +119,8 @@ extension TransferEngine {
             job: transfer.job, sent: transfer.course?.sentDigests ?? [], inbox: inbox)
         if let file = body.file {
             mark(transfer, body) {}
-            body.lane.submit { digests in check.run(file, digests.snapshots()) }
+            check.run(
+                file, size: body.length, lane: body.lane, after: transfer.segments?.lanes ?? [])
         } else {
             let bytes = body.memory
             guard bytes.count > BodyCheck.fewBytes else {

@@ -6,7 +6,7 @@ internal import MirrorModel
 /// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform`; they
 /// change the state of their transfer, and never start or end one.
 final class TransferEngine {
-    /// Bytes that one transfer's digests may be behind.
+    /// Bytes of one transfer that may wait to be written and hashed.
     static let laneBacklogLimit = 8 << 20
     /// Bytes of all buffers that may be in use.
     let bufferLimit: Int
@@ -99,7 +99,7 @@ final class TransferEngine {
 
     private var isDone: Bool { isStopping && transfers.isEmpty }
 
-    /// For how many milliseconds no socket is read: under the rate limit, while digests are behind,
+    /// For how many milliseconds no socket is read: under the rate limit, while workers are behind,
     /// and while everything is paused.
     private func breathe() -> Int64 {
         if isPaused { return 1000 }
@@ -116,7 +116,7 @@ final class TransferEngine {
         }
     }
 
-    /// Whether the digests of a lane, or of all together, have to catch up.
+    /// Whether a lane, or all together, have to catch up.
     func isBehind(_ lane: PartLane) -> Bool {
         lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }

@@ -104,7 +104,7 @@ struct ReceivedBody: Sendable {
 
 /// Where the transfer loop keeps parts: the tree's `tmp/` and the index, behind one door.
 ///
-/// Called on the transfer thread and on digest workers; implementations are quick and thread-safe.
+/// Called on the transfer thread and on workers; implementations are quick and thread-safe.
 protocol PartStore: Sendable {
     /// Makes an empty part: first its row, then its file.
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile

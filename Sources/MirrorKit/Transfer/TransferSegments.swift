@@ -10,6 +10,8 @@ final class TransferSegments {
     var main: Int?
     /// The further connections by their runs.
     var helpers: [Int: Segment] = [:]
+    /// The lanes of all further connections that there were: the part holds its bytes once they say so.
+    var lanes: [PartLane] = []
     /// Sources that get no further connection in this transfer.
     var barred: Set<Int> = []
     /// How the transfer's own connection failed while others go on.
@@ -29,12 +31,12 @@ final class TransferSegments {
     var running: Int { helpers.count + (main == nil ? 0 : 1) }
 
     /// Up to where the bytes from the start are in the file, but for those of the transfer's own
-    /// connection, which may still be in its buffer.
+    /// connection, which may still be in its buffer or on its lane.
     var writtenFront: Int64 {
         let unwritten = helpers.values.lazy.filter {
-            $0.writer.written < self.plan.runs[$0.run.id]?.position ?? 0
+            $0.writer.handedOver < self.plan.runs[$0.run.id]?.position ?? 0
         }
-        return min(plan.front, unwritten.map(\.writer.written).min() ?? .max)
+        return min(plan.front, unwritten.map(\.writer.handedOver).min() ?? .max)
     }
 
     /// The source of a further connection: among those that have the fewest, the first.
