@@ -21,20 +21,22 @@ final class SerialWork: Sendable {
             defer { queue.isRunning = true }
             return !queue.isRunning
         }
-        if mustStart { workers.submit { self.run() } }
+        if mustStart, !workers.submit({ self.run() }) { run() }
     }
 
     /// Does what has gathered; what comes meanwhile waits its turn with the pool, so that nobody who is
-    /// never without work keeps a worker from the others.
+    /// never without work keeps a worker from the others. A pool that stops takes nothing more, and
+    /// what was begun ends here.
     private func run() {
-        let pieces = queue.withLock { queue in
-            let pieces = queue.pieces
-            queue.pieces = []
-            if pieces.isEmpty { queue.isRunning = false }
-            return pieces
-        }
-        if pieces.isEmpty { return }
-        for piece in pieces { piece() }
-        workers.submit { self.run() }
+        repeat {
+            let pieces = queue.withLock { queue in
+                let pieces = queue.pieces
+                queue.pieces = []
+                if pieces.isEmpty { queue.isRunning = false }
+                return pieces
+            }
+            if pieces.isEmpty { return }
+            for piece in pieces { piece() }
+        } while !workers.submit { self.run() }
     }
 }

@@ -28,14 +28,16 @@ final class WorkPool: Sendable {
         }
     }
 
-    /// Adds work; after `stop` it is dropped.
-    func submit(_ work: @escaping @Sendable () -> Void) {
+    /// Adds work; false after `stop`, when it is dropped.
+    @discardableResult
+    func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let isTaken = state.withLock { state in
             if state.isStopping { return false }
             state.queue.append(work)
             return true
         }
         if isTaken { available.post() }
+        return isTaken
     }
 
     /// Lets the work that was submitted end, and the threads with it.

@@ -28,23 +28,18 @@ struct BodyCheck: Sendable {
         inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
     }
 
-    /// Bytes in a part, once all of them have gone through its lane, and those that other lanes put
-    /// into it were read back there.
-    func run(_ file: PartFile, size: Int64, lane: PartLane, after others: [PartLane]) {
+    /// Bytes in a part, once all of them have gone through its lane.
+    func run(_ file: PartFile, size: Int64, lane: PartLane) {
         let (id, target, inbox) = (job.id, job.target, inbox)
-        let countdown = Countdown(others.count + 1) {
-            lane.submit { digests in
-                // Whatever was lost has been told before, with its cause.
-                guard !digests.isBroken, digests.length == size else {
-                    let error = MirrorError(
-                        .internalError, "\(target): bytes of the part are not accounted for.")
-                    return inbox.post(.broken(id, error))
-                }
-                run(file, digests.snapshots())
+        lane.submit { digests in
+            // Whatever was lost has been told before, with its cause.
+            guard !digests.isBroken, digests.length == size else {
+                let error = MirrorError(
+                    .internalError, "\(target): bytes of the part are not accounted for.")
+                return inbox.post(.broken(id, error))
             }
+            run(file, digests.snapshots())
         }
-        for other in others { other.submit { _ in countdown.step() } }
-        countdown.step()
     }
 
     /// Bytes in a part whose running digests are known.

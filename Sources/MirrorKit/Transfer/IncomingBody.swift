@@ -41,7 +41,7 @@ final class IncomingBody {
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
         PartWriter(
-            file: file, target: record.target, start: start, total: record.total, lane: lane,
+            file: file, start: start, total: record.total, lane: lane,
             chunks: chunks)
     }
 
@@ -63,13 +63,13 @@ final class IncomingBody {
             }
             try spill(now: now)
         }
-        try writer?.append(bytes, now: now)
+        writer?.append(bytes, now: now)
     }
 
     /// Moves bytes along that have waited too long.
     func tick(now: Int64) throws(MirrorError) {
         if writer == nil, length > 0, now - began >= IncomingBody.memoryAge { try spill(now: now) }
-        try writer?.tick(now: now)
+        writer?.tick(now: now)
     }
 
     /// Makes the part, and puts the bytes into it that were in memory.
@@ -79,23 +79,17 @@ final class IncomingBody {
         self.writer = writer
         let bytes = memory
         memory = []
-        // A local closure cannot throw a typed error through withUnsafeBytes.
-        let outcome = bytes.withUnsafeBytes { bytes in
-            Result<Void, MirrorError> { () throws(MirrorError) in
-                try writer.append(bytes, now: now)
-            }
-        }
-        try outcome.get()
+        bytes.withUnsafeBytes { writer.append($0, now: now) }
     }
 
     /// Hands over what is in the buffer, to be written and hashed.
-    func flush() throws(MirrorError) { try writer?.flush() }
+    func flush() { writer?.flush() }
 
     /// Counts bytes that a worker put into the part, and into the digests.
     func adopt(copied length: Int64) { writer?.skip(to: length) }
 
     /// Counts bytes up to an end that further connections have put into the part.
-    func adopt(upTo end: Int64) throws(MirrorError) { try writer?.adopt(upTo: end) }
+    func adopt(upTo end: Int64) { writer?.adopt(upTo: end) }
 
     /// Puts into the row what a further answer adds.
     func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {

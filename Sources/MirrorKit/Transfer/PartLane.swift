@@ -12,18 +12,11 @@ final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
-    /// Whether bytes are still to be written.
-    enum Write: Sendable {
-        /// They are in the file.
-        case done
-        /// They are not; room for a stretch of the file is to be found first, where one is given.
-        case due(reserving: Range<Int64>?)
-    }
-
     private let writing: SerialWork
     private let hashing: SerialWork
     private let digests: Mutex<LaneDigests>
     private let waitingBytes = Atomic(0)
+    private let lastHeld = Atomic<Int64>(0)
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
@@ -51,11 +44,17 @@ final class PartLane: Sendable {
     /// How many bytes wait to be written or hashed.
     var backlog: Int { waitingBytes.load(ordering: .relaxed) }
 
-    /// Hands over a buffer, which belongs at an offset of a file.
-    func append(_ chunk: Chunk, to file: PartFile, at offset: Int64, write: Write) {
+    /// The position after the last byte that was read back from the file as it should be; 0 before.
+    var heldEnd: Int64 { lastHeld.load(ordering: .acquiring) }
+
+    /// Hands over a buffer, which belongs at an offset of a file; room for a stretch of the file is to
+    /// be found first, where one is given.
+    func append(
+        _ chunk: Chunk, to file: PartFile, at offset: Int64, reserving room: Range<Int64>?
+    ) {
         waitingBytes.add(chunk.count, ordering: .relaxed)
         writing.add { [self] in
-            let holds = put(chunk, in: file, at: offset, write)
+            let holds = put(chunk, in: file, at: offset, reserving: room)
             hashing.add { [self] in
                 hash(chunk, holds: holds)
                 waitingBytes.subtract(chunk.count, ordering: .relaxed)
@@ -95,17 +94,16 @@ final class PartLane: Sendable {
         }
     }
 
-    /// Writes a buffer where that is to be done; whether the file holds its bytes.
+    /// Writes a buffer; whether the file holds its bytes.
     private func put(
-        _ chunk: Chunk, in file: PartFile, at offset: Int64, _ write: Write
+        _ chunk: Chunk, in file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) -> Bool {
         if isLost.load(ordering: .relaxed) { return false }
         do throws(Errno) {
-            if case .due(let room) = write {
-                if let room { file.reserve(room) }
-                try file.write(chunk.bytes, at: offset)
-            }
+            if let room { file.reserve(room) }
+            try file.write(chunk.bytes, at: offset)
             try confirm(chunk, in: file, at: offset)
+            lastHeld.store(offset + Int64(chunk.count), ordering: .releasing)
             return true
         } catch {
             lose(error)

@@ -3,8 +3,7 @@ internal import MirrorModel
 /// The bytes of one connection on their way into a part, one after another from a position on.
 ///
 /// They are gathered in a buffer, and the buffer goes to the lane, which writes it and looks at what
-/// the part holds while that is still in memory. Bytes that another lane is going to read are written
-/// here, before anybody is told of them. Only the transfer thread calls in here.
+/// the part holds while that is still in memory. Only the transfer thread calls in here.
 final class PartWriter {
     /// How long bytes may wait for a buffer to be full, in milliseconds.
     static let bufferAge: Int64 = 250
@@ -15,8 +14,7 @@ final class PartWriter {
     let lane: PartLane
     /// The position after the last byte that was handed to the lane.
     private(set) var handedOver: Int64
-    private let writesAtOnce: Bool
-    private let target: Target
+    private let start: Int64
     private let total: Int64?
     private var reservedEnd: Int64
     private let chunks: ChunkPool
@@ -26,19 +24,16 @@ final class PartWriter {
     private var isUnlogged = false
 
     /// - Parameters:
-    ///   - target: whom errors are about.
     ///   - start: the position of the first byte.
     ///   - total: how long the file will be, where that is known.
-    ///   - writesAtOnce: whether what was handed to the lane is in the file already.
     init(
-        file: PartFile, target: Target, start: Int64, total: Int64?, lane: PartLane,
-        chunks: ChunkPool, writesAtOnce: Bool = false
+        file: PartFile, start: Int64, total: Int64?, lane: PartLane,
+        chunks: ChunkPool
     ) {
         self.file = file
-        self.target = target
         handedOver = start
+        self.start = start
         self.total = total
-        self.writesAtOnce = writesAtOnce
         reservedEnd = start
         self.lane = lane
         self.chunks = chunks
@@ -49,8 +44,14 @@ final class PartWriter {
     /// The position after the last byte, written or not.
     var position: Int64 { handedOver + Int64(chunk?.count ?? 0) }
 
+    /// The position after the last byte that the part is known to hold.
+    var heldEnd: Int64 { max(start, lane.heldEnd) }
+
+    /// Whether the part is known to hold every byte that came.
+    var isHeld: Bool { heldEnd >= position }
+
     /// Takes the next bytes.
-    func append(_ bytes: UnsafeRawBufferPointer, now: Int64) throws(MirrorError) {
+    func append(_ bytes: UnsafeRawBufferPointer, now: Int64) {
         var rest = bytes
         while !rest.isEmpty {
             let chunk = self.chunk ?? chunks.take()
@@ -59,36 +60,26 @@ final class PartWriter {
                 chunkBegan = now
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(chunk.append(rest)))
-            if chunk.room == 0 { try flush() }
+            if chunk.room == 0 { flush() }
         }
     }
 
     /// Moves bytes along that have waited too long.
-    func tick(now: Int64) throws(MirrorError) {
-        if chunk != nil, now - chunkBegan >= PartWriter.bufferAge { try flush() }
+    func tick(now: Int64) {
+        if chunk != nil, now - chunkBegan >= PartWriter.bufferAge { flush() }
         // When no more bytes come, none of them asks for the milestone that the last ones are due.
         if isUnlogged, chunk == nil, now - chunkBegan >= LaneDigests.milestoneAge { log() }
     }
 
     /// Hands over what is in the buffer.
-    func flush() throws(MirrorError) {
+    func flush() {
         guard let chunk else { return }
         self.chunk = nil
         let begin = handedOver
         let room = roomToFind(for: chunk.count)
-        if writesAtOnce {
-            if let room { file.reserve(room) }
-            do throws(Errno) {
-                try file.write(chunk.bytes, at: begin)
-            } catch {
-                chunks.give(chunk)
-                throw MirrorError(error, target: target)
-            }
-        }
         // The lane's worker empties the buffer when it is done with it.
         handedOver += Int64(chunk.count)
-        lane.append(
-            chunk, to: file, at: begin, write: writesAtOnce ? .done : .due(reserving: room))
+        lane.append(chunk, to: file, at: begin, reserving: room)
         isUnlogged = true
     }
 
@@ -107,8 +98,8 @@ final class PartWriter {
     func skip(to position: Int64) { handedOver = position }
 
     /// Goes on after bytes that somebody else put into the file, and has them hashed.
-    func adopt(upTo end: Int64) throws(MirrorError) {
-        try flush()
+    func adopt(upTo end: Int64) {
+        flush()
         guard end > handedOver else { return }
         handedOver = end
         lane.append(file, upTo: end)

@@ -32,7 +32,7 @@ extension TransferEngine {
         body.lane.stop()
         do {
             try body.spill(now: SystemClock.monotonic())
-            try body.flush()
+            body.flush()
         } catch {
             // What was logged before stays good; there is nothing to add to it.
         }
@@ -116,7 +116,7 @@ extension TransferEngine {
 }
 
 /// Calls back when so many steps are done, whichever thread does the last.
-final class Countdown: Sendable {
+private final class Countdown: Sendable {
     private let left: Atomic<Int>
     private let done: @Sendable () -> Void
 

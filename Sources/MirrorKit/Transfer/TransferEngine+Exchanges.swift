@@ -88,6 +88,12 @@ extension TransferEngine: Exchange.Listener {
             throw error
         }
         if reception.offset > 0, let body = transfer.body {
+            guard body.length == reception.offset else {
+                throw MirrorError(
+                    .internalError,
+                    "\(transfer.job.target): an answer from \(reception.offset) on, and \(body.length) bytes in hand."
+                )
+            }
             try body.continue(total: reception.total, provenance: reception.answer.provenance)
             return
         }
@@ -141,7 +147,7 @@ extension TransferEngine: Exchange.Listener {
             let length = transfer.body?.length
             return decide(transfer) { $0.interrupted(failure, length: length) }
         }
-        do { try body.flush() } catch { return fail(transfer, error) }
+        body.flush()
         let length = body.length
         if transfer.hasExceeded {
             transfer.hasExceeded = false

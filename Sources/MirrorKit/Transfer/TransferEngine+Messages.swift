@@ -21,6 +21,7 @@ extension TransferEngine {
             }
         case .hashed(let id, let digests, let piecesHold):
             resumeWork(id) { self.hashed($0, digests, piecesHold: piecesHold) }
+        case .segmentHeld(let id): if let transfer = transfers[id] { segmentHeld(transfer) }
         case .settled(let id): settled(id)
         case .fileOpened(let id, let source):
             resumeWork(id) { self.opened(source, for: $0) }

@@ -41,15 +41,9 @@ extension TransferEngine {
         }
         count(bytes.count, for: transfer)
         let taken = segments.plan.arrived(bytes.count, on: id)
-        do {
-            try segment.writer.append(
-                UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)),
-                now: SystemClock.monotonic())
-            try advanceFront(transfer, segments)
-        } catch {
-            transfer.localError = error
-            return .stop
-        }
+        segment.writer.append(
+            UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)), now: SystemClock.monotonic())
+        advanceFront(transfer, segments)
         guard let run = segments.plan.runs[id] else { return .stop }
         // What comes next belongs to somebody else, or was never asked for.
         segment.isCut = run.isDone && run.isCut
@@ -68,18 +62,19 @@ extension TransferEngine {
         segments.main = nil
         segments.failure = failure
         transfer.state = .joined
-        do throws(MirrorError) {
-            try transfer.body?.flush()
-            try advanceFront(transfer, segments)
-        } catch { return failInMidst(transfer, error) }
+        transfer.body?.flush()
+        advanceFront(transfer, segments)
         unlooked.insert(transfer.job.id)
         goOnJoined(transfer, segments)
     }
 
     /// Ends the time of further connections when there is none any more.
     func goOnJoined(_ transfer: Transfer, _ segments: TransferSegments) {
-        guard case .joined = transfer.state, segments.helpers.isEmpty, let body = transfer.body
+        guard case .joined = transfer.state, segments.helpers.isEmpty, let body = transfer.body,
+            segments.settleWriters()
         else { return }
+        // Some of it may have been read back only just now.
+        advanceFront(transfer, segments)
         transfer.state = .working
         let length = body.length
         transfer.course?.know(gapEnd: segments.plan.gapEnd)
@@ -117,8 +112,8 @@ extension TransferEngine {
             return failInMidst(transfer, error)
         }
         unlooked.insert(transfer.job.id)
+        advanceFront(transfer, segments)
         do throws(MirrorError) {
-            try advanceFront(transfer, segments)
             if segments.pace.wanted > 1 { try openWanted(transfer, segments) }
         } catch { return failInMidst(transfer, error) }
         goOnJoined(transfer, segments)
@@ -178,14 +173,23 @@ extension TransferEngine {
             segment.writer.lane.abandon()
             return nil
         }
-        do throws(MirrorError) { try segment.writer.flush() } catch { return error }
+        segment.writer.flush()
         // What counts as fetched must be what was written.
         if let end, segment.writer.handedOver != end {
             return MirrorError(
                 .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
         }
         segment.writer.log()
+        let (id, inbox) = (transfer.job.id, inbox)
+        segment.writer.lane.submit { _ in inbox.post(.segmentHeld(id)) }
         return nil
+    }
+
+    /// The part holds what an ended connection fetched, as its lane has found, and the front may go on.
+    func segmentHeld(_ transfer: Transfer) {
+        guard transfer.isFetching, let segments = transfer.segments else { return }
+        advanceFront(transfer, segments)
+        goOnJoined(transfer, segments)
     }
 
     /// Ends all further connections; gives the lanes on which their last milestones are on the way.
@@ -195,7 +199,9 @@ extension TransferEngine {
         let all = Array(segments.helpers.values)
         for segment in all { _ = dismiss(segment, of: transfer, segments, keeping: keeping) }
         segments.main = nil
-        return all.map(\.writer.lane)
+        let lanes = segments.writers.map(\.lane)
+        if !keeping { for lane in lanes { lane.abandon() } }
+        return lanes
     }
 
     /// A failure on this side while connections are open.

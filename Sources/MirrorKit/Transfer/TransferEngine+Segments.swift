@@ -64,11 +64,11 @@ extension TransferEngine {
         let helper = Segment(
             run: run, course: segment,
             writer: PartWriter(
-                file: file, target: transfer.job.target, start: run.start,
-                total: segments.plan.total, lane: lane, chunks: chunks, writesAtOnce: true))
+                file: file, start: run.start,
+                total: segments.plan.total, lane: lane, chunks: chunks))
         helper.extraPlace = place.extra
         segments.helpers[run.id] = helper
-        segments.lanes.append(lane)
+        segments.writers.append(helper.writer)
         return true
     }
 
@@ -105,7 +105,7 @@ extension TransferEngine {
             else { continue }
             do {
                 try giveWay(transfer, segments)
-                try advanceFront(transfer, segments)
+                advanceFront(transfer, segments)
                 try openWanted(transfer, segments)
                 for segment in segments.helpers.values where segment.exchange == nil {
                     ask(segment, of: transfer, segments)
@@ -154,19 +154,18 @@ extension TransferEngine {
     /// Moves bytes of a further connection along.
     func tick(_ id: Int, of transfer: Transfer, now: Int64) throws(MirrorError) {
         guard let segments = transfer.segments else { return }
-        try segments.helpers[id]?.writer.tick(now: now)
+        segments.helpers[id]?.writer.tick(now: now)
         try transfer.body?.tick(now: now)
-        try advanceFront(transfer, segments)
+        advanceFront(transfer, segments)
     }
 
     /// Counts what further connections have put where the bytes from the start end.
-    func advanceFront(
-        _ transfer: Transfer, _ segments: TransferSegments
-    ) throws(MirrorError) {
-        // The own connection's bytes are counted as they come.
-        guard segments.main == nil, let body = transfer.body else { return }
-        let front = segments.writtenFront
-        if front > body.length { try body.adopt(upTo: front) }
+    func advanceFront(_ transfer: Transfer, _ segments: TransferSegments) {
+        // The own connection's bytes are counted as they come; and once it has asked for more, what it
+        // asked for begins where the bytes in hand ended then.
+        guard case .joined = transfer.state, let body = transfer.body else { return }
+        let front = segments.heldFront
+        if front > body.length { body.adopt(upTo: front) }
     }
 }
 

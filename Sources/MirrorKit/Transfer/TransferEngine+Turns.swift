@@ -89,8 +89,8 @@ extension TransferEngine {
         guard let body = transfer.body, body.isResumable else { return }
         do {
             try body.spill(now: SystemClock.monotonic())
-            try body.flush()
         } catch { return fail(transfer, error) }
+        body.flush()
         mark(transfer, body) {}
     }
 
@@ -119,8 +119,7 @@ extension TransferEngine {
             job: transfer.job, sent: transfer.course?.sentDigests ?? [], inbox: inbox)
         if let file = body.file {
             mark(transfer, body) {}
-            check.run(
-                file, size: body.length, lane: body.lane, after: transfer.segments?.lanes ?? [])
+            check.run(file, size: body.length, lane: body.lane)
         } else {
             let bytes = body.memory
             guard bytes.count > BodyCheck.fewBytes else {

@@ -15,6 +15,8 @@ enum TransferMessage: Sendable {
     case established(Int, PartFile?, length: Int64, islands: [Range<Int64>])
     /// What the bytes of a transfer are; `piecesHold` is nil when no pieces had to be looked at.
     case hashed(Int, [Digest], piecesHold: Bool?)
+    /// What a further connection fetched was read back from the part.
+    case segmentHeld(Int)
     /// The last milestone of a transfer that ends was logged.
     case settled(Int)
     /// A source file was opened.

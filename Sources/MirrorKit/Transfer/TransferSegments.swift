@@ -10,8 +10,8 @@ final class TransferSegments {
     var main: Int?
     /// The further connections by their runs.
     var helpers: [Int: Segment] = [:]
-    /// The lanes of all further connections that there were: the part holds its bytes once they say so.
-    var lanes: [PartLane] = []
+    /// Whose bytes the part may not hold yet: of all connections in `helpers`, and of some that ended.
+    var writers: [PartWriter] = []
     /// Sources that get no further connection in this transfer.
     var barred: Set<Int> = []
     /// How the transfer's own connection failed while others go on.
@@ -30,13 +30,19 @@ final class TransferSegments {
     /// How many connections there are.
     var running: Int { helpers.count + (main == nil ? 0 : 1) }
 
-    /// Up to where the bytes from the start are in the file, but for those of the transfer's own
-    /// connection, which may still be in its buffer or on its lane.
-    var writtenFront: Int64 {
-        let unwritten = helpers.values.lazy.filter {
-            $0.writer.handedOver < self.plan.runs[$0.run.id]?.position ?? 0
+    /// Up to where the part is known to hold the bytes from the start, but for those of the transfer's
+    /// own connection, whose lane sees to that: what is hashed there must not be what a disk only
+    /// said that it had written.
+    var heldFront: Int64 {
+        min(plan.front, writers.lazy.filter { !$0.isHeld }.map(\.heldEnd).min() ?? .max)
+    }
+
+    /// Forgets whose bytes are all held; whether none are left.
+    func settleWriters() -> Bool {
+        writers.removeAll { writer in
+            writer.isHeld && !helpers.values.contains { $0.writer === writer }
         }
-        return min(plan.front, unwritten.map(\.writer.handedOver).min() ?? .max)
+        return writers.isEmpty
     }
 
     /// The source of a further connection: among those that have the fewest, the first.
