@@ -76,6 +76,12 @@ public struct Playground: Sendable {
         root.entries().map(\.name).filter { $0.hasPrefix("tmp/") && $0.hasSuffix(".part") }
     }
 
+    /// Makes the root empty.
+    func clear() throws {
+        root.remove()
+        try folder.makeFolders(above: "root/.")
+    }
+
     /// Deletes it all.
     public func remove() { folder.remove() }
 }

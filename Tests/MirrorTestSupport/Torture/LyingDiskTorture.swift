@@ -5,24 +5,32 @@ enum LyingDiskTorture: TortureClass {
     static let name = "R5"
     static let title =
         "a disk that reports writes it did not do, half did, or did wrong (also with segments)"
-    static let trials = 360
+    static let trials = 600
 
-    static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
+    static func run(program: String, trials count: Int, seed: UInt64) throws -> Tally {
         let preload = BuiltProgram.path(of: "liblying-disk.so")
         guard BuiltProgram.exists(preload) else { return Tally(notRun: "\(preload) is not there") }
         var tally = Tally()
-        let story = try FaultStory(program: program, seed: seed, isPinned: true)
-        defer { story.end() }
+        let pinned = try FaultStory(program: program, seed: seed, isPinned: true)
+        defer { pinned.end() }
+        // Nothing but the reading back can tell there.
+        let unpinned = try FaultStory(program: program, seed: seed, isPinned: false)
+        defer { unpinned.end() }
         var silent = 0
-        let scenes = FaultStory.Scene.allCases
-        let trials = Lie.all.flatMap { lie in scenes.map { (lie, $0) } }.spread(trials)
-        for (lie, scene) in trials {
-            let (lies, wrong) = try tell(lie, in: story, scene, preload)
+        let trials = Lie.all.flatMap { lie in
+            FaultStory.Scene.allCases.flatMap { scene in
+                [true, false].map { (lie: lie, scene: scene, isPinned: $0) }
+            }
+        }
+        for (lie, scene, isPinned) in trials.spread(count) {
+            let (lies, wrong) = try tell(
+                lie, in: isPinned ? pinned : unpinned, scene, preload)
             // A run may make fewer writes than the one that was to be a lie.
             if lies == 0, wrong.isEmpty {
                 silent += 1
             } else {
-                tally.count("seed \(seed), \(scene), \(lie)", wrong)
+                tally.count(
+                    "seed \(seed), \(scene), \(isPinned ? "pinned" : "unpinned"), \(lie)", wrong)
             }
         }
         tally.notes.append("\(silent) more runs made fewer writes than the one to be told a lie")

@@ -68,7 +68,7 @@ struct AnswerTrial {
 
     /// Real runs, interrupted, leave what the state says.
     private func prepare(_ stage: AnswerStage, _ oracle: AnswerOracle) throws -> [String] {
-        try stage.clear()
+        try stage.ground.clear()
         if state.hasOlderFile {
             stage.origin.play(honest, version: 0)
             let run = try stage.sync(pin: 0, knowledge)
@@ -199,11 +199,6 @@ struct AnswerStage {
     func end() {
         server.stop()
         ground.remove()
-    }
-
-    func clear() throws {
-        ground.root.remove()
-        try ground.folder.makeFolders(above: "root/.")
     }
 
     /// Runs with a manifest that knows so much of a version.

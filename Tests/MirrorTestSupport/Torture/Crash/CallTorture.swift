@@ -115,7 +115,9 @@ private struct CallStory {
         var flaws = ground.flawsAfterCrash()
         let again = try ground.run(words)
         if again.ending != .exited(0) {
-            flaws.append("the rerun: \(again.ending) \(again.errors.suffix(300))")
+            let failed = again.events.first { $0["event"] == .string("failed") }
+            let words = failed?["message"]?.word ?? again.errors
+            flaws.append("the rerun: \(again.ending) \(words.suffix(300))")
         }
         flaws += ground.flawsInTheEnd()
         if story.isWholeInTheEnd {

@@ -29,7 +29,7 @@ struct SegmentTrial: Sendable {
     /// missing in the end was lied about to the transfer's own connection too; and without lies the
     /// next run makes it right.
     func wrong(on stage: SegmentStage) throws -> [String] {
-        try stage.clear()
+        try stage.ground.clear()
         stage.origin.play(self)
         let options = ["--segments", "\(segments)"]
         let run = try stage.sync(knowledge, options)
@@ -76,11 +76,6 @@ struct SegmentStage {
     func end() {
         server.stop()
         ground.remove()
-    }
-
-    func clear() throws {
-        ground.root.remove()
-        try ground.folder.makeFolders(above: "root/.")
     }
 
     func sync(_ knowledge: Knowledge, _ options: [String]) throws -> Command.Result {
