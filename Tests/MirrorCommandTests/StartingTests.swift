@@ -91,7 +91,9 @@ import Testing
     }
 
     /// Swift's runtime waits for ever for a thread that the system does not give it.
-    @Test(.enabled(if: BuiltProgram.exists("/usr/bin/strace"), "strace is not installed"))
+    @Test(
+        .enabled(if: BuiltProgram.exists("/usr/bin/strace"), "strace is not installed"),
+        .disabled(if: Sanitizers.areOn, "a sanitizer needs a thread of its own"))
     func aRunThatGetsNoThreadsEndsWhenItIsTold() async throws {
         try await DetachedThread.run {
             let shelf = MemoryShelf()
