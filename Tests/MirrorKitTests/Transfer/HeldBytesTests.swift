@@ -1,0 +1,57 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// What a part is known to hold, as its lane finds by reading back: a digest goes no further.
+@Suite(.timeLimit(.minutes(5))) struct HeldBytesTests {
+    private let folder: TemporaryFolder
+    private let workers: WorkPool
+    private let chunks = ChunkPool(capacity: 64 << 10, kept: 4)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        workers = try WorkPool(name: "test", threads: 2)
+    }
+
+    /// A writer from a position on, all of whose bytes have gone through its lane.
+    private func written(_ path: String, from start: Int64, losses: Box<Int>) async -> PartWriter {
+        let file = PartFile(name: "x.part", descriptor: open(path, O_RDWR | O_CREAT, 0o600))
+        let lane = PartLane(
+            other: nil, workers: workers, chunks: chunks, afterBytes: { _ in },
+            onLoss: { _ in losses.value.withLock { $0 += 1 } })
+        let writer = PartWriter(
+            file: file, start: start, total: nil, lane: lane, chunks: chunks)
+        TestBytes.make(200_000, seed: 1).withUnsafeBytes { writer.append($0, now: 0) }
+        writer.flush()
+        await withCheckedContinuation { done in lane.submit { _ in done.resume() } }
+        return writer
+    }
+
+    @Test func bytesThatWereReadBackAreHeld() async {
+        let losses = Box(0)
+        let writer = await written(folder.path + "/x", from: 1000, losses: losses)
+        #expect(writer.isHeld)
+        #expect(writer.heldEnd == 201_000)
+        #expect(losses.value.withLock { $0 } == 0)
+        workers.stop()
+    }
+
+    @Test func theFrontStaysBeforeBytesThatADiskOnlySaidThatItWrote() async {
+        let losses = Box(0)
+        let writer = await written("/dev/null", from: 1000, losses: losses)
+        #expect(!writer.isHeld)
+        #expect(writer.heldEnd == 1000)
+        #expect(losses.value.withLock { $0 } == 1)
+        let segments = TransferSegments(
+            plan: Segmentation(total: 4_000_000, front: 2_000_000), limit: .fixed(2))
+        #expect(segments.heldFront == 2_000_000)
+        segments.writers = [writer]
+        #expect(segments.heldFront == 1000)
+        #expect(!segments.settleWriters())
+        workers.stop()
+    }
+}
