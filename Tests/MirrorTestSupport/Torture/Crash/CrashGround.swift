@@ -12,6 +12,8 @@ final class CrashGround {
     private(set) var versions: [String: [[UInt8]]] = [:]
     /// What people put into the tree: it may move to a conflict name, and never goes away.
     private(set) var people: [[UInt8]] = []
+    /// Where they put it.
+    private(set) var edited: Set<String> = []
     /// The tree when all is done, without conflict names.
     var expected: [String: [UInt8]] = [:]
     /// What a file beside the root may hold: as it was, and last as it will be.
@@ -57,6 +59,7 @@ final class CrashGround {
         }
         versions = [:]
         people = []
+        edited = []
         spoiled = []
         expected = [:]
         beside = [:]
@@ -87,6 +90,7 @@ final class CrashGround {
         seed += 1
         let bytes = TestBytes.make(size, seed: seed)
         people.append(bytes)
+        edited.insert(name)
         try ground.root.write(name, bytes)
     }
 

@@ -98,6 +98,11 @@ final class PowerBench {
             count += 1
             if count == last {
                 place = "at call \(count), \(call)"
+                // Then just what came before this call is there, each step between two renames too.
+                if ground.draw(4) == 0 {
+                    system.flush()
+                    place += " after a flush"
+                }
                 try system.cut()
                 cuts += 1
                 if !outlives {
@@ -131,16 +136,22 @@ final class PowerBench {
         }
         let claims = try IndexClaims(of: root)
         if let flaw = claims.flaw { wrong.append(flaw) }
-        for claim in claims.files {
-            let bytes = root.read(claim.path)
-            let possible = [claim] + claims.intents.filter { $0.path == claim.path }
-            let isTrue = possible.contains {
-                $0.size == bytes?.count && $0.sha256 == bytes.map { Checksum.sha256($0) }
-            }
-            let isEdited = bytes.map { ground.people.contains($0) } ?? false
-            if !isTrue && !isEdited { wrong.append("the index claims \(claim.path)") }
-        }
+        wrong += claims.files.filter { !isBorneOut($0, of: claims) }
+            .map { "the index claims \($0.path)" }
         return wrong
+    }
+
+    /// Whether the disk holds what a row says, or what an intent says instead, or what somebody
+    /// wrote there since. Such a file has left its name, and the new one has not come to it yet, when
+    /// the cut falls between the two renames: the intent says so, and the next run puts it there.
+    private func isBorneOut(_ claim: IndexClaims.Claim, of claims: IndexClaims) -> Bool {
+        let intents = claims.intents.filter { $0.path == claim.path }
+        guard let bytes = ground.ground.root.read(claim.path) else {
+            return !intents.isEmpty && ground.edited.contains(claim.path)
+        }
+        let digest = Checksum.sha256(bytes)
+        return ground.people.contains(bytes)
+            || ([claim] + intents).contains { $0.size == bytes.count && $0.sha256 == digest }
     }
 }
 
