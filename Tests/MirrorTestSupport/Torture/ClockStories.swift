@@ -214,12 +214,16 @@ enum ClockStories {
         stage.note("whole: \(stage.ground.tree().values.allSatisfy { $0.count == 20_000 })")
     }
 
+    /// The files come an hour after one another, so that there is one order of their use.
     private static func eviction(_ stage: ClockStage) throws {
-        let path = try serve(
-            stage, (0..<4).map { ("Caches/\($0)", "\"refresh\":\"never\"") })
-        try stage.run(["sync", path])
+        let all = (0..<4).map { (path: "Caches/\($0)", keys: "\"refresh\":\"never\"") }
+        var path = ""
+        for count in 1...all.count {
+            path = try serve(stage, Array(all.prefix(count)))
+            try stage.run(["sync", path], after: count * hour)
+        }
         try stage.run(["evict", "--quota", "45kB", "--max-delete", "100%"], after: day)
-        stage.note("\(stage.ground.tree().count) files stay")
+        stage.note("\(stage.ground.tree().keys.sorted()) stay")
         try stage.run(["sync", path], after: 2 * day)
     }
 }
