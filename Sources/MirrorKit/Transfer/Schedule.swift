@@ -56,8 +56,12 @@ struct Schedule {
         self.adapts = adapts
     }
 
-    private var newcomer: Standing {
-        Standing(pace: adapts ? HostPace(most: perHost) : nil)
+    /// Changes a host's standing where it is: a copy would take along all that are parked.
+    private mutating func change<Value>(
+        _ host: Host, _ change: (inout Standing) -> Value
+    ) -> Value {
+        let newcomer = Standing(pace: adapts ? HostPace(most: perHost) : nil)
+        return change(&hosts[host, default: newcomer])
     }
 
     /// How many transfers have a place.
@@ -87,15 +91,15 @@ struct Schedule {
                 promote(entry.host)
                 continue
             }
-            var standing = hosts[entry.host] ?? newcomer
-            if standing.running >= standing.pace?.limit ?? perHost || standing.heldUntil > now {
-                if standing.heldUntil > now { held.insert(entry.host) }
-                standing.parked.insert(entry)
-                hosts[entry.host] = standing
-                continue
+            let perHost = perHost
+            let (hasPlace, isHeld) = change(entry.host) { standing in
+                let isHeld = standing.heldUntil > now
+                let hasPlace = !isHeld && standing.running < standing.pace?.limit ?? perHost
+                if hasPlace { standing.running += 1 } else { standing.parked.insert(entry) }
+                return (hasPlace, isHeld)
             }
-            standing.running += 1
-            hosts[entry.host] = standing
+            if isHeld { held.insert(entry.host) }
+            guard hasPlace else { continue }
             queued.remove(entry.id)
             running[entry.id] = entry.host
             return entry.id
@@ -114,24 +118,24 @@ struct Schedule {
     mutating func move(_ id: Int, to host: Host) {
         guard let old = running[id], old != host else { return }
         running[id] = host
-        var standing = hosts[host] ?? newcomer
-        standing.running += 1
-        hosts[host] = standing
+        change(host) { $0.running += 1 }
         leave(old)
     }
 
     /// Takes a place for a further connection of a transfer; false when there is none, or somebody
     /// waits for one.
     mutating func takeExtra(at host: Host, now: Int64) -> Bool {
-        var standing = hosts[host] ?? newcomer
-        guard queued.isEmpty, running.count + extras < jobs,
-            standing.running < standing.pace?.limit ?? perHost, standing.heldUntil <= now,
-            standing.refusedUntil <= now
-        else { return false }
-        standing.running += 1
-        hosts[host] = standing
-        extras += 1
-        return true
+        guard queued.isEmpty, running.count + extras < jobs else { return false }
+        let perHost = perHost
+        let hasPlace = change(host) { standing in
+            guard standing.running < standing.pace?.limit ?? perHost, standing.heldUntil <= now,
+                standing.refusedUntil <= now
+            else { return false }
+            standing.running += 1
+            return true
+        }
+        if hasPlace { extras += 1 }
+        return hasPlace
     }
 
     /// Gives such a place back.
@@ -141,9 +145,7 @@ struct Schedule {
     }
 
     private mutating func leave(_ host: Host) {
-        guard var standing = hosts[host] else { return }
-        standing.running -= 1
-        hosts[host] = standing
+        hosts[host]?.running -= 1
         promote(host)
         guard let standing = hosts[host] else { return }
         let isIdle =
@@ -161,14 +163,20 @@ struct Schedule {
     /// When that is too long to wait for, transfers get their place all the same, and find out by
     /// `refusal(of:now:)`.
     mutating func hold(_ host: Host, until: Int64, isTooLong: Bool) {
-        var standing = hosts[host] ?? newcomer
-        if isTooLong {
+        let freed = change(host) { standing -> PriorityQueue<Entry>? in
+            guard isTooLong else {
+                standing.heldUntil = max(standing.heldUntil, until)
+                return nil
+            }
             standing.refusedUntil = max(standing.refusedUntil, until)
-            while let entry = standing.parked.popFirst() { ready.insert(entry) }
-        } else {
-            standing.heldUntil = max(standing.heldUntil, until)
+            defer { standing.parked = PriorityQueue() }
+            return standing.parked
         }
-        hosts[host] = standing
+        if let freed { makeReady(freed) }
+    }
+
+    private mutating func makeReady(_ parked: consuming PriorityQueue<Entry>) {
+        while let entry = parked.popFirst() { ready.insert(entry) }
     }
 
     /// For how many more milliseconds a host is not asked at all; nil when it may be asked.
@@ -199,22 +207,26 @@ struct Schedule {
     mutating func tick(now: Int64) {
         guard adapts else { return }
         for host in Array(hosts.keys) {
-            guard var standing = hosts[host], standing.pace != nil else { continue }
-            let isHeld = standing.heldUntil > now
-            standing.pace?.tick(now: now, isFull: !standing.parked.isEmpty && !isHeld)
-            hosts[host] = standing
-            let places = (standing.pace?.limit ?? perHost) - standing.running
-            if !isHeld { for _ in 0..<max(0, places) { promote(host) } }
+            let places = change(host) { standing -> Int in
+                let isHeld = standing.heldUntil > now
+                standing.pace?.tick(now: now, isFull: !standing.parked.isEmpty && !isHeld)
+                guard !isHeld, let limit = standing.pace?.limit else { return 0 }
+                return limit - standing.running
+            }
+            for _ in 0..<max(0, places) { promote(host) }
         }
     }
 
     private mutating func freeHolds(now: Int64) {
         for host in held where !isHeld(host, now: now) {
             held.remove(host)
-            guard var standing = hosts[host] else { continue }
-            standing.heldUntil = 0
-            while let entry = standing.parked.popFirst() { ready.insert(entry) }
-            hosts[host] = standing
+            guard hosts[host] != nil else { continue }
+            let freed = change(host) { standing in
+                standing.heldUntil = 0
+                defer { standing.parked = PriorityQueue() }
+                return standing.parked
+            }
+            makeReady(freed)
         }
     }
 }
