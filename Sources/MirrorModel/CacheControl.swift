@@ -53,7 +53,7 @@ extension ResponseHead {
             lifetime = maxAge
         } else if has("expires") {
             // "0" and other nonsense is the past (§5.3).
-            guard let expires = single("expires").flatMap(HTTPDate.init) else { return received }
+            guard let expires = date(of: "expires") else { return received }
             lifetime = max(0, expires.seconds - (date?.seconds ?? received.seconds))
         } else {
             return nil

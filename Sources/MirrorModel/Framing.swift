@@ -21,12 +21,12 @@ public enum Framing: Sendable, Hashable {
 
     /// Judges a head; throws why it is refused.
     public static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
-        for name in ["etag", "content-range"] where head.values(of: name).count > 1 {
+        for name in ["etag", "content-range"] where head.count(of: name) > 1 {
             throw .repeated(name)
         }
         let length = try contentLength(head)
-        let codings = head.values(of: "transfer-encoding")
-        if !codings.isEmpty {
+        let isCoded = head.has("transfer-encoding")
+        if isCoded {
             let text = String(decoding: head.list(of: "transfer-encoding"), as: UTF8.self)
             guard text.lowercased() == "chunked", head.version == .http11 else {
                 throw .transferEncoding(text)
@@ -34,7 +34,7 @@ public enum Framing: Sendable, Hashable {
         }
         if head.status == 204 || head.status == 304 { return .none }
         // Chunks win over a length (RFC 9112 §6.3, third rule).
-        if !codings.isEmpty { return .chunked }
+        if isCoded { return .chunked }
         if let length { return .length(length) }
         return .unbounded
     }

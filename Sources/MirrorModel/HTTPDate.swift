@@ -12,41 +12,67 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// Reads one of the three forms that HTTP knows; nil for anything else.
     ///
     /// A year of two digits is 1970…2069.
-    public init?(_ text: String) {
-        let words = text.utf8.split(separator: UInt8(ascii: " "))
-        let date: (day: Word, month: Word, year: Word)
-        let time: Word
-        switch words.count {
-        case 6
-        where words[5].elementsEqual("GMT".utf8)
-            && HTTPDate.isDayName(words[0], suffix: ",", short: true):
-            date = (words[1], words[2], words[3])
-            time = words[4]
-            guard date.day.count == 2, date.year.count == 4 else { return nil }
-        case 4
-        where words[3].elementsEqual("GMT".utf8)
-            && HTTPDate.isDayName(words[0], suffix: ",", short: false):
-            let parts = words[1].split(
-                separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[0].count == 2, parts[2].count == 2 else { return nil }
-            date = (parts[0], parts[1], parts[2])
-            time = words[2]
-        case 5 where HTTPDate.isDayName(words[0], suffix: "", short: true):
-            date = (words[2], words[1], words[4])
-            time = words[3]
-            guard date.year.count == 4 else { return nil }
-        default: return nil
-        }
-        guard let month = HTTPDate.months.firstIndex(where: { $0.utf8.elementsEqual(date.month) }),
-            let day = DecimalDigits.value(of: date.day),
-            var year = DecimalDigits.value(of: date.year),
-            let clock = HTTPDate.secondOfDay(time)
+    public init?(_ text: String) { self.init(Array(text.utf8)) }
+
+    /// As above, from the bytes of a field.
+    init?(_ bytes: [UInt8]) {
+        let name = bytes.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: " ") }
+        let rest = bytes[name.endIndex...]
+        guard let form = HTTPDate.forms.first(where: { $0.pattern.utf8.count == rest.count }),
+            HTTPDate.isDayName(name, isShort: form.hasShortName),
+            let fields = Fields(rest, as: form.pattern), fields.hour < 24, fields.minute < 60,
+            // 60 is a leap second, which the count of seconds does not know.
+            fields.second <= 60,
+            let month = HTTPDate.months.firstIndex(where: { $0.utf8.elementsEqual(fields.month) })
         else { return nil }
-        if date.year.count == 2 { year += year < 70 ? 2000 : 1900 }
-        guard (1...HTTPDate.length(ofMonth: month + 1, year: year)).contains(day) else {
+        var year = fields.year
+        if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
+        guard (1...HTTPDate.length(ofMonth: month + 1, year: year)).contains(fields.day) else {
             return nil
         }
-        seconds = HTTPDate.days(year: year, month: Int64(month + 1), day: day) * 86_400 + clock
+        seconds =
+            HTTPDate.days(year: year, month: Int64(month + 1), day: fields.day) * 86_400
+            + fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59)
+    }
+
+    /// What follows the name of the day, as `Fields` reads it. No two have one length.
+    private static let forms = [
+        (pattern: ", DD NNN YYYY hh:mm:ss GMT", hasShortName: true, hasShortYear: false),
+        (pattern: ", DD-NNN-YY hh:mm:ss GMT", hasShortName: false, hasShortYear: true),
+        (pattern: " NNN dD hh:mm:ss YYYY", hasShortName: true, hasShortYear: false),
+    ]
+
+    /// The numbers of a date, each taken from where a pattern has its letter.
+    private struct Fields {
+        var day: Int64 = 0
+        var month = ArraySlice<UInt8>()
+        var year: Int64 = 0
+        var hour: Int64 = 0
+        var minute: Int64 = 0
+        var second: Int64 = 0
+
+        /// Nil where a digit is none, or where another byte than the pattern's stands; both have one
+        /// length.
+        init?(_ bytes: ArraySlice<UInt8>, as pattern: String) {
+            for (at, mark) in zip(bytes.indices, pattern.utf8) {
+                let digit = Int64(bytes[at]) - Int64(UInt8(ascii: "0"))
+                switch mark {
+                case UInt8(ascii: "N"):
+                    if month.isEmpty { month = bytes[at..<(at + 3)] }
+                    continue
+                case UInt8(ascii: "d") where bytes[at] == UInt8(ascii: " "): continue
+                case UInt8(ascii: "d"), UInt8(ascii: "D"): day = day * 10 + digit
+                case UInt8(ascii: "Y"): year = year * 10 + digit
+                case UInt8(ascii: "h"): hour = hour * 10 + digit
+                case UInt8(ascii: "m"): minute = minute * 10 + digit
+                case UInt8(ascii: "s"): second = second * 10 + digit
+                default:
+                    if bytes[at] != mark { return nil }
+                    continue
+                }
+                guard (0...9).contains(digit) else { return nil }
+            }
+        }
     }
 
     private static let months = [
@@ -56,26 +82,11 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
     ]
 
-    /// Bytes, and not characters: every answer has two or three dates.
-    private typealias Word = Substring.UTF8View
-
-    private static func isDayName(_ word: Word, suffix: String, short: Bool) -> Bool {
-        let count = word.count - suffix.utf8.count
-        return word.dropFirst(max(0, count)).elementsEqual(suffix.utf8)
-            && weekdays.contains {
-                $0.utf8.prefix(short ? 3 : .max).elementsEqual(word.prefix(max(0, count)))
-            }
-    }
-
-    private static func secondOfDay(_ time: Word) -> Int64? {
-        let parts = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.allSatisfy({ $0.count == 2 }),
-            let hour = DecimalDigits.value(of: parts[0]), hour < 24,
-            let minute = DecimalDigits.value(of: parts[1]), minute < 60,
-            // 60 is a leap second, which the count of seconds does not know.
-            let second = DecimalDigits.value(of: parts[2]), second <= 60
-        else { return nil }
-        return hour * 3600 + minute * 60 + min(second, 59)
+    private static func isDayName(_ name: ArraySlice<UInt8>, isShort: Bool) -> Bool {
+        weekdays.contains {
+            isShort
+                ? name.count == 3 && $0.utf8.starts(with: name) : $0.utf8.elementsEqual(name)
+        }
     }
 
     private static func length(ofMonth month: Int, year: Int64) -> Int64 {

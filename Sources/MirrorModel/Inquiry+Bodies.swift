@@ -3,7 +3,9 @@ extension Inquiry {
     func judgeWhole(_ head: ResponseHead, _ answer: Answer) -> ResponseVerdict {
         let framing: Framing
         do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
-        if let refusal = refusedCoding(head) ?? refusedType(head) { return .refuse(refusal) }
+        if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
+            return .refuse(refusal)
+        }
         if let length = framing.length {
             if let size = expectation.size, size != length {
                 return .refuse(sizeRefusal(declared: size, promised: length))
@@ -28,7 +30,7 @@ extension Inquiry {
         guard let part else { return .refuse(status(head)) }
         let framing: Framing
         do { framing = try Framing.judge(head) } catch { return .startOver(refusal(head, error)) }
-        if head.mediaType?.hasPrefix("multipart/") == true {
+        if answer.mediaType?.hasPrefix("multipart/") == true {
             return .startOver(malformed("the server answered a range with several parts"))
         }
         guard case .bytes(let first, let last, let sentTotal) = head.contentRange else {
@@ -53,7 +55,7 @@ extension Inquiry {
         }
         if let change = versionChange(head, part) { return .startOver(change) }
         if let refusal = refusedCoding(head) { return .startOver(refusal) }
-        if let refusal = refusedType(head) { return .refuse(refusal) }
+        if let refusal = refusedType(head, answer.mediaType) { return .refuse(refusal) }
         if let refusal = refusedSize(total) { return .refuse(refusal) }
         return .receive(
             Reception(
@@ -80,7 +82,7 @@ extension Inquiry {
                 ? nil : changed("its ETag is now \(Quoted(sent?.text ?? ""))")
         }
         if case .lastModified(let date) = part.validators.strong {
-            let sent = head.single("last-modified").flatMap(HTTPDate.init)
+            let sent = head.date(of: "last-modified")
             return sent == date ? nil : changed("its Last-Modified is another")
         }
         return nil
@@ -96,8 +98,8 @@ extension Inquiry {
     }
 
     /// A media type that the file cannot have.
-    private func refusedType(_ head: ResponseHead) -> Refusal? {
-        guard let type = head.mediaType else { return nil }
+    private func refusedType(_ head: ResponseHead, _ type: String?) -> Refusal? {
+        guard let type else { return nil }
         if let wanted = expectation.mediaType, !wanted.contains(type) {
             return typeRefusal(head, type, expected: wanted.description)
         }

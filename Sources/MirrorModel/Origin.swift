@@ -17,9 +17,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// The origin as text, e.g. `https://origin.example:8443`; a default port is left out.
     public var description: String {
         if scheme == .file { return "file://" }
-        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return port == scheme.defaultPort
-            ? "\(scheme.rawValue)://\(name)" : "\(scheme.rawValue)://\(name):\(port)"
+        // Put together by hand: it is asked for several times a transfer, and interpolation is dear.
+        var text = scheme.rawValue + "://"
+        text += host.utf8.contains(UInt8(ascii: ":")) ? "[" + host + "]" : host
+        if port != scheme.defaultPort { text += ":" + String(port) }
+        return text
     }
 }
 

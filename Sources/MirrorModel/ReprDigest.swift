@@ -4,6 +4,7 @@ public enum ReprDigest {
     ///
     /// A field that is not a dictionary of structured fields (RFC 8941 §4.2) is ignored as a whole.
     public static func digests(_ bytes: [UInt8]) -> [Digest] {
+        if bytes.isEmpty { return [] }
         var scan = FieldScanner(bytes)
         var found: [DigestAlgorithm: Digest] = [:]
         scan.skipSpaces()

@@ -42,17 +42,28 @@ public struct ResponseHead: Sendable, Hashable {
     /// Whether there is a field of this name.
     public func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
 
+    /// How many fields of this name there are.
+    func count(of name: String) -> Int { fields.count { $0.name == name } }
+
     /// The values of a field whose lines make one list, joined (RFC 9110 §5.3).
     public func list(of name: String) -> [UInt8] {
-        Array(values(of: name).joined(separator: Array(", ".utf8)))
+        guard has(name) else { return [] }
+        return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
     /// The value of a field that may come once; nil when it is missing, when its lines differ, and
     /// when it is not UTF-8.
     public func single(_ name: String) -> String? {
-        let values = values(of: name)
-        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
-        return String(validating: first, as: UTF8.self)
+        bytes(of: name).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The date of a field that may come once; nil as above, and when it is none.
+    public func date(of name: String) -> HTTPDate? { bytes(of: name).flatMap { HTTPDate($0) } }
+
+    private func bytes(of name: String) -> [UInt8]? {
+        guard let first = fields.first(where: { $0.name == name }) else { return nil }
+        let isSingle = fields.allSatisfy { $0.name != name || $0.value == first.value }
+        return isSingle ? first.value : nil
     }
 }
 
@@ -71,16 +82,17 @@ extension ResponseHead {
     /// it is malformed.
     public var mediaType: String? {
         guard let text = single("content-type") else { return nil }
-        let essence = text.parts(at: ";", keepingEmpty: true).first ?? ""
-        return MediaRange(essence.trimmingSpaces())?.description
+        let essence = text.utf8.prefix { $0 != UInt8(ascii: ";") }
+        return MediaRange(Substring(essence).trimmingSpaces())?.description
     }
 
     /// When the answer was made, by the server's clock.
-    public var date: HTTPDate? { single("date").flatMap(HTTPDate.init) }
+    public var date: HTTPDate? { date(of: "date") }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
     public var contentCodings: [String] {
-        String(decoding: list(of: "content-encoding"), as: UTF8.self).parts(at: ",")
+        guard has("content-encoding") else { return [] }
+        return String(decoding: list(of: "content-encoding"), as: UTF8.self).parts(at: ",")
             .map { $0.trimmingSpaces().lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
     }

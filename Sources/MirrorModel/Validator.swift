@@ -34,9 +34,9 @@ extension Validators {
     /// seconds and the size, and then two versions of one second share a tag. A date stands alone
     /// only where there was no entity tag at all, not even a malformed one.
     public init(of head: ResponseHead) {
-        let tags = head.values(of: "etag")
-        let tag = tags.count == 1 ? head.single("etag").flatMap(EntityTag.init) : nil
-        let modified = head.single("last-modified").flatMap(HTTPDate.init)
+        let tags = head.count(of: "etag")
+        let tag = tags == 1 ? head.single("etag").flatMap(EntityTag.init) : nil
+        let modified = head.date(of: "last-modified")
         let isSettled =
             if let modified, let date = head.date { date.seconds - modified.seconds >= 1 } else {
                 false
@@ -44,7 +44,7 @@ extension Validators {
         var strong: StrongValidator?
         if let tag {
             if !tag.isWeak, isSettled || !head.has("last-modified") { strong = .entityTag(tag) }
-        } else if tags.isEmpty, let modified, isSettled {
+        } else if tags == 0, let modified, isSettled {
             strong = .lastModified(modified)
         }
         self.init(entityTag: tag, lastModified: modified, strong: strong)
