@@ -8,25 +8,47 @@ final class IncomingBody {
     /// How long a body may stay in memory, in milliseconds.
     static let memoryAge: Int64 = 1000
 
-    /// What is, or will be, the part's row.
-    private(set) var record: PartRecord
     /// The bytes, as long as there is no part.
     private(set) var memory: [UInt8] = []
-    let lane: PartLane
+    /// What is, or will be, the part's row.
+    private(set) lazy var record = makeRecord()
+    /// The way of its bytes into the part.
+    private(set) lazy var lane = {
+        hasLane = true
+        return makeLane(record)
+    }()
+    private var hasLane = false
+    private let identity: PartIdentity
+    private let makeRecord: () -> PartRecord
+    private let makeLane: (PartRecord) -> PartLane
     private let parts: any PartStore
     private let chunks: ChunkPool
     private var writer: PartWriter?
     private let began: Int64
 
-    /// A body that begins now.
+    /// A body that begins now. The part's row, with its name, and the lane are made when they are needed
+    /// first, which is never for a small body that comes at once.
     init(
-        record: PartRecord, lane: PartLane, parts: any PartStore, chunks: ChunkPool, now: Int64
+        identity: PartIdentity, record: @escaping () -> PartRecord,
+        lane: @escaping (PartRecord) -> PartLane, parts: any PartStore, chunks: ChunkPool,
+        now: Int64
     ) {
-        self.record = record
-        self.lane = lane
+        self.identity = identity
+        makeRecord = record
+        makeLane = lane
         self.parts = parts
         self.chunks = chunks
         began = now
+    }
+
+    /// A part that is being read.
+    convenience init(
+        record: PartRecord, lane: PartLane, parts: any PartStore, chunks: ChunkPool, now: Int64
+    ) {
+        self.init(
+            identity: record.identity, record: { record }, lane: { _ in lane }, parts: parts,
+            chunks: chunks, now: now)
+        _ = self.lane
     }
 
     /// A part that the lane has vouched for up to a length.
@@ -51,8 +73,11 @@ final class IncomingBody {
     /// Bytes from the file's start, written or not.
     var length: Int64 { writer?.position ?? Int64(memory.count) }
 
+    /// Bytes that wait to be written or hashed.
+    var backlog: Int { hasLane ? lane.backlog : 0 }
+
     /// Whether another run, or a mirror, may go on with these bytes.
-    var isResumable: Bool { record.identity != .anonymous && length > 0 }
+    var isResumable: Bool { identity != .anonymous && length > 0 }
 
     /// Takes the next bytes.
     func append(_ bytes: UnsafeRawBufferPointer, now: Int64) throws(MirrorError) {
@@ -98,9 +123,12 @@ final class IncomingBody {
         if writer != nil { try parts.update(record) }
     }
 
+    /// Ends the digests where they are: nobody waits for the rest any more.
+    func stop() { if hasLane { lane.stop() } }
+
     /// Throws the bytes away, and the part with them.
     func discard() throws(MirrorError) {
-        lane.abandon()
+        if hasLane { lane.abandon() }
         memory = []
         guard writer != nil else { return }
         writer = nil

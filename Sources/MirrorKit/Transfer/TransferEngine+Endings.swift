@@ -29,7 +29,7 @@ extension TransferEngine {
             return end(transfer, result)
         }
         // Nobody needs the digest of what further connections fetched any more: extents have theirs.
-        body.lane.stop()
+        body.stop()
         do {
             try body.spill(now: SystemClock.monotonic())
             body.flush()
@@ -67,7 +67,7 @@ extension TransferEngine {
         case .working:
             // The worker's answer will find this.
             transfer.ending = result
-            transfer.body?.lane.stop()
+            transfer.body?.stop()
         case .exchanging(let exchange):
             breakOff(exchange)
             finish(transfer, result)
@@ -105,7 +105,7 @@ extension TransferEngine {
             case .working:
                 transfer.cancellation.request()
                 transfer.ending = result
-                transfer.body?.lane.stop()
+                transfer.body?.stop()
             case .exchanging(let exchange):
                 breakOff(exchange)
                 settle(transfer, result)

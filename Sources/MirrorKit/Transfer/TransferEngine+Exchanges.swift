@@ -38,7 +38,7 @@ extension TransferEngine: Exchange.Listener {
             let body = transfer.body
         else { return .stop }
         // libcurl reads up to a hundred times in a row from a socket that has more.
-        if transfer.isPaused || isBehind(body.lane) || (bucket?.isOverdrawn ?? false)
+        if transfer.isPaused || isBehind(body.backlog) || (bucket?.isOverdrawn ?? false)
             || hasReachedLimit
         {
             wasHeldBack = true
@@ -97,18 +97,22 @@ extension TransferEngine: Exchange.Listener {
             try body.continue(total: reception.total, provenance: reception.answer.provenance)
             return
         }
-        var record = PartRecord(
-            name: PartName.fresh(for: transfer.job.target, identity: part.identity),
-            target: transfer.job.target, identity: part.identity, total: part.total,
-            provenance: reception.answer.provenance, validators: part.validators)
-        record.mediaType = reception.answer.mediaType
+        let (target, answer) = (transfer.job.target, reception.answer)
         let other =
             transfer.otherAlgorithm
             ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
         transfer.body = IncomingBody(
-            record: record,
-            lane: makeLane(transfer, record: record, other: other, workers: workers),
-            parts: parts, chunks: chunks, now: SystemClock.monotonic())
+            identity: part.identity,
+            record: {
+                var record = PartRecord(
+                    name: PartName.fresh(for: target, identity: part.identity), target: target,
+                    identity: part.identity, total: part.total, provenance: answer.provenance,
+                    validators: part.validators)
+                record.mediaType = answer.mediaType
+                return record
+            },
+            lane: laneMaker(transfer, other: other, workers: workers), parts: parts,
+            chunks: chunks, now: SystemClock.monotonic())
     }
 
     /// libcurl says that an exchange has ended.

@@ -33,7 +33,8 @@ extension TransferEngine {
         guard transfer.localError == nil, let segments = transfer.segments,
             let segment = segments.helpers[id], segment.isReceiving
         else { return .stop }
-        if transfer.isPaused || isBehind(segment.writer.lane) || (bucket?.isOverdrawn ?? false)
+        if transfer.isPaused || isBehind(segment.writer.lane.backlog)
+            || (bucket?.isOverdrawn ?? false)
             || hasReachedLimit
         {
             wasHeldBack = true

@@ -59,8 +59,7 @@ extension TransferEngine {
         }
         try body.spill(now: SystemClock.monotonic())
         guard let file = body.file else { return false }
-        let lane = makeLane(
-            transfer, record: body.record, from: run.start, other: nil, workers: workers)
+        let lane = laneMaker(transfer, from: run.start, other: nil, workers: workers)(body.record)
         let helper = Segment(
             run: run, course: segment,
             writer: PartWriter(

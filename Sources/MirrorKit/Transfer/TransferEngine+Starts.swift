@@ -31,7 +31,7 @@ extension TransferEngine {
     private func establish(_ record: PartRecord, for transfer: Transfer) {
         transfer.state = .working
         let other = transfer.otherAlgorithm
-        let lane = makeLane(transfer, record: record, other: other, workers: workers)
+        let lane = laneMaker(transfer, other: other, workers: workers)(record)
         let id = transfer.job.id
         let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
         transfer.body = IncomingBody(
@@ -148,23 +148,24 @@ extension TransferEngine {
         return made
     }
 
-    /// A lane that logs milestones as bytes go through it; `start` is where in the part they begin.
-    func makeLane(
-        _ transfer: Transfer, record: PartRecord, from start: Int64 = 0,
-        other: DigestAlgorithm?, workers: WorkPool
-    ) -> PartLane {
-        let (id, parts, inbox) = (transfer.job.id, parts, inbox)
+    /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part they begin.
+    func laneMaker(
+        _ transfer: Transfer, from start: Int64 = 0, other: DigestAlgorithm?, workers: WorkPool
+    ) -> (PartRecord) -> PartLane {
+        let (id, parts, inbox, chunks) = (transfer.job.id, parts, inbox, chunks)
         let target = transfer.job.target
-        return PartLane(other: other, workers: workers, chunks: chunks) { digests in
-            let now = SystemClock.monotonic()
-            guard digests.isMilestoneDue(now: now) else { return }
-            do throws(MirrorError) {
-                try digests.log(record.name, from: start, in: parts, now: now)
-            } catch {
-                inbox.post(.broken(id, error))
+        return { record in
+            PartLane(other: other, workers: workers, chunks: chunks) { digests in
+                let now = SystemClock.monotonic()
+                guard digests.isMilestoneDue(now: now) else { return }
+                do throws(MirrorError) {
+                    try digests.log(record.name, from: start, in: parts, now: now)
+                } catch {
+                    inbox.post(.broken(id, error))
+                }
+            } onLoss: {
+                inbox.post(.broken(id, MirrorError($0, target: target)))
             }
-        } onLoss: {
-            inbox.post(.broken(id, MirrorError($0, target: target)))
         }
     }
 }

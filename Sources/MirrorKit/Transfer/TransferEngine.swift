@@ -112,13 +112,13 @@ final class TransferEngine {
         return exchanges.values.contains { exchange in
             guard let transfer = transfers[exchange.id] else { return false }
             let segment = exchange.segment.flatMap { transfer.segments?.helpers[$0] }
-            return (segment?.writer.lane ?? transfer.body?.lane).map(isBehind) ?? false
+            return isBehind(segment?.writer.lane.backlog ?? transfer.body?.backlog ?? 0)
         }
     }
 
-    /// Whether a lane, or all together, have to catch up.
-    func isBehind(_ lane: PartLane) -> Bool {
-        lane.backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
+    /// Whether a lane with so many bytes waiting, or all together, have to catch up.
+    func isBehind(_ backlog: Int) -> Bool {
+        backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }
 
     /// Transfers that were held back in the midst of reading, and that nobody paused.
