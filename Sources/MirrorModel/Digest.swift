@@ -55,16 +55,23 @@ extension Digest: CustomStringConvertible {
 public enum Hex {
     /// Two lower-case digits a byte.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-            var at = 0
-            for byte in bytes {
-                text[at] = digits[Int(byte >> 4)]
-                text[at + 1] = digits[Int(byte & 15)]
-                at += 2
+        // Concrete for the callers in other modules, for whom a generic body is not specialized.
+        bytes.withContiguousStorageIfAvailable(encode)
+            ?? Array(bytes).withUnsafeBufferPointer(encode)
+    }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            for (at, byte) in bytes.enumerated() {
+                text[2 * at] = digit(byte >> 4)
+                text[2 * at + 1] = digit(byte & 15)
             }
-            return at
+            return bytes.count * 2
         }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// The bytes that an even number of digits in either case stand for; nil for anything else.

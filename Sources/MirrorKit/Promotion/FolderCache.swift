@@ -47,8 +47,9 @@ struct FolderCache {
 
     /// A path's folder and last component.
     static func split(_ path: String) -> (folder: String, name: String) {
-        guard let (folder, name) = path.halves(atLast: "/") else { return ("", path) }
-        return (String(folder), String(name))
+        // Not by `halves(atLast:)`, which is generic and of another module: every promotion asks twice.
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
+        return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
     }
 
     private mutating func keep(

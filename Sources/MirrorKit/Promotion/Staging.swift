@@ -50,9 +50,9 @@ struct Staging {
                 if isNear, unnamedLeft > 0,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
-                        trial: freshPart(for: landing.target))
+                        trial: PartName.passing(for: landing.target))
                 {
-                    let path = TreePartStore.path(of: freshPart(for: landing.target))
+                    let path = TreePartStore.path(of: PartName.passing(for: landing.target))
                     try file.writeConfirmed(bytes, path: path)
                     unnamedLeft -= 1
                     return try finish(
@@ -164,15 +164,11 @@ struct Staging {
             needsFlush: groupDevice != status.device, isUnnamed: false, isDisposable: false)
     }
 
-    private func freshPart(for target: Target) -> String {
-        PartName.fresh(for: target, identity: .anonymous)
-    }
-
     /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
     private func create(
         _ landing: Landing, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
-        var path = TreePartStore.path(of: freshPart(for: landing.target))
+        var path = TreePartStore.path(of: PartName.passing(for: landing.target))
         if !isNear {
             // A part without a row is known by its name; a hidden file could be anywhere.
             path = landing.target.folder + "/" + HiddenName.fresh(for: landing.target)

@@ -11,7 +11,12 @@ enum PartName {
 
     /// A name that no part had before.
     static func fresh(for target: Target, identity: PartIdentity) -> String {
-        name(for: target, identity: identity, generation: RandomBytes.make(16))
+        name(for: target, identity: identity, generation: RandomBytes.make(keyLength))
+    }
+
+    /// A name for bytes that no later run goes on with: the key is random, and stands for nothing.
+    static func passing(for target: Target) -> String {
+        name(for: target, key: RandomBytes.make(keyLength))
     }
 
     /// The name of one generation.
@@ -24,8 +29,13 @@ enum PartName {
             hasher.update(Array(field.utf8) + [0])
         }
         hasher.update(generation)
-        let key = Hex.encode(hasher.finish().bytes.prefix(16))
-        return "\(target.name.prefix(bytes: longestStem)).\(key).part"
+        return name(for: target, key: Array(hasher.finish().bytes.prefix(keyLength)))
+    }
+
+    private static let keyLength = 16
+
+    private static func name(for target: Target, key: [UInt8]) -> String {
+        "\(target.name.prefix(bytes: longestStem)).\(Hex.encode(key)).part"
     }
 
     /// Whether a file name in `tmp/` is that of a part: 32 hexadecimal digits before `.part`.

@@ -1,13 +1,26 @@
 internal import CLinux
 internal import Glibc
 internal import MirrorModel
+internal import Synchronization
 
 /// Unpredictable bytes for names that nobody else picks (getrandom(2)).
 enum RandomBytes {
-    /// So many bytes; at most 256, which the kernel gives in one piece.
+    /// What the kernel gives in one piece, for sixteen names.
+    private static let batch = 256
+    private static let stock = Mutex<[UInt8]>([])
+
+    /// So many bytes, at most 256.
     static func make(_ count: Int) -> [UInt8] {
-        precondition(count <= 256)
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        precondition(count <= batch)
+        return stock.withLock { stock in
+            if stock.count < count { stock = fetch(batch) }
+            defer { stock.removeLast(count) }
+            return Array(stock.suffix(count))
+        }
+    }
+
+    private static func fetch(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while getrandom(buffer.baseAddress, count, 0) != count {
                 if errno != EINTR, readDevice(buffer) { break }
             }
