@@ -104,6 +104,12 @@ static inline int linux_reserve(int descriptor, int64_t offset, int64_t length) 
     return (int)LINUX_RESULT(syscall(SYS_fallocate, descriptor, 1, offset, length));
 }
 
+/* sync_file_range(2) with SYNC_FILE_RANGE_WRITE: begins to write, and waits for nothing that is
+   being written already. */
+static inline int linux_start_writeback(int descriptor, int64_t offset, int64_t length) {
+    return (int)LINUX_RESULT(syscall(SYS_sync_file_range, descriptor, offset, length, 2));
+}
+
 /* struct statx of statx(2). */
 struct linux_time {
     int64_t seconds;

@@ -12,11 +12,15 @@ final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
+    /// After so many bytes the disk may begin with them.
+    private static let writebackStep: Int64 = 16 << 20
+
     private let writing: SerialWork
     private let hashing: SerialWork
     private let digests: Mutex<LaneDigests>
     private let waitingBytes = Atomic(0)
     private let lastHeld = Atomic<Int64>(0)
+    private let writebackEnd = Atomic<Int64>(0)
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
@@ -104,11 +108,20 @@ final class PartLane: Sendable {
             try file.write(chunk.bytes, at: offset)
             try confirm(chunk, in: file, at: offset)
             lastHeld.store(offset + Int64(chunk.count), ordering: .releasing)
+            startWriteback(of: file, upTo: offset + Int64(chunk.count))
             return true
         } catch {
             lose(error)
             return false
         }
+    }
+
+    /// Only the writing stage calls this, so one call is over before the next.
+    private func startWriteback(of file: PartFile, upTo end: Int64) {
+        let begin = writebackEnd.load(ordering: .relaxed)
+        guard end - begin >= PartLane.writebackStep else { return }
+        writebackEnd.store(end, ordering: .relaxed)
+        file.startWriteback(max(begin, end - 2 * PartLane.writebackStep)..<end)
     }
 
     private func hash(_ chunk: Chunk, holds: Bool) {

@@ -57,6 +57,13 @@ final class PartFile: Sendable {
         try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
     }
 
+    /// Sends bytes that were written on their way to the disk, without waiting until they are there
+    /// (sync_file_range(2)): the flush that does wait finds little left to do. It promises nothing, so
+    /// an error is that flush's to report.
+    func startWriteback(_ range: Range<Int64>) {
+        _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
+    }
+
     /// Has the file system find room for bytes that are about to be written, without making the file
     /// longer (fallocate(2) with `FALLOC_FL_KEEP_SIZE`).
     ///
