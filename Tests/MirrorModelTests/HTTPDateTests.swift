@@ -7,6 +7,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
             ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
             ("Sun Nov  6 08:49:37 1994", 784_111_777),
+            ("Sun Nov 06 08:49:37 1994", 784_111_777),
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
             ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
@@ -23,7 +24,9 @@ import Testing
         "Sun, 31 Apr 1994 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
         "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:00 GMT",
         "Sun, 06 Nov 1994 8:49:37 GMT", "Xyz, 06 Nov 1994 08:49:37 GMT",
-        "1994-11-06T08:49:37Z",
+        "1994-11-06T08:49:37Z", "Sun,  06 Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
+        "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 0x Nov 1994 08:49:37 GMT",
+        "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
     ])
     func anythingElseIsNoDate(text: String) {
         #expect(HTTPDate(text) == nil)

@@ -12,8 +12,9 @@ final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
-    /// After so many bytes the disk may begin with them.
-    private static let writebackStep: Int64 = 16 << 20
+    /// After so many bytes the disk may begin with them; a lane that begins further on asks for the
+    /// first time with its first bytes.
+    private static let writebackStep: Int64 = 8 << 20
 
     private let writing: SerialWork
     private let hashing: SerialWork
@@ -57,6 +58,7 @@ final class PartLane: Sendable {
         _ chunk: Chunk, to file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) {
         waitingBytes.add(chunk.count, ordering: .relaxed)
+        let end = offset + Int64(chunk.count)
         writing.add { [self] in
             let holds = put(chunk, in: file, at: offset, reserving: room)
             hashing.add { [self] in
@@ -64,6 +66,8 @@ final class PartLane: Sendable {
                 waitingBytes.subtract(chunk.count, ordering: .relaxed)
                 chunks.give(chunk)
             }
+            // Where the disk is busy this sleeps, so it keeps no buffer from being hashed.
+            if holds { startWriteback(of: file, upTo: end) }
         }
     }
 
@@ -108,7 +112,6 @@ final class PartLane: Sendable {
             try file.write(chunk.bytes, at: offset)
             try confirm(chunk, in: file, at: offset)
             lastHeld.store(offset + Int64(chunk.count), ordering: .releasing)
-            startWriteback(of: file, upTo: offset + Int64(chunk.count))
             return true
         } catch {
             lose(error)
