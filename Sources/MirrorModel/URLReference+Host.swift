@@ -47,7 +47,10 @@ extension URLReference.Authority {
         guard bytes.count <= 254, labels.allSatisfy(isLabel) else { throw .host(text) }
         // What ends in a number is an address to every resolver; 0x7f.1 and 010.0.0.1 are
         // addresses to some of them, and are not taken.
-        if let last = labels.last, last.allSatisfy(isDigit) || last.starts(with: "0x".utf8) {
+        if let last = labels.last,
+            last.allSatisfy(isDigit) || last.starts(with: "0x".utf8)
+                || last.starts(with: "0X".utf8)
+        {
             guard labels.count == 4, labels.allSatisfy(isOctet) else { throw .host(text) }
         }
         return text.lowercased()
