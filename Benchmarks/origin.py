@@ -1,6 +1,7 @@
 """The nginx that every tool is served by: loopback only, one folder, several manners."""
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -24,7 +25,7 @@ http {{
     keepalive_requests 10000000;
     autoindex on;
     root {place}/www;
-    open_file_cache max=200000 inactive=600s;
+    open_file_cache {cache};
     server {{ listen 127.0.0.1:{plain} backlog=4096; }}
     server {{
         listen 127.0.0.1:{tls} ssl http2 backlog=4096;
@@ -41,6 +42,19 @@ http {{
     }}
 }}
 """
+
+
+def file_cache():
+    """nginx keeps every file open where the system allows it so many; each refused one would be an
+    answer 500."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    room = 200_000 if most == resource.RLIM_INFINITY else min(200_000, most - 8192)
+    return f"max={room} inactive=600s" if room >= 25_000 else "off"
+
+
+def open_many_files():
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Origin:
@@ -63,12 +77,12 @@ class Origin:
         self.ports = {name: free_port() for name in ("plain", "tls", "logged", "slow")}
         configuration = os.path.join(place, "nginx.conf")
         with open(configuration, "w") as file:
-            file.write(CONFIGURATION.format(place=place, **self.ports))
+            file.write(CONFIGURATION.format(place=place, cache=file_cache(), **self.ports))
         # Workers that run as another user could not read a folder that is this user's alone.
         user = ["-g", "user root;"] if os.geteuid() == 0 else []
         self.process = subprocess.Popen(
             [shutil.which("nginx") or "/usr/sbin/nginx", "-p", place, "-c", configuration] + user,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=open_many_files)
         wait_for(self.ports["plain"])
 
     def url(self, manner):
