@@ -86,7 +86,7 @@ extension Index {
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
-            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF;
+            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;
             """)
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")

@@ -19,7 +19,9 @@ final class TransferEngine {
     var multi: MultiHandle?
     let workers: WorkPool
     let copiers: WorkPool
-    let chunks = ChunkPool(capacity: 256 << 10, kept: 16)
+    /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
+    /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
+    let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
     var transfers: [Int: Transfer] = [:]
     var schedule: Schedule

@@ -104,9 +104,11 @@ import Testing
         var damaged = try #require(rig.folder.bytes(of: "tmp/" + part.name))
         damaged[99_999] ^= 1
         try rig.folder.write(damaged, to: "tmp/" + part.name)
+        // On a slow machine the bytes came in two pieces, and the first of them was vouched for.
+        let sound = part.milestones.map(\.length).filter { $0 < 100_000 }.max() ?? 0
         let second = await rig.run(try .fetching(server.url + "/f", id: 2, part: part))
         #expect(rig.bytes(second) == bytes)
-        #expect(second?.received?.cost.bytesReused == 0)
+        #expect(second?.received?.cost.bytesReused == sound)
     }
 
     @Test func aTinyInterruptedBodyIsKeptTooWhenTheRunEnds() async throws {
