@@ -12,12 +12,7 @@ final class IncomingBody {
     private(set) var memory: [UInt8] = []
     /// What is, or will be, the part's row.
     private(set) lazy var record = makeRecord()
-    /// The way of its bytes into the part.
-    private(set) lazy var lane = {
-        hasLane = true
-        return makeLane(record)
-    }()
-    private var hasLane = false
+    private var startedLane: PartLane?
     private let identity: PartIdentity
     private let makeRecord: () -> PartRecord
     private let makeLane: (PartRecord) -> PartLane
@@ -48,7 +43,7 @@ final class IncomingBody {
         self.init(
             identity: record.identity, record: { record }, lane: { _ in lane }, parts: parts,
             chunks: chunks, now: now)
-        _ = self.lane
+        startedLane = lane
     }
 
     /// A part that the lane has vouched for up to a length.
@@ -73,8 +68,16 @@ final class IncomingBody {
     /// Bytes from the file's start, written or not.
     var length: Int64 { writer?.position ?? Int64(memory.count) }
 
+    /// The way of its bytes into the part.
+    var lane: PartLane {
+        if let startedLane { return startedLane }
+        let lane = makeLane(record)
+        startedLane = lane
+        return lane
+    }
+
     /// Bytes that wait to be written or hashed.
-    var backlog: Int { hasLane ? lane.backlog : 0 }
+    var backlog: Int { startedLane?.backlog ?? 0 }
 
     /// Whether another run, or a mirror, may go on with these bytes.
     var isResumable: Bool { identity != .anonymous && length > 0 }
@@ -124,11 +127,11 @@ final class IncomingBody {
     }
 
     /// Ends the digests where they are: nobody waits for the rest any more.
-    func stop() { if hasLane { lane.stop() } }
+    func stop() { startedLane?.stop() }
 
     /// Throws the bytes away, and the part with them.
     func discard() throws(MirrorError) {
-        if hasLane { lane.abandon() }
+        startedLane?.abandon()
         memory = []
         guard writer != nil else { return }
         writer = nil
