@@ -29,6 +29,18 @@ import Testing
             validators: Validators(entityTag: EntityTag("\"1\"")))
     }
 
+    @Test func namesThatAreDrawnAtOnceAreAllDifferent() async throws {
+        let target = try Target("Caches/a")
+        let names = await withTaskGroup(of: [String].self) { group in
+            for _ in 0..<8 {
+                group.addTask { (0..<200).map { _ in PartName.passing(for: target) } }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(names).count == 1600)
+        #expect(names.allSatisfy { PartName.isPart($0) })
+    }
+
     @Test func twoGenerationsHaveTwoNames() throws {
         let first = PartName.fresh(for: target, identity: .anonymous)
         #expect(first != PartName.fresh(for: target, identity: .anonymous))
