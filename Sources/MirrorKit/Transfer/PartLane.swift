@@ -12,16 +12,13 @@ final class PartLane: Sendable {
     /// Work on the lane's digests.
     typealias Work = @Sendable (inout LaneDigests) -> Void
 
-    /// After so many bytes the disk may begin with them; a lane that begins further on asks for the
-    /// first time with its first bytes.
-    private static let writebackStep: Int64 = 8 << 20
-
     private let writing: SerialWork
     private let hashing: SerialWork
     private let digests: Mutex<LaneDigests>
     private let waitingBytes = Atomic(0)
     private let lastHeld = Atomic<Int64>(0)
-    private let writebackEnd = Atomic<Int64>(0)
+    private let lastHashed = Atomic<Int64>(0)
+    private let writeback: Mutex<Writeback>
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
@@ -32,15 +29,18 @@ final class PartLane: Sendable {
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
+    ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a lane that
+    ///     hashes the file from its start.
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
     init(
-        other: DigestAlgorithm?, workers: WorkPool, chunks: ChunkPool,
+        other: DigestAlgorithm?, letsGo: Bool = false, workers: WorkPool, chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
         digests = Mutex(LaneDigests(other: other))
         writing = SerialWork(on: workers)
         hashing = SerialWork(on: workers)
+        writeback = Mutex(Writeback(letsGo: letsGo))
         self.chunks = chunks
         self.afterBytes = afterBytes
         self.onLoss = onLoss
@@ -67,7 +67,9 @@ final class PartLane: Sendable {
                 chunks.give(chunk)
             }
             // Where the disk is busy this sleeps, so it keeps no buffer from being hashed.
-            if holds { startWriteback(of: file, upTo: end) }
+            guard holds else { return }
+            let hashed = lastHashed.load(ordering: .acquiring)
+            writeback.withLock { $0.wrote(upTo: end, hashedUpTo: hashed, in: file) }
         }
     }
 
@@ -119,19 +121,12 @@ final class PartLane: Sendable {
         }
     }
 
-    /// Only the writing stage calls this, so one call is over before the next.
-    private func startWriteback(of file: PartFile, upTo end: Int64) {
-        let begin = writebackEnd.load(ordering: .relaxed)
-        guard end - begin >= PartLane.writebackStep else { return }
-        writebackEnd.store(end, ordering: .relaxed)
-        file.startWriteback(max(begin, end - 2 * PartLane.writebackStep)..<end)
-    }
-
     private func hash(_ chunk: Chunk, holds: Bool) {
         digests.withLock { digests in
             digests.isBroken = digests.isBroken || !holds
             guard !digests.isBroken else { return }
             digests.update(chunk.bytes)
+            lastHashed.store(digests.length, ordering: .releasing)
             afterBytes(&digests)
         }
     }

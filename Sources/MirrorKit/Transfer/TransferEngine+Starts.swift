@@ -148,18 +148,21 @@ extension TransferEngine {
         return made
     }
 
-    /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part they begin.
+    /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part those of a
+    /// further connection begin, nil for the transfer's own.
     func laneMaker(
-        _ transfer: Transfer, from start: Int64 = 0, other: DigestAlgorithm?, workers: WorkPool
+        _ transfer: Transfer, from start: Int64? = nil, other: DigestAlgorithm?, workers: WorkPool
     ) -> (PartRecord) -> PartLane {
         let (id, parts, inbox, chunks) = (transfer.job.id, parts, inbox, chunks)
         let target = transfer.job.target
         return { record in
-            PartLane(other: other, workers: workers, chunks: chunks) { digests in
+            let letsGo = start == nil && record.total ?? 0 > Writeback.largestKept
+            return PartLane(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
+                digests in
                 let now = SystemClock.monotonic()
                 guard digests.isMilestoneDue(now: now) else { return }
                 do throws(MirrorError) {
-                    try digests.log(record.name, from: start, in: parts, now: now)
+                    try digests.log(record.name, from: start ?? 0, in: parts, now: now)
                 } catch {
                     inbox.post(.broken(id, error))
                 }

@@ -7,7 +7,7 @@ internal import MirrorModel
 /// change the state of their transfer, and never start or end one.
 final class TransferEngine {
     /// Bytes of one transfer that may wait to be written and hashed.
-    static let laneBacklogLimit = 8 << 20
+    static let laneBacklogLimit = 4 << 20
     /// Bytes of all buffers that may be in use.
     let bufferLimit: Int
 
@@ -60,7 +60,7 @@ final class TransferEngine {
         self.workers = workers
         self.copiers = copiers
         // Room for two buffers of each transfer at the least.
-        bufferLimit = max(32 << 20, configuration.jobs * (512 << 10))
+        bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         schedule = Schedule(
             jobs: configuration.jobs, perHost: configuration.perHost,
             adapts: configuration.adaptsToHosts)

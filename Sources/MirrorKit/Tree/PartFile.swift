@@ -64,6 +64,14 @@ final class PartFile: Sendable {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }
 
+    /// Waits until the disk took bytes that were written, and lets their pages go (sync_file_range(2),
+    /// posix_fadvise(2)). It is no flush, and promises nothing: what cannot be let go stays.
+    func release(_ range: Range<Int64>) {
+        _ = linux_finish_writeback(file.number, range.lowerBound, Int64(range.count))
+        _ = posix_fadvise(
+            file.number, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
+    }
+
     /// Has the file system find room for bytes that are about to be written, without making the file
     /// longer (fallocate(2) with `FALLOC_FL_KEEP_SIZE`).
     ///

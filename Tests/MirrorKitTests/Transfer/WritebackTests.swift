@@ -1,0 +1,85 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// What stays in memory of a part that goes to the disk, as mincore(2) sees it.
+@Suite(.timeLimit(.minutes(5))) struct WritebackTests {
+    private let folder: TemporaryFolder
+    private let workers: WorkPool
+    private let chunks = ChunkPool(capacity: 64 << 10, kept: 4)
+    private let length = 48 << 20
+
+    init() throws {
+        folder = try TemporaryFolder()
+        workers = try WorkPool(name: "test", threads: 2)
+    }
+
+    /// A tmpfs is memory, which cannot be let go.
+    private static let isMemory: Bool = {
+        let descriptor = open("/tmp", O_RDONLY)
+        return FileSystemKind(of: Descriptor(owning: descriptor)).magic == 0x0102_1994
+    }()
+
+    private func openPart() -> PartFile {
+        PartFile(name: "x.part", descriptor: open(folder.path + "/x", O_RDWR | O_CREAT, 0o600))
+    }
+
+    /// Writes bytes through a lane, the last 8 MiB when the others are hashed, and gives what they are.
+    private func write(_ bytes: [UInt8], lettingGo: Bool) async -> Milestone {
+        let lane = PartLane(
+            other: nil, letsGo: lettingGo, workers: workers, chunks: chunks,
+            afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
+        let writer = PartWriter(
+            file: openPart(), start: 0, total: Int64(length), lane: lane, chunks: chunks)
+        for piece in [bytes.dropLast(8 << 20), bytes.suffix(8 << 20)] {
+            piece.withUnsafeBytes { writer.append($0, now: 0) }
+            writer.flush()
+            await withCheckedContinuation { done in lane.submit { _ in done.resume() } }
+        }
+        defer { workers.stop() }
+        return await withCheckedContinuation { done in
+            lane.submit { done.resume(returning: $0.milestone) }
+        }
+    }
+
+    /// How much of the first bytes of the file is in memory, in bytes.
+    private func resident(ofFirst count: Int) throws -> Int {
+        let descriptor = open(folder.path + "/x", O_RDONLY)
+        defer { close(descriptor) }
+        let map = try #require(mmap(nil, count, PROT_READ, MAP_SHARED, descriptor, 0))
+        defer { munmap(map, count) }
+        let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+        var pages = [UInt8](repeating: 0, count: count / page)
+        try #require(mincore(map, count, &pages) == 0)
+        return pages.count { $0 & 1 == 1 } * page
+    }
+
+    @Test(.disabled(if: isMemory, "/tmp is memory itself"))
+    func aLargeFileIsLetGoBehindItsLastBytes() async throws {
+        let bytes = TestBytes.make(length, seed: 7)
+        let milestone = await write(bytes, lettingGo: true)
+        #expect(try resident(ofFirst: 16 << 20) < 1 << 20)
+        #expect(milestone.length == Int64(length))
+        #expect(milestone.sha256.hex == Checksum.sha256(bytes))
+        #expect(folder.bytes(of: "x") == bytes)
+    }
+
+    @Test func anotherFileStaysInMemory() async throws {
+        _ = await write(TestBytes.make(length, seed: 7), lettingGo: false)
+        #expect(try resident(ofFirst: 16 << 20) == 16 << 20)
+    }
+
+    @Test(.disabled(if: isMemory, "/tmp is memory itself"))
+    func whatIsNotHashedYetStaysInMemory() throws {
+        try folder.write(TestBytes.make(length, seed: 7), to: "x")
+        var writeback = Writeback(letsGo: true)
+        let half = Int64(12 << 20)
+        writeback.wrote(upTo: Int64(length), hashedUpTo: half, in: openPart())
+        #expect(try resident(ofFirst: 12 << 20) < 1 << 20)
+        #expect(try resident(ofFirst: 20 << 20) >= 8 << 20)
+        workers.stop()
+    }
+}
