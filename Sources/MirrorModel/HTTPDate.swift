@@ -18,12 +18,12 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     init?(_ bytes: [UInt8]) {
         let name = bytes.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: " ") }
         let rest = bytes[name.endIndex...]
-        guard let form = HTTPDate.forms.first(where: { $0.pattern.utf8.count == rest.count }),
+        guard let form = HTTPDate.forms.first(where: { $0.pattern.count == rest.count }),
             HTTPDate.isDayName(name, isShort: form.hasShortName),
             let fields = Fields(rest, as: form.pattern), fields.hour < 24, fields.minute < 60,
             // 60 is a leap second, which the count of seconds does not know.
             fields.second <= 60,
-            let month = HTTPDate.months.firstIndex(where: { $0.utf8.elementsEqual(fields.month) })
+            let month = HTTPDate.months.firstIndex(where: { $0[...] == fields.month })
         else { return nil }
         var year = fields.year
         if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
@@ -36,10 +36,10 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     }
 
     /// What follows the name of the day, as `Fields` reads it. No two have one length.
-    private static let forms = [
-        (pattern: ", DD NNN YYYY hh:mm:ss GMT", hasShortName: true, hasShortYear: false),
-        (pattern: ", DD-NNN-YY hh:mm:ss GMT", hasShortName: false, hasShortYear: true),
-        (pattern: " NNN dD hh:mm:ss YYYY", hasShortName: true, hasShortYear: false),
+    private static let forms: [(pattern: [UInt8], hasShortName: Bool, hasShortYear: Bool)] = [
+        (Array(", DD NNN YYYY hh:mm:ss GMT".utf8), hasShortName: true, hasShortYear: false),
+        (Array(", DD-NNN-YY hh:mm:ss GMT".utf8), hasShortName: false, hasShortYear: true),
+        (Array(" NNN dD hh:mm:ss YYYY".utf8), hasShortName: true, hasShortYear: false),
     ]
 
     /// The numbers of a date, each taken from where a pattern has its letter.
@@ -53,8 +53,9 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
         /// Nil where a digit is none, or where another byte than the pattern's stands; both have one
         /// length.
-        init?(_ bytes: ArraySlice<UInt8>, as pattern: String) {
-            for (at, mark) in zip(bytes.indices, pattern.utf8) {
+        init?(_ bytes: ArraySlice<UInt8>, as pattern: [UInt8]) {
+            for offset in pattern.indices {
+                let (at, mark) = (bytes.startIndex + offset, pattern[offset])
                 let digit = Int64(bytes[at]) - Int64(UInt8(ascii: "0"))
                 switch mark {
                 case UInt8(ascii: "N"):
@@ -77,15 +78,14 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+    ].map { Array($0.utf8) }
     private static let weekdays = [
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
-    ]
+    ].map { Array($0.utf8) }
 
     private static func isDayName(_ name: ArraySlice<UInt8>, isShort: Bool) -> Bool {
         weekdays.contains {
-            isShort
-                ? name.count == 3 && $0.utf8.starts(with: name) : $0.utf8.elementsEqual(name)
+            isShort ? name.count == 3 && $0.prefix(3) == name : $0[...] == name
         }
     }
 
@@ -116,8 +116,9 @@ extension HTTPDate: CustomStringConvertible {
         let clock = seconds - day * 86_400
         let civil = HTTPDate.civil(day)
         // 1970-01-01 was a Thursday.
-        let weekday = HTTPDate.weekdays[Int(((day + 3) % 7 + 7) % 7)].prefix(3)
-        let month = HTTPDate.months[Int(civil.month) - 1]
+        let weekday = String(
+            decoding: HTTPDate.weekdays[Int(((day + 3) % 7 + 7) % 7)].prefix(3), as: UTF8.self)
+        let month = String(decoding: HTTPDate.months[Int(civil.month) - 1], as: UTF8.self)
         let year = HTTPDate.padded(civil.year, to: 4)
         let time = [clock / 3600, clock / 60 % 60, clock % 60].map { HTTPDate.padded($0, to: 2) }
         return "\(weekday), \(HTTPDate.padded(civil.day, to: 2)) \(month) \(year) "

@@ -51,7 +51,7 @@ public struct HeadCollector: Sendable {
         return .head(finished)
     }
 
-    private mutating func field(_ bytes: [UInt8]) {
+    private mutating func field(_ bytes: ArraySlice<UInt8>) {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             Token.isToken(bytes[..<colon])
         else {
@@ -63,19 +63,19 @@ public struct HeadCollector: Sendable {
     }
 
     /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
-    private mutating func fold(_ bytes: [UInt8]) {
+    private mutating func fold(_ bytes: ArraySlice<UInt8>) {
         guard let last = head?.fields.indices.last else {
             flaw = flaw ?? .fieldLine
             return
         }
-        let more = HeadCollector.trimmed(bytes[...])
+        let more = HeadCollector.trimmed(bytes)
         guard !more.isEmpty else { return }
         // In place: a server may fold one value tens of thousands of times.
         if head?.fields[last].value.isEmpty == false { head?.fields[last].value.append(0x20) }
         head?.fields[last].value.append(contentsOf: more)
     }
 
-    private static func statusLine(_ bytes: [UInt8]) -> ResponseHead? {
+    private static func statusLine(_ bytes: ArraySlice<UInt8>) -> ResponseHead? {
         var scan = FieldScanner(bytes)
         let version: HTTPVersion
         if scan.take("HTTP/1.1") {
@@ -91,11 +91,15 @@ public struct HeadCollector: Sendable {
             let status = DecimalDigits.value(of: scan.rest.prefix(3)), status >= 100,
             scan.rest.count == 3 || scan.rest.dropFirst(3).first == 0x20
         else { return nil }
-        return ResponseHead(status: Int(status), version: version)
+        var head = ResponseHead(status: Int(status), version: version)
+        head.fields.reserveCapacity(16)
+        return head
     }
 
-    private static func withoutEnding(_ line: some BidirectionalCollection<UInt8>) -> [UInt8] {
-        var bytes = Array(line)
+    private static func withoutEnding(
+        _ line: some BidirectionalCollection<UInt8>
+    ) -> ArraySlice<UInt8> {
+        var bytes = Array(line)[...]
         if bytes.last == 0x0A { bytes.removeLast() }
         if bytes.last == 0x0D { bytes.removeLast() }
         return bytes

@@ -33,7 +33,20 @@ public struct Plan: Sendable {
 
     /// The resource of a step; nil for a target that is no longer wanted.
     public func resource(of step: Step) -> Resource? {
-        step.resource.map { manifests[step.manifest].resources[$0] }
+        guard let resource = step.resource else { return nil }
+        return manifests[step.manifest].resources[resource]
+    }
+
+    /// Whether a step's file is to be executable.
+    public func isExecutable(_ step: Step) -> Bool {
+        guard let resource = step.resource else { return false }
+        return manifests[step.manifest].resources.isExecutable(at: resource)
+    }
+
+    /// Whether the server may name a step's file.
+    public func isNamedByServer(_ step: Step) -> Bool {
+        guard let resource = step.resource else { return false }
+        return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }
 
     /// How many steps there are for targets that are wanted.

@@ -96,6 +96,21 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         return rarity > 0 && rarities[Int(rarity) - 1].isNamedByServer
     }
 
+    /// Whether one resource's file is to be executable, without making the rest of it.
+    func isExecutable(at position: Int) -> Bool {
+        traits.values[Int(records[position].traits)].isExecutable
+    }
+
+    /// When one resource's turn comes and which host is asked first, without making the rest of it.
+    public func turn(at position: Int) -> (priority: Int32, host: String) {
+        let record = records[position]
+        let sources = record.rarity > 0 ? rarities[Int(record.rarity) - 1].sources : []
+        return (
+            traits.values[Int(record.traits)].priority,
+            sources.first?.url.host ?? authorities.values[Int(record.authority)].host
+        )
+    }
+
     /// Lends the bytes of one resource's path; they are not valid afterwards.
     public func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result

@@ -168,6 +168,23 @@ public struct StepList: Sendable {
         }
     }
 
+    /// Which resource of which manifest one step is for; nil for a target that is no longer wanted.
+    public func resource(at position: Int) -> (manifest: Int, resource: Int)? {
+        let entry = entries[position]
+        switch entry.kind {
+        case .keep, .fetch: return (entry.manifest, Int(entry.position))
+        case .adoption:
+            let adoption = adoptions[Int(entry.position)]
+            return (adoption.manifest, Int(adoption.resource))
+        case .unpinned:
+            let keep = unpinned[Int(entry.position)]
+            return (Int(keep.manifest), Int(keep.resource))
+        case .other:
+            let step = others[Int(entry.position)]
+            return step.resource.map { (step.manifest, $0) }
+        }
+    }
+
     /// The position of the step for a target; nil when there is none.
     public func position(of target: Target) -> Int? {
         var (low, high) = (0, count)
@@ -203,23 +220,20 @@ extension StepList: RandomAccessCollection {
     }
 
     private func fetch(manifest: Int, resource: Int) -> Step {
-        let table = tables[manifest]
-        return Step(
-            target: table.target(at: resource), manifest: manifest, resource: resource,
+        Step(
+            target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
             kind: .fetch, reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
-            occupant: .nothing, size: table.size(at: resource))
+            occupant: .nothing, size: tables[manifest].size(at: resource))
     }
 
     /// The step that keeps what a resource is pinned by; nil where it has no digest, or several.
     private func keep(manifest: Int, resource: Int) -> Step? {
-        let table = tables[manifest]
-        guard let sha256 = table.onlyDigest(at: resource), sha256.algorithm == .sha256 else {
-            return nil
-        }
+        guard let sha256 = tables[manifest].onlyDigest(at: resource), sha256.algorithm == .sha256
+        else { return nil }
         return Step(
-            target: table.target(at: resource), manifest: manifest, resource: resource,
+            target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
             kind: .keep, reason: .intact, means: .nothing, occupant: .recorded(sha256: sha256),
-            size: table.size(at: resource))
+            size: tables[manifest].size(at: resource))
     }
 
     private func step(_ adoption: Adoption) -> Step? {

@@ -6,7 +6,7 @@ internal import Synchronization
 extension Execution {
     /// Bounds on what waits for the promoter: the network can be faster than the disk.
     private static let mostLandings = 4096
-    private static let mostLandingBytes = 16 << 20
+    private static let mostLandingBytes = 12 << 20
 
     /// Begins the transfers, in the order of their priorities, the hosts in turn.
     func beginTransfers() {
@@ -18,8 +18,11 @@ extension Execution {
     }
 
     private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
-        let resource = plan.resource(of: plan.steps[position])
-        return (position, resource?.priority ?? 0, resource?.primary.url.host ?? "")
+        guard let (manifest, resource) = plan.steps.resource(at: position) else {
+            return (position, 0, "")
+        }
+        let turn = plan.manifests[manifest].resources.turn(at: resource)
+        return (position, turn.priority, turn.host)
     }
 
     /// Gives the loop as many transfers as it should know at once.

@@ -34,7 +34,7 @@ extension Execution {
             record.target = step.target
             record.owner = plan.manifests[step.manifest].owner
             record.promotedAt = SystemClock.now()
-            record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+            record.isExecutable = plan.isExecutable(step)
             emit(
                 .start(
                     Event.Start(
@@ -51,7 +51,7 @@ extension Execution {
             }
             done.bytesReused = donor.stamp.size
             done.sha256 = donor.sha256
-            land(position, record, content: content, done)
+            land(position, step, record, content: content, done)
         } catch {
             fail(position, MirrorError(wrapping: error))
         }
@@ -59,9 +59,9 @@ extension Execution {
 
     /// Gives bytes their final name; the step ends when that is on the disk.
     func land(
-        _ position: Int, _ record: IndexRecord, content: Landing.Content, _ done: Event.Done
+        _ position: Int, _ step: Step, _ record: IndexRecord, content: Landing.Content,
+        _ done: Event.Done
     ) {
-        let step = plan.steps[position]
         let modified = record.validators.lastModified?.seconds ?? SystemClock.now().seconds
         let landing = Landing(
             target: record.target, content: content, record: record,
@@ -114,7 +114,7 @@ extension Execution {
             var record = landed
             record.target = step.target
             record.owner = plan.manifests[step.manifest].owner
-            record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+            record.isExecutable = plan.isExecutable(step)
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .copied,
                 reason: .requestShared(with: landed.target), verified: landed.verified)
@@ -126,10 +126,10 @@ extension Execution {
             case .leave(let outcome, let reason):
                 done.outcome = outcome
                 done.reason = reason
-                leave(position, record, done)
+                leave(position, step, record, done)
             case .land(let outcome, _):
                 if outcome != .fetched { done.outcome = outcome }
-                land(position, record, content: .copy(of: landed.target), done)
+                land(position, step, record, content: .copy(of: landed.target), done)
             }
         }
     }

@@ -3,8 +3,7 @@ internal import MirrorModel
 /// What a run writes into the index about files that stay as they are.
 extension Execution {
     /// The row of a file that has just been received.
-    func record(of body: ReceivedBody, at target: Target, for position: Int) -> IndexRecord {
-        let step = plan.steps[position]
+    func record(of body: ReceivedBody, at target: Target, for step: Step) -> IndexRecord {
         let now = SystemClock.now()
         var record = IndexRecord(
             target: target, owner: plan.manifests[step.manifest].owner,
@@ -12,13 +11,12 @@ extension Execution {
             sha256: body.sha256, verified: body.verified, promotedAt: now)
         record.otherDigest = body.otherDigest
         record.confirm(by: body.answer, at: now)
-        record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+        record.isExecutable = plan.isExecutable(step)
         return record
     }
 
     /// Ends a step whose file stays as it is: the row learns what the answer said.
-    func leave(_ position: Int, _ received: IndexRecord, _ done: Event.Done) {
-        let step = plan.steps[position]
+    func leave(_ position: Int, _ step: Step, _ received: IndexRecord, _ done: Event.Done) {
         var record = received
         var isAdoption = false
         switch step.occupant {
@@ -69,7 +67,7 @@ extension Execution {
             let pin = plan.resource(of: step)?.pin
             record.otherDigest = pin.flatMap { $0.algorithm == .sha256 ? nil : $0 }
         }
-        record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+        record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
             verified: record.verified)
@@ -91,10 +89,9 @@ extension Execution {
 
     /// Where a received body belongs: for a name that the manifest leaves to the server, what the
     /// answer suggests, else what the URL does.
-    func finalTarget(of position: Int, _ body: ReceivedBody) throws -> Target {
-        let step = plan.steps[position]
-        guard let resource = plan.resource(of: step), resource.isNamedByServer,
-            case .nothing = step.occupant
+    func finalTarget(of step: Step, at position: Int, _ body: ReceivedBody) throws -> Target {
+        guard plan.isNamedByServer(step), case .nothing = step.occupant,
+            let resource = plan.resource(of: step)
         else { return step.target }
         let target = try suggestedTarget(beside: step.target, body.suggestedName)
         try engine.reserve(target, for: step.target, by: claimant(position))

@@ -21,9 +21,9 @@ extension Execution {
                 submitFollowers(of: position)
                 continue
             }
-            guard claim(position), let job = job(for: position, row: rows[position]) else {
-                continue
-            }
+            guard claim(step.target, for: position),
+                let job = job(for: step, at: position, row: rows[position])
+            else { continue }
             jobs.append(job)
         }
         state.withLock { state in
@@ -37,9 +37,9 @@ extension Execution {
     func submitFollowers(of position: Int) { submit(sharing.followers[position] ?? []) }
 
     /// Takes a step's target; false when another run of the session has it under way.
-    private func claim(_ position: Int) -> Bool {
+    private func claim(_ target: Target, for position: Int) -> Bool {
         state.withLock { _ = $0.joined.insert(position) }
-        let isFirst = engine.claim(plan.steps[position].target, by: claimant(position)) { [self] in
+        let isFirst = engine.claim(target, by: claimant(position)) { [self] in
             settleJoined(position, $0)
         }
         if isFirst {
@@ -63,10 +63,9 @@ extension Execution {
         return zip(positions, rows).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    private func job(for position: Int, row: IndexRecord?) -> TransferJob? {
-        let step = plan.steps[position]
+    private func job(for step: Step, at position: Int, row: IndexRecord?) -> TransferJob? {
         guard let resource = plan.resource(of: step) else { return nil }
-        let identifier = engine.route { [self] in receive($0, for: position) }
+        let identifier = engine.route { [self] in receive($0, for: step, at: position) }
         guard note(job: identifier, for: position, row: row) else {
             leaveOut([position])
             engine.release(step.target, by: claimant(position), .abandoned)
@@ -79,8 +78,7 @@ extension Execution {
             local: step.local, part: step.part, priority: resource.priority)
     }
 
-    private func receive(_ news: TransferNews, for position: Int) {
-        let step = plan.steps[position]
+    private func receive(_ news: TransferNews, for step: Step, at position: Int) {
         switch news {
         case .started(let source, let size, let offset):
             emit(
@@ -100,18 +98,18 @@ extension Execution {
             emit(
                 .restart(
                     Event.Again(target: step.target, cause: cause, attempt: attempt, wait: 0)))
-        case .ended(let result): settle(result, for: position)
+        case .ended(let result): settle(result, for: step, at: position)
         }
     }
 
-    private func settle(_ result: TransferResult, for position: Int) {
+    private func settle(_ result: TransferResult, for step: Step, at position: Int) {
         switch result {
         case .received(let body):
             _ = noteEnd(of: position, cost: body.cost)
-            settle(body, for: position)
+            settle(body, for: step, at: position)
         case .notModified(let confirmation, let cost):
             let row = noteEnd(of: position, cost: cost)
-            settle(confirmation, for: position, row: row)
+            settle(confirmation, for: step, at: position, row: row)
         case .failed(let error, let cost):
             _ = noteEnd(of: position, cost: cost)
             settleFailure(position, error)
@@ -122,13 +120,12 @@ extension Execution {
     }
 
     /// A verified body: the file stays when it has these bytes already, else they get its name.
-    private func settle(_ body: ReceivedBody, for position: Int) {
-        let step = plan.steps[position]
+    private func settle(_ body: ReceivedBody, for step: Step, at position: Int) {
         let verdict = ArrivalVerdict.judge(
             step, sha256: body.sha256, validators: body.answer.validators,
             wasResumed: body.cost.bytesReused > 0)
         do {
-            let target = try finalTarget(of: position, body)
+            let target = try finalTarget(of: step, at: position, body)
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .unchanged, reason: step.reason,
                 verified: body.verified)
@@ -136,7 +133,7 @@ extension Execution {
             done.bytesReused = body.cost.bytesReused
             done.sha256 = body.sha256
             done.source = body.answer.source
-            let record = record(of: body, at: target, for: position)
+            let record = record(of: body, at: target, for: step)
             switch verdict {
             case .leave(let outcome, let reason):
                 if case .part(let name, _) = body.content {
@@ -144,12 +141,12 @@ extension Execution {
                 }
                 done.outcome = outcome
                 done.reason = reason
-                leave(position, record, done)
+                leave(position, step, record, done)
                 follow(position, record)
             case .land(let outcome, let reason):
                 done.outcome = outcome
                 done.reason = reason
-                land(position, record, content: Landing.Content(body.content), done)
+                land(position, step, record, content: Landing.Content(body.content), done)
             }
         } catch {
             fail(position, MirrorError(wrapping: error))
@@ -158,8 +155,9 @@ extension Execution {
     }
 
     /// A 304: the source vouches for what is there.
-    private func settle(_ confirmation: Confirmation, for position: Int, row: IndexRecord?) {
-        let step = plan.steps[position]
+    private func settle(
+        _ confirmation: Confirmation, for step: Step, at position: Int, row: IndexRecord?
+    ) {
         do {
             guard let known = try row ?? engine.index.record(for: step.target) else {
                 throw MirrorError(
@@ -169,7 +167,7 @@ extension Execution {
             record.confirm(by: confirmation, at: SystemClock.now())
             if case .ours(let stamp, record.sha256) = step.occupant {
                 record.stamp = stamp
-                record.isExecutable = plan.resource(of: step)?.isExecutable ?? false
+                record.isExecutable = plan.isExecutable(step)
             }
             var done = Event.Done(
                 target: step.target, step: step.kind,
@@ -183,7 +181,7 @@ extension Execution {
             fail(position, MirrorError(wrapping: error))
         }
         for follower in sharing.followers[position] ?? [] {
-            settle(confirmation, for: follower, row: nil)
+            settle(confirmation, for: plan.steps[follower], at: follower, row: nil)
         }
     }
 
