@@ -25,6 +25,12 @@ struct ByteArena: Sendable {
         blocks[blocks.count - 1].append(contentsOf: bytes)
     }
 
+    /// Takes over what another arena holds; says by how much its positions are greater here.
+    mutating func append(blocksOf other: consuming ByteArena) -> Position {
+        defer { blocks += other.blocks }
+        return Position(blocks.count) << 32
+    }
+
     /// Lends bytes that were appended.
     func withBytes<Result>(
         at position: Position, offset: Int = 0, count: Int,

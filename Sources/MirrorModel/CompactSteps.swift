@@ -7,19 +7,48 @@ struct Adoption: Sendable {
     private let changed: Int64
     private let inode: UInt64
 
-    /// Nil for steps of other kinds.
-    init?(_ step: Step, of resource: Int) {
+    /// Of 4,096 numbers for a reason the first four are reasons, and the others the owners before.
+    private static let reasons: [Reason] = [
+        .touched, .unrecorded, .modeChanged(isExecutable: false), .modeChanged(isExecutable: true),
+    ]
+
+    /// How many owners have a number.
+    static let mostOwners = (1 << 12) - reasons.count
+
+    /// Nil for steps of other kinds, and where a number is too great; `number` numbers owners.
+    init?(_ step: Step, of resource: Int, number: (String) -> Int) {
         guard case .adoption = step.means, case .ours(let stamp, _) = step.occupant else {
             return nil
         }
-        manifestAndReason = UInt32(step.manifest) << 1 | (step.reason == .unrecorded ? 1 : 0)
+        var reason = Adoption.reasons.firstIndex(of: step.reason)
+        if case .ownedBefore(let owner) = step.reason {
+            reason = Adoption.reasons.count + number(owner)
+        }
+        guard let reason, reason < 1 << 12, step.manifest < 1 << 20 else { return nil }
+        manifestAndReason = UInt32(step.manifest) << 12 | UInt32(reason)
         self.resource = UInt32(resource)
         (modified, changed, inode) = (stamp.modified, stamp.changed, stamp.inode)
     }
 
-    var manifest: Int { Int(manifestAndReason >> 1) }
+    var manifest: Int { Int(manifestAndReason >> 12) }
 
-    var isUnrecorded: Bool { manifestAndReason & 1 == 1 }
+    private var reasonNumber: Int { Int(manifestAndReason & 0xFFF) }
+
+    /// Why the file is adopted; `owner` names an owner before by its number.
+    func reason(owner: (Int) -> String) -> Reason {
+        let former = reasonNumber - Adoption.reasons.count
+        return former < 0 ? Adoption.reasons[reasonNumber] : .ownedBefore(by: owner(former))
+    }
+
+    /// The same, with another number for the owner before.
+    func renumbered(_ number: (Int) -> Int) -> Adoption {
+        let former = reasonNumber - Adoption.reasons.count
+        guard former >= 0 else { return self }
+        var adoption = self
+        adoption.manifestAndReason =
+            manifestAndReason & ~0xFFF | UInt32(Adoption.reasons.count + number(former))
+        return adoption
+    }
 
     func stamp(size: Int64) -> FileStamp {
         FileStamp(size: size, modified: modified, changed: changed, inode: inode)

@@ -57,8 +57,7 @@ public struct Plan: Sendable {
     /// The part of the plan that removes orphans, and nothing else.
     public var removalsOnly: Plan {
         var plan = self
-        plan.steps = StepList(
-            steps.notable.lazy.map { steps[$0] }.filter { $0.means == .removal })
+        plan.steps = steps.removals
         plan.skipped = 0
         return plan
     }

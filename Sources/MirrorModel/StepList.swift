@@ -2,26 +2,31 @@
 ///
 /// Of a million files most stay as they are, and most of those that do not are simply fetched. What
 /// such a step says is in its manifest's resource already, so only the resource's place is kept, and
-/// the step is put together when it is asked for. A file that is adopted has its stamp besides, and one
-/// that is kept without a pin what the index says of it. Every other step is kept as it is.
+/// the step is put together when it is asked for. A file that is adopted has its stamp besides, one
+/// that is kept without a pin what the index says of it, and one that is removed its place among the
+/// orphans. Every other step is kept as it is.
 public struct StepList: Sendable {
     private var tables: [ResourceTable]
+    private var owners: [String]
+    private var orphans = OrphanTable()
     private var entries = BlockArray<Entry>()
     private var adoptions = BlockArray<Adoption>()
     private var unpinned = BlockArray<UnpinnedKeep>()
     private var others = BlockArray<Step>()
+    /// The owners that adopted files were of before.
+    private var formerOwners = InternTable<String>()
     /// How many steps leave a file as it is and say nothing that its resource does not.
     public private(set) var plainKeeps = 0
 
     private struct Entry {
         /// The position of the resource in its manifest, or of the step among the adoptions, the
-        /// unpinned keeps or the others.
+        /// unpinned keeps, the orphans or the others.
         var position: UInt32
-        /// One of the three greatest numbers for those, or the manifest's number doubled, and 1
+        /// One of the four greatest numbers for those, or the manifest's number doubled, and 1
         /// more for a fetch.
         private var form: UInt32
 
-        enum Form { case keep, fetch, adoption, unpinned, other }
+        enum Form { case keep, fetch, adoption, unpinned, removal, other }
 
         init(_ form: Form, _ position: Int, manifest: Int = 0) {
             self.position = UInt32(position)
@@ -29,6 +34,7 @@ public struct StepList: Sendable {
                 switch form {
                 case .keep: UInt32(manifest) << 1
                 case .fetch: UInt32(manifest) << 1 | 1
+                case .removal: .max - 3
                 case .unpinned: .max - 2
                 case .adoption: .max - 1
                 case .other: .max
@@ -42,6 +48,7 @@ public struct StepList: Sendable {
             case .max: return .other
             case .max - 1: return .adoption
             case .max - 2: return .unpinned
+            case .max - 3: return .removal
             default: return form & 1 == 1 ? .fetch : .keep
             }
         }
@@ -50,6 +57,7 @@ public struct StepList: Sendable {
     /// A list that puts steps together from the resources of manifests.
     public init(of manifests: [Manifest] = []) {
         tables = manifests.map(\.resources)
+        owners = manifests.map(\.owner)
     }
 
     /// A list of steps as they are.
@@ -66,7 +74,8 @@ public struct StepList: Sendable {
         if keep(manifest: step.manifest, resource: resource) == step {
             return appendPlainKeep(manifest: step.manifest, resource: resource)
         }
-        if let adoption = Adoption(step, of: resource), self.step(adoption) == step {
+        let adoption = Adoption(step, of: resource) { formerOwners.number(of: $0) }
+        if let adoption, self.step(adoption) == step {
             entries.append(Entry(.adoption, adoptions.count))
             return adoptions.append(adoption)
         }
@@ -94,25 +103,40 @@ public struct StepList: Sendable {
         entries.append(Entry(.fetch, resource, manifest: manifest))
     }
 
-    /// Adds the steps of a list over the same manifests, which is let go on the way.
+    /// Takes the orphans that `appendRemoval` names by their positions; there must be none before.
+    package mutating func take(_ orphans: OrphanTable) { self.orphans = orphans }
+
+    /// Adds the step that removes an orphan.
+    package mutating func appendRemoval(ofOrphan position: Int) {
+        entries.append(Entry(.removal, position))
+    }
+
+    /// Adds the steps of a list over the same manifests, which is let go on the way and removes nothing.
     package mutating func append(contentsOf list: consuming StepList) {
         if isEmpty { return self = list }
+        // Together they might have more owners than there are numbers for.
+        if formerOwners.values.count + list.formerOwners.values.count > Adoption.mostOwners {
+            for step in list { append(step) }
+            return
+        }
         let (adopted, kept, whole) = (adoptions.count, unpinned.count, others.count)
         plainKeeps += list.plainKeeps
         let (next, adoptions, unpinned) = (list.entries, list.adoptions, list.unpinned)
-        let others = list.others
+        let (others, former) = (list.others, list.formerOwners)
         list = StepList()
         entries.append(contentsOf: consume next) { entry in
             var entry = entry
             switch entry.kind {
-            case .keep, .fetch: break
+            case .keep, .fetch, .removal: break
             case .adoption: entry.position += UInt32(adopted)
             case .unpinned: entry.position += UInt32(kept)
             case .other: entry.position += UInt32(whole)
             }
             return entry
         }
-        self.adoptions.append(contentsOf: consume adoptions)
+        self.adoptions.append(contentsOf: consume adoptions) { adoption in
+            adoption.renumbered { self.formerOwners.number(of: former.values[$0]) }
+        }
         self.unpinned.append(contentsOf: consume unpinned)
         self.others.append(contentsOf: consume others)
     }
@@ -123,9 +147,7 @@ public struct StepList: Sendable {
         switch entry.kind {
         case .keep: plainKeeps += 1
         case .fetch: break
-        case .adoption:
-            entries.append(Entry(.adoption, adoptions.count))
-            return adoptions.append(list.adoptions[Int(entry.position)])
+        case .adoption, .removal: return append(list[position])
         case .unpinned:
             entries.append(Entry(.unpinned, unpinned.count))
             return unpinned.append(list.unpinned[Int(entry.position)])
@@ -140,7 +162,7 @@ public struct StepList: Sendable {
         switch old.kind {
         case .other: return others[Int(old.position)] = step
         case .keep: plainKeeps -= 1
-        case .fetch, .adoption, .unpinned: break
+        case .fetch, .adoption, .unpinned, .removal: break
         }
         entries[position] = Entry(.other, others.count)
         others.append(step)
@@ -149,6 +171,28 @@ public struct StepList: Sendable {
     /// Whether the step at a position leaves a file as it is and says nothing that its resource
     /// does not.
     public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
+
+    /// Whether the step at a position removes a file.
+    public func isRemoval(at position: Int) -> Bool {
+        let entry = entries[position]
+        return entry.kind == .removal
+            || entry.kind == .other && others[Int(entry.position)].means == .removal
+    }
+
+    /// The steps that remove files, and no others.
+    var removals: StepList {
+        var list = StepList()
+        (list.tables, list.owners, list.orphans) = (tables, owners, orphans)
+        for position in indices where isRemoval(at: position) {
+            let entry = entries[position]
+            if entry.kind == .removal {
+                list.entries.append(entry)
+            } else {
+                list.appendWhole(others[Int(entry.position)])
+            }
+        }
+        return list
+    }
 
     /// The positions of all steps but the plain keeps.
     public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
@@ -164,6 +208,7 @@ public struct StepList: Sendable {
         case .unpinned:
             let keep = unpinned[Int(entry.position)]
             return tables[Int(keep.manifest)].target(at: Int(keep.resource))
+        case .removal: return orphans.target(at: Int(entry.position))
         case .other: return others[Int(entry.position)].target
         }
     }
@@ -179,6 +224,7 @@ public struct StepList: Sendable {
         case .unpinned:
             let keep = unpinned[Int(entry.position)]
             return (Int(keep.manifest), Int(keep.resource))
+        case .removal: return nil
         case .other:
             let step = others[Int(entry.position)]
             return step.resource.map { (step.manifest, $0) }
@@ -207,6 +253,7 @@ extension StepList: RandomAccessCollection {
         let entry = entries[position]
         switch entry.kind {
         case .other: return others[Int(entry.position)]
+        case .removal: return removal(of: orphans[Int(entry.position)])
         case .fetch: return fetch(manifest: entry.manifest, resource: Int(entry.position))
         case .keep:
             if let step = keep(manifest: entry.manifest, resource: Int(entry.position)) {
@@ -226,6 +273,13 @@ extension StepList: RandomAccessCollection {
             occupant: .nothing, size: tables[manifest].size(at: resource))
     }
 
+    private func removal(of orphan: Orphan) -> Step {
+        Step(
+            target: orphan.target, manifest: orphan.manifest, resource: nil, kind: .remove,
+            reason: .orphan(of: owners[orphan.manifest]), means: .removal,
+            occupant: .ours(orphan.stamp, sha256: orphan.sha256), size: orphan.stamp.size)
+    }
+
     /// The step that keeps what a resource is pinned by; nil where it has no digest, or several.
     private func keep(manifest: Int, resource: Int) -> Step? {
         guard let sha256 = tables[manifest].onlyDigest(at: resource), sha256.algorithm == .sha256
@@ -240,7 +294,7 @@ extension StepList: RandomAccessCollection {
         guard var step = keep(manifest: adoption.manifest, resource: Int(adoption.resource)),
             case .recorded(let sha256) = step.occupant, let size = step.size
         else { return nil }
-        step.reason = adoption.isUnrecorded ? .unrecorded : .touched
+        step.reason = adoption.reason { formerOwners.values[$0] }
         step.means = .adoption(sha256: sha256)
         step.occupant = .ours(adoption.stamp(size: size), sha256: sha256)
         return step

@@ -9,20 +9,19 @@ struct Donors {
         var cursor = try index.briefCursor(from: "")
         // The pins are gathered when there is a row to hold against them: there may be a million.
         guard try cursor.goOn() else { return }
-        let starts = pins.map { $0.bytes.withUnsafeBytes(Donors.start) }.sorted()
+        let starts = SortedHashes(pins.lazy.map(\.start))
         guard !starts.isEmpty else { return }
         var scan = root.map { TreeScan($0) }
         repeat {
             guard let row = cursor.row else { continue }
             let isLike = [row.sha256, row.otherDigest].contains { digest in
-                digest.map { Donors.contains(starts, Donors.start(of: $0)) } ?? false
+                digest.map { starts.contains(Digest.start(of: $0)) } ?? false
             }
             guard isLike else { continue }
             let record = try cursor.wholeRecord()
             for digest in [record.sha256, record.otherDigest].compactMap(\.self)
             where targets[digest] == nil {
-                let start = digest.bytes.withUnsafeBytes(Donors.start)
-                guard Donors.contains(starts, start) else { continue }
+                guard starts.contains(digest.start) else { continue }
                 if case .file(record.stamp, _) = try scan?.look(at: record.target) ?? .absent {
                     targets[digest] = record.target
                 }
@@ -35,20 +34,6 @@ struct Donors {
 
     /// A target with bytes of this digest.
     func target(with digest: Digest) -> Target? { targets[digest] }
-
-    /// The first eight bytes of a digest, which are enough to leave nearly all others out.
-    private static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
-        digest.count < 8 ? 0 : digest.loadUnaligned(as: UInt64.self)
-    }
-
-    private static func contains(_ starts: [UInt64], _ start: UInt64) -> Bool {
-        var (low, high) = (0, starts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if starts[middle] < start { low = middle + 1 } else { high = middle }
-        }
-        return low < starts.count && starts[low] == start
-    }
 }
 
 /// Finds the orphan whose bytes a wanted file can take over.
@@ -56,8 +41,18 @@ struct OrphanHeirs {
     private var byDigest: [Digest: IndexRecord] = [:]
     private var bySource: [SourceKey: IndexRecord] = [:]
 
-    init(_ orphans: [IndexRecord]) {
-        for orphan in orphans {
+    /// Looks for the orphans that have what situations want. Throws `MirrorError`.
+    init(
+        _ orphans: OrphanTable, for situations: some Sequence<Situation>, in index: Index
+    ) throws {
+        if orphans.isEmpty { return }
+        let digests = SortedHashes(situations.lazy.compactMap(\.resource.pin?.start))
+        let sources = SortedHashes(
+            situations.lazy.flatMap(\.sources).map { UInt64(bitPattern: Int64($0.hashValue)) })
+        for position in orphans.indices
+        where orphans.mayHave(at: position, digests: digests, sources: sources) {
+            guard var orphan = try index.record(for: orphans.target(at: position)) else { continue }
+            orphan.stamp = orphans[position].stamp
             byDigest[orphan.sha256] = orphan
             if let other = orphan.otherDigest { byDigest[other] = orphan }
             if let source = orphan.provenance?.source, orphan.validators.strong != nil {

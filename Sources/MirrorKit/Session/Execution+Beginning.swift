@@ -39,7 +39,7 @@ extension Execution {
 
     /// Begins the removals, once everything else has ended.
     func beginRemovals() {
-        let removals = plan.steps.notable.filter { plan.steps[$0].means == .removal }
+        let removals = plan.steps.indices.filter(plan.steps.isRemoval)
         state.withLock { $0.open.insert(removals) }
         guard let rest = inTurn(removals, begin: remove) else { return }
         state.withLock { state in

@@ -52,7 +52,7 @@ struct Survey: ~Copyable {
         let removals = view.options.prunes ? removals(beside: findings) : []
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,
-            steps: merge(findings.steps, removals), now: view.now,
+            steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
             orphansLeft: findings.unreadOrphans
                 + (view.options.prunes ? 0 : findings.orphans.count))
         plan.skipped = view.wanted.skipped
@@ -85,34 +85,32 @@ struct Survey: ~Copyable {
         return findings
     }
 
-    /// A removal for each orphan that is not moved, in order.
-    private func removals(beside findings: SurveyFindings) -> [Step] {
+    /// The orphans that are not moved, in order.
+    private func removals(beside findings: SurveyFindings) -> [Int] {
         var moved: Set<Target> = []
         for position in findings.steps.notable {
             if case .move(let orphan) = findings.steps[position].means { moved.insert(orphan) }
         }
-        return findings.orphans.filter { !moved.contains($0.target) }.map { orphan in
-            Step(
-                target: orphan.target, manifest: view.orphanOwners[orphan.owner] ?? 0,
-                resource: nil, kind: .remove, reason: .orphan(of: orphan.owner),
-                means: .removal, occupant: .ours(orphan.stamp, sha256: orphan.sha256),
-                size: orphan.stamp.size)
-        }
+        let orphans = findings.orphans
+        return orphans.indices.filter { moved.isEmpty || !moved.contains(orphans.target(at: $0)) }
     }
 
-    private func merge(_ steps: StepList, _ removals: [Step]) -> StepList {
+    private func merge(
+        _ steps: StepList, _ removals: [Int], of orphans: OrphanTable
+    ) -> StepList {
         if removals.isEmpty { return steps }
         var merged = StepList(of: view.wanted.manifests)
+        merged.take(orphans)
         var rest = removals[...]
         for position in steps.indices {
             let target = steps.target(at: position)
-            while let removal = rest.first, removal.target < target {
-                merged.append(removal)
+            while let removal = rest.first, orphans.target(at: removal) < target {
+                merged.appendRemoval(ofOrphan: removal)
                 rest.removeFirst()
             }
             merged.append(stepAt: position, of: steps)
         }
-        for removal in rest { merged.append(removal) }
+        for removal in rest { merged.appendRemoval(ofOrphan: removal) }
         return merged
     }
 }

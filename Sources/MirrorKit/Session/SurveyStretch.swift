@@ -18,7 +18,7 @@ struct SurveyView: Sendable {
 /// What was found in a stretch of the targets.
 struct SurveyFindings: Sendable {
     var steps: StepList
-    var orphans: [IndexRecord] = []
+    var orphans = OrphanTable()
     /// How many more there are that could not be read, and so are left.
     var unreadOrphans = 0
     /// Steps that need bytes, which the tree may have under other names.
@@ -59,7 +59,7 @@ struct SurveyFindings: Sendable {
         let rest = next.steps
         next.steps = StepList()
         self.steps.append(contentsOf: consume rest)
-        orphans += next.orphans
+        orphans.append(contentsOf: next.orphans)
         unreadOrphans += next.unreadOrphans
         searching += next.searching.map { search in
             Search(
@@ -143,9 +143,10 @@ struct SurveyStretch: ~Copyable {
             try decide(record: try cursor.wholeRecord())
             return true
         }
-        if !view.orphanOwners.isEmpty {
-            let owner = String(decoding: row.owner, as: UTF8.self)
-            if view.orphanOwners[owner] != nil { try addOrphan(try cursor.wholeRecord()) }
+        if !view.orphanOwners.isEmpty,
+            let manifest = view.orphanOwners[String(decoding: row.owner, as: UTF8.self)]
+        {
+            try addOrphan(try cursor.wholeRecord(), of: manifest)
         }
         return true
     }
@@ -246,21 +247,19 @@ struct SurveyStretch: ~Copyable {
     }
 
     /// An orphan whose file is gone is only forgotten; one that was changed is somebody's now.
-    private mutating func addOrphan(_ record: IndexRecord) throws {
+    private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
         guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent else {
             found.forgotten.append(record.target)
             return
         }
         guard stamp != record.stamp, let root = view.root else {
-            return found.orphans.append(record)
+            return found.orphans.append(record, stamp: stamp, manifest: manifest)
         }
         do throws(MirrorError) {
             let read = try FileDigests.read(
                 record.target, in: root, isCancelled: view.isCancelled)
             guard let read, read.digests.first == record.sha256 else { return }
-            var current = record
-            current.stamp = read.stamp
-            found.orphans.append(current)
+            found.orphans.append(record, stamp: read.stamp, manifest: manifest)
         } catch {
             // What cannot be read may have been changed, and is left.
             if error.code == .cancelled { throw error }

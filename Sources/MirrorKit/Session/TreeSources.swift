@@ -10,13 +10,12 @@ struct TreeSources {
     func look(_ findings: inout SurveyFindings) throws {
         guard let index = view.index, !findings.searching.isEmpty else { return }
         let donors = try Donors(for: pins(of: findings), in: index, root: view.root)
-        let heirs = OrphanHeirs(findings.orphans)
+        let heirs = try OrphanHeirs(
+            findings.orphans, for: situations(of: findings), in: index)
         guard !donors.isEmpty || !heirs.isEmpty else { return }
         for search in findings.searching {
             let position = Int(search.step)
-            var situation =
-                findings.situation(of: search)
-                ?? view.situation(of: entry(of: findings.steps[position]))
+            var situation = situation(of: search, in: findings)
             if let pin = situation.resource.pin { situation.donor = donors.target(with: pin) }
             situation.orphan = heirs.orphan(for: situation)
             guard situation.donor != nil || situation.orphan != nil else { continue }
@@ -29,6 +28,18 @@ struct TreeSources {
             findings.steps.replace(at: position, with: step)
         }
         shareOrphans(&findings)
+    }
+
+    private func situations(of findings: SurveyFindings) -> some Sequence<Situation> {
+        findings.searching.lazy.map { situation(of: $0, in: findings) }
+    }
+
+    /// What the step of a search was decided from.
+    private func situation(
+        of search: SurveyFindings.Search, in findings: SurveyFindings
+    ) -> Situation {
+        findings.situation(of: search)
+            ?? view.situation(of: entry(of: findings.steps[Int(search.step)]))
     }
 
     private func entry(of step: Step) -> Wanted.Entry {

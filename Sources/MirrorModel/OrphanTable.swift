@@ -1,0 +1,132 @@
+/// Files that no manifest wants any more, kept compactly: 64 bytes each besides path and digest.
+///
+/// Only what their removal needs is kept, and hashes by which a wanted file may find in one of them the
+/// bytes that it needs; the rest of the row is in the index.
+package struct OrphanTable: Sendable, RandomAccessCollection {
+    private struct Record {
+        /// Where path and sha256 lie, one after the other.
+        var position: ByteArena.Position
+        let pathLength: UInt32
+        let manifest: UInt32
+        let stamp: FileStamp
+        let otherStart: UInt64
+        let source: Int
+    }
+
+    private var arena = ByteArena()
+    private var records = BlockArray<Record>()
+
+    /// A table without files.
+    package init() {}
+
+    /// 0.
+    package var startIndex: Int { 0 }
+    /// How many files there are.
+    package var endIndex: Int { records.count }
+
+    /// Adds the file of a row at the end, as it is now; `manifest` is the position of the manifest that
+    /// has its owner's name.
+    package mutating func append(_ row: IndexRecord, stamp: FileStamp, manifest: Int) {
+        var path = row.target.path
+        let position = arena.reserve(path.utf8.count + row.sha256.bytes.count)
+        path.withUTF8 { arena.append($0) }
+        row.sha256.bytes.withUnsafeBufferPointer { arena.append($0) }
+        let isStrong = row.validators.strong != nil
+        records.append(
+            Record(
+                position: position, pathLength: UInt32(path.utf8.count),
+                manifest: UInt32(manifest), stamp: stamp, otherStart: row.otherDigest?.start ?? 0,
+                source: isStrong ? row.provenance?.source.hashValue ?? 0 : 0))
+    }
+
+    /// Adds the files of another table, whose targets come later.
+    package mutating func append(contentsOf other: consuming OrphanTable) {
+        let shift = arena.append(blocksOf: other.arena)
+        records.append(contentsOf: other.records) { record in
+            var record = record
+            record.position += shift
+            return record
+        }
+    }
+
+    /// The file at a position.
+    package subscript(position: Int) -> Orphan {
+        let record = records[position]
+        let sha256 = arena.withBytes(
+            at: record.position, offset: Int(record.pathLength),
+            count: DigestAlgorithm.sha256.byteCount
+        ) { Array($0) }
+        guard let sha256 = Digest(.sha256, bytes: sha256) else {
+            // As many bytes were put in as are taken out.
+            preconditionFailure("an orphan without a digest")
+        }
+        return Orphan(
+            target: target(at: position), manifest: Int(record.manifest), stamp: record.stamp,
+            sha256: sha256)
+    }
+
+    /// The target of one file, without the rest of it.
+    package func target(at position: Int) -> Target {
+        let record = records[position]
+        return arena.withBytes(at: record.position, count: Int(record.pathLength)) {
+            Target(unchecked: String(decoding: $0, as: UTF8.self))
+        }
+    }
+
+    /// Whether one file may have bytes with one of some digests, or from one of some sources, which are
+    /// told by the starts of the digests and the hashes of the sources; false is certain.
+    package func mayHave(
+        at position: Int, digests: SortedHashes, sources: SortedHashes
+    ) -> Bool {
+        let record = records[position]
+        let start = arena.withBytes(
+            at: record.position, offset: Int(record.pathLength), count: 8
+        ) { Digest.start(of: UnsafeRawBufferPointer($0)) }
+        return digests.contains(start)
+            || record.otherStart != 0 && digests.contains(record.otherStart)
+            || record.source != 0 && sources.contains(UInt64(bitPattern: Int64(record.source)))
+    }
+}
+
+/// A file that no manifest wants any more, as mirror put it there.
+package struct Orphan: Sendable {
+    /// Its target.
+    package let target: Target
+    /// The position of the manifest that it was of.
+    package let manifest: Int
+    /// The file as it is now.
+    package let stamp: FileStamp
+    /// The sha256 of its bytes.
+    package let sha256: Digest
+}
+
+/// Hashes to look others up in.
+package struct SortedHashes: Sendable {
+    private let hashes: [UInt64]
+
+    /// Takes hashes in any order.
+    package init(_ hashes: some Sequence<UInt64>) { self.hashes = hashes.sorted() }
+
+    /// Whether there is none.
+    package var isEmpty: Bool { hashes.isEmpty }
+
+    /// Whether a hash is among them.
+    package func contains(_ hash: UInt64) -> Bool {
+        var (low, high) = (0, hashes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if hashes[middle] < hash { low = middle + 1 } else { high = middle }
+        }
+        return low < hashes.count && hashes[low] == hash
+    }
+}
+
+extension Digest {
+    /// The first eight bytes, which are enough to leave nearly all others out.
+    package var start: UInt64 { bytes.withUnsafeBytes(Digest.start) }
+
+    /// The same of a digest's bytes.
+    package static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
+        digest.count < 8 ? 0 : digest.loadUnaligned(as: UInt64.self)
+    }
+}
