@@ -17,8 +17,8 @@ final class PartLane: Sendable {
     private let digests: Mutex<LaneDigests>
     private let waitingBytes = Atomic(0)
     private let lastHeld = Atomic<Int64>(0)
-    private let lastHashed = Atomic<Int64>(0)
-    private let writeback: Mutex<Writeback>
+    private let writeback = Mutex(Writeback())
+    private let pages: Mutex<PageRelease>
     private let chunks: ChunkPool
     /// Called after bytes were taken in, on a worker.
     private let afterBytes: Work
@@ -40,7 +40,7 @@ final class PartLane: Sendable {
         digests = Mutex(LaneDigests(other: other))
         writing = SerialWork(on: workers)
         hashing = SerialWork(on: workers)
-        writeback = Mutex(Writeback(letsGo: letsGo))
+        pages = Mutex(PageRelease(letsGo: letsGo))
         self.chunks = chunks
         self.afterBytes = afterBytes
         self.onLoss = onLoss
@@ -62,14 +62,12 @@ final class PartLane: Sendable {
         writing.add { [self] in
             let holds = put(chunk, in: file, at: offset, reserving: room)
             hashing.add { [self] in
-                hash(chunk, holds: holds)
+                hash(chunk, of: file, holds: holds)
                 waitingBytes.subtract(chunk.count, ordering: .relaxed)
                 chunks.give(chunk)
             }
             // Where the disk is busy this sleeps, so it keeps no buffer from being hashed.
-            guard holds else { return }
-            let hashed = lastHashed.load(ordering: .acquiring)
-            writeback.withLock { $0.wrote(upTo: end, hashedUpTo: hashed, in: file) }
+            if holds { writeback.withLock { $0.wrote(upTo: end, in: file) } }
         }
     }
 
@@ -121,13 +119,13 @@ final class PartLane: Sendable {
         }
     }
 
-    private func hash(_ chunk: Chunk, holds: Bool) {
+    private func hash(_ chunk: Chunk, of file: PartFile, holds: Bool) {
         digests.withLock { digests in
             digests.isBroken = digests.isBroken || !holds
             guard !digests.isBroken else { return }
             digests.update(chunk.bytes)
-            lastHashed.store(digests.length, ordering: .releasing)
             afterBytes(&digests)
+            pages.withLock { $0.hashed(upTo: digests.length, in: file) }
         }
     }
 
@@ -155,6 +153,7 @@ final class PartLane: Sendable {
                 }
                 digests.update(UnsafeRawBufferPointer(window))
                 afterBytes(&digests)
+                pages.withLock { $0.hashed(upTo: digests.length, in: file) }
             }
         } catch { lose(error) }
         digests.isBroken = digests.length < end

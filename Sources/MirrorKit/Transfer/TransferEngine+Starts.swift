@@ -156,7 +156,7 @@ extension TransferEngine {
         let (id, parts, inbox, chunks) = (transfer.job.id, parts, inbox, chunks)
         let target = transfer.job.target
         return { record in
-            let letsGo = start == nil && record.total ?? 0 > Writeback.largestKept
+            let letsGo = start == nil && record.total ?? 0 > PageRelease.largestKept
             return PartLane(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
                 digests in
                 let now = SystemClock.monotonic()
