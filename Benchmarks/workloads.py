@@ -152,6 +152,8 @@ class W2(OneLargeFile):
 
 class ManySmallFiles(Workload):
     manner = "plain"
+    # As the others have theirs: how many at once serves mirror best.
+    at_once = ()
     keeps_old_targets = True
     goals = (("x the best peer", against_best(anyone), 1.2, ">="),)
 
@@ -160,7 +162,8 @@ class ManySmallFiles(Workload):
         self.files = self.bench.shared_folder("small", count, 4096)
         p = self.peers(self.manner)
         return self.only_installed([
-            p.mirror(), p.curl(), p.aria2c(), p.wget2(), p.rclone("small"), p.lftp("small")])
+            p.mirror(self.at_once), p.curl(), p.aria2c(), p.wget2(), p.rclone("small"),
+            p.lftp("small")])
 
 
 class W3(ManySmallFiles):
@@ -173,6 +176,7 @@ class W4(ManySmallFiles):
     name = "W4"
     title = "20,000 files of 4 KiB, HTTP/2 over TLS"
     manner = "tls"
+    at_once = ("--jobs", "64", "--per-host", "64")
 
 
 class W5(Workload):
@@ -261,7 +265,10 @@ class W7(Workload):
             os.makedirs(self.target, exist_ok=True)
             p = self.peers("logged")
             if tool == "mirror":
-                commands.append(p.mirror(manifest=p.manifest(pinned=False, refresh="always")))
+                commands.append(
+                    p.mirror(
+                        ("--jobs", "32", "--per-host", "32"),
+                        manifest=p.manifest(pinned=False, refresh="always")))
             elif tool == "aria2c":
                 commands.append(p.aria2c(
                     options=["--conditional-get=true", "--allow-overwrite=true"]))
