@@ -265,10 +265,8 @@ class W7(Workload):
             os.makedirs(self.target, exist_ok=True)
             p = self.peers("logged")
             if tool == "mirror":
-                commands.append(
-                    p.mirror(
-                        ("--jobs", "32", "--per-host", "32"),
-                        manifest=p.manifest(pinned=False, refresh="always")))
+                unpinned = p.manifest(pinned=False, refresh="always")
+                commands.append(p.mirror(("--jobs", "32", "--per-host", "32"), unpinned))
             elif tool == "aria2c":
                 commands.append(p.aria2c(
                     options=["--conditional-get=true", "--allow-overwrite=true"]))

@@ -110,12 +110,6 @@ static inline int linux_start_writeback(int descriptor, int64_t offset, int64_t 
     return (int)LINUX_RESULT(syscall(SYS_sync_file_range, descriptor, offset, length, 2));
 }
 
-/* sync_file_range(2) with all of its flags: writes what is not written yet, and waits for it. It is no
-   flush: neither the disk's cache nor the file's metadata are its business. */
-static inline int linux_finish_writeback(int descriptor, int64_t offset, int64_t length) {
-    return (int)LINUX_RESULT(syscall(SYS_sync_file_range, descriptor, offset, length, 7));
-}
-
 /* struct statx of statx(2). */
 struct linux_time {
     int64_t seconds;

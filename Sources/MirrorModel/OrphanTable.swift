@@ -73,6 +73,9 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
+    /// One file as it is now, without the rest of it.
+    package func stamp(at position: Int) -> FileStamp { records[position].stamp }
+
     /// Whether one file may have bytes with one of some digests, or from one of some sources, which are
     /// told by the starts of the digests and the hashes of the sources; false is certain.
     package func mayHave(

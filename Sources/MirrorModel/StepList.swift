@@ -111,11 +111,13 @@ public struct StepList: Sendable {
         entries.append(Entry(.removal, position))
     }
 
-    /// Adds the steps of a list over the same manifests, which is let go on the way and removes nothing.
+    /// Adds the steps of a list over the same manifests, which is let go on the way.
     package mutating func append(contentsOf list: consuming StepList) {
-        if isEmpty { return self = list }
-        // Together they might have more owners than there are numbers for.
-        if formerOwners.values.count + list.formerOwners.values.count > Adoption.mostOwners {
+        if isEmpty, orphans.isEmpty { return self = list }
+        // Together they might have more owners than there are numbers for, and orphans have theirs.
+        if formerOwners.values.count + list.formerOwners.values.count > Adoption.mostOwners
+            || !list.orphans.isEmpty
+        {
             for step in list { append(step) }
             return
         }

@@ -52,7 +52,7 @@ struct OrphanHeirs {
         for position in orphans.indices
         where orphans.mayHave(at: position, digests: digests, sources: sources) {
             guard var orphan = try index.record(for: orphans.target(at: position)) else { continue }
-            orphan.stamp = orphans[position].stamp
+            orphan.stamp = orphans.stamp(at: position)
             byDigest[orphan.sha256] = orphan
             if let other = orphan.otherDigest { byDigest[other] = orphan }
             if let source = orphan.provenance?.source, orphan.validators.strong != nil {
@@ -61,7 +61,7 @@ struct OrphanHeirs {
         }
     }
 
-    /// Whether there is no orphan.
+    /// Whether no orphan has anything that is wanted.
     var isEmpty: Bool { byDigest.isEmpty }
 
     /// An orphan of the same manifest that has the pinned bytes, or, where nothing is pinned, came

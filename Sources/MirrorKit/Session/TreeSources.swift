@@ -47,10 +47,7 @@ struct TreeSources {
     }
 
     private func pins(of findings: SurveyFindings) -> some Sequence<Digest> {
-        findings.searching.lazy.compactMap { search in
-            findings.situation(of: search).map(\.resource.pin)
-                ?? view.wanted.resource(of: entry(of: findings.steps[Int(search.step)])).pin
-        }
+        situations(of: findings).lazy.compactMap(\.resource.pin)
     }
 
     /// An orphan can be renamed once: where several want its bytes, each copies them.

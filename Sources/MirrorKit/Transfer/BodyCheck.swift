@@ -13,6 +13,14 @@ struct BodyCheck: Sendable {
     /// So few bytes are looked at sooner than a worker wakes.
     static let fewBytes = 16 << 10
 
+    /// Whether a part that is expected to be so is read again when it is complete; `other` is the
+    /// algorithm besides sha256 whose digest was made on the way.
+    static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
+        let made: Set<DigestAlgorithm?> = [.sha256, other]
+        return !expectation.digests.allSatisfy { made.contains($0.algorithm) }
+            || PieceCheck(expectation).isNeeded
+    }
+
     /// What bytes in memory are; `piecesHold` is nil when no pieces had to be looked at.
     func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
         let algorithms = Set((job.expectation.digests + sent).map(\.algorithm) + [.sha256])

@@ -30,7 +30,7 @@ final class PartLane: Sendable {
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
     ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a lane that
-    ///     hashes the file from its start.
+    ///     hashes the file from its start, and is the last to read it.
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
     init(

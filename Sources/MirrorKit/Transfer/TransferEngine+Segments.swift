@@ -59,7 +59,8 @@ extension TransferEngine {
         }
         try body.spill(now: SystemClock.monotonic())
         guard let file = body.file else { return false }
-        let lane = laneMaker(transfer, from: run.start, other: nil, workers: workers)(body.record)
+        let lane = laneMaker(
+            transfer, from: run.start, isFurther: true, other: nil, workers: workers)(body.record)
         let helper = Segment(
             run: run, course: segment,
             writer: PartWriter(

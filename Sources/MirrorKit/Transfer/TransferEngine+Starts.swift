@@ -148,21 +148,24 @@ extension TransferEngine {
         return made
     }
 
-    /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part those of a
-    /// further connection begin, nil for the transfer's own.
+    /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part they
+    /// begin, and `isFurther` says that another connection's lane reads them again.
     func laneMaker(
-        _ transfer: Transfer, from start: Int64? = nil, other: DigestAlgorithm?, workers: WorkPool
+        _ transfer: Transfer, from start: Int64 = 0, isFurther: Bool = false,
+        other: DigestAlgorithm?, workers: WorkPool
     ) -> (PartRecord) -> PartLane {
         let (id, parts, inbox, chunks) = (transfer.job.id, parts, inbox, chunks)
         let target = transfer.job.target
+        let isReadAgain =
+            isFurther || BodyCheck.readsAgain(transfer.job.expectation, other: other)
         return { record in
-            let letsGo = start == nil && record.total ?? 0 > PageRelease.largestKept
+            let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
             return PartLane(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
                 digests in
                 let now = SystemClock.monotonic()
                 guard digests.isMilestoneDue(now: now) else { return }
                 do throws(MirrorError) {
-                    try digests.log(record.name, from: start ?? 0, in: parts, now: now)
+                    try digests.log(record.name, from: start, in: parts, now: now)
                 } catch {
                     inbox.post(.broken(id, error))
                 }

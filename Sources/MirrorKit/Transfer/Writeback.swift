@@ -18,8 +18,8 @@ struct Writeback {
 
 /// Lets a large file's bytes go from memory once they are hashed and on the disk.
 ///
-/// Pages that are let go are the next ones to be written into, so a large file goes through some 32 MiB of
-/// memory instead of taking its own length from whoever else uses it.
+/// Pages that are let go are the next ones to be written into. Where the disk keeps up, a large file goes
+/// through some 32 MiB of memory instead of taking its own length from whoever else uses it.
 struct PageRelease {
     /// A longer file does not stay in memory, in bytes: a sixteenth of the machine's.
     static let largestKept: Int64 = {
@@ -28,18 +28,21 @@ struct PageRelease {
     }()
     /// How far behind the last byte memory is let go: by then the disk has had time for it.
     static let lag = 3 * Writeback.step
+    /// How much is asked for again, because the disk had not taken it the last time.
+    static let reach = 32 * Writeback.step
 
     private let letsGo: Bool
-    private var released: Int64 = 0
+    private var asked: Int64 = 0
 
     /// - Parameter letsGo: whether anything is let go.
     init(letsGo: Bool) { self.letsGo = letsGo }
 
-    /// After the bytes up to an end were hashed, which nobody here reads again.
+    /// After the bytes up to an end were hashed.
     mutating func hashed(upTo end: Int64, in file: PartFile) {
         let old = end - PageRelease.lag
-        guard letsGo, old - released >= Writeback.step else { return }
-        file.release(released..<old)
-        released = old
+        guard letsGo, old - asked >= Writeback.step else { return }
+        // What a part had before it was resumed is let go the first time.
+        file.release((asked == 0 ? 0 : max(0, old - PageRelease.reach))..<old)
+        asked = old
     }
 }

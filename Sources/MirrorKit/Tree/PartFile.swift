@@ -64,10 +64,11 @@ final class PartFile: Sendable {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }
 
-    /// Waits until the disk took bytes that were written, and lets their pages go (sync_file_range(2),
-    /// posix_fadvise(2)). It is no flush, and promises nothing: what cannot be let go stays.
+    /// Lets pages go that are on the disk (posix_fadvise(2)); those that are not yet stay.
+    ///
+    /// They are not waited for: a wait by sync_file_range(2) takes an error of the disk away from the
+    /// flush that a promotion rests on.
     func release(_ range: Range<Int64>) {
-        _ = linux_finish_writeback(file.number, range.lowerBound, Int64(range.count))
         _ = posix_fadvise(
             file.number, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }

@@ -27,19 +27,30 @@ import Testing
         PartFile(name: "x.part", descriptor: open(folder.path + "/x", O_RDWR | O_CREAT, 0o600))
     }
 
-    /// Writes bytes through a lane, and gives what they are.
+    /// Writes bytes through a lane, the last 8 MiB when the others are on the disk, and gives what they are.
     private func write(_ bytes: [UInt8], lettingGo: Bool) async -> Milestone {
         let lane = PartLane(
             other: nil, letsGo: lettingGo, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
         let writer = PartWriter(
             file: openPart(), start: 0, total: Int64(length), lane: lane, chunks: chunks)
-        bytes.withUnsafeBytes { writer.append($0, now: 0) }
-        writer.flush()
+        for piece in [bytes.dropLast(8 << 20), bytes.suffix(8 << 20)] {
+            piece.withUnsafeBytes { writer.append($0, now: 0) }
+            writer.flush()
+            await withCheckedContinuation { done in lane.submit { _ in done.resume() } }
+            flush()
+        }
         defer { workers.stop() }
         return await withCheckedContinuation { done in
             lane.submit { done.resume(returning: $0.milestone) }
         }
+    }
+
+    /// Has the disk take what was written, as a disk that keeps up does.
+    private func flush() {
+        let descriptor = open(folder.path + "/x", O_RDONLY)
+        defer { close(descriptor) }
+        #expect(fsync(descriptor) == 0)
     }
 
     /// How much of the first bytes of the file is in memory, in bytes.
@@ -73,6 +84,7 @@ import Testing
     func whatOthersWroteIsLetGoWhenItIsHashed() async throws {
         let bytes = TestBytes.make(length, seed: 7)
         try folder.write(bytes, to: "x")
+        flush()
         let lane = PartLane(
             other: nil, letsGo: true, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
