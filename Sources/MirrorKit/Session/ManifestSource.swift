@@ -26,6 +26,12 @@ public enum ManifestSource: Sendable, Hashable {
         }
     }
 
+    /// Whether it is read here, without asking a server.
+    var isLocal: Bool {
+        if case .url = self { return false }
+        return true
+    }
+
     /// What diagnostics call it; no query, no password.
     public var label: String {
         switch self {

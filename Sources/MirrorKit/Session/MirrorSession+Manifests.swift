@@ -9,20 +9,31 @@ extension MirrorSession {
     public func loadManifests(
         _ sources: [ManifestSource], isOffline: Bool = false
     ) async throws -> LoadedManifests {
-        try await reading { view in
-            let sources = try sources.isEmpty ? remembered(in: view) : sources
-            let loader = ManifestLoader(
-                view: view, configuration: configuration, isOffline: isOffline)
-            var result = LoadedManifests()
-            for source in sources {
-                let loaded = try await loader.load(source)
-                result.manifests.append(loaded.decoded.manifest)
-                result.decoded.append(loaded.decoded)
-                if let notice = loaded.notice { result.notices.append(notice) }
-                if let memory = loaded.memory { fetchedManifests[memory.record.location] = memory }
-            }
-            return result
+        // Only what comes by URL, or is remembered, has anything in the index; opening it takes longer
+        // than reading a short manifest.
+        if !sources.isEmpty, sources.allSatisfy(\.isLocal) {
+            return try await load(sources, TreeView(root: nil, index: nil), isOffline)
         }
+        return try await reading { view in
+            let sources = try sources.isEmpty ? remembered(in: view) : sources
+            return try await load(sources, view, isOffline)
+        }
+    }
+
+    private func load(
+        _ sources: [ManifestSource], _ view: TreeView, _ isOffline: Bool
+    ) async throws -> LoadedManifests {
+        let loader = ManifestLoader(
+            view: view, configuration: configuration, isOffline: isOffline)
+        var result = LoadedManifests()
+        for source in sources {
+            let loaded = try await loader.load(source)
+            result.manifests.append(loaded.decoded.manifest)
+            result.decoded.append(loaded.decoded)
+            if let notice = loaded.notice { result.notices.append(notice) }
+            if let memory = loaded.memory { fetchedManifests[memory.record.location] = memory }
+        }
+        return result
     }
 
     /// Reads one manifest for its own sake: no root is looked for, and nothing is kept.
