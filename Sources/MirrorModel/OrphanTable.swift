@@ -9,8 +9,10 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         let pathLength: UInt32
         let manifest: UInt32
         let stamp: FileStamp
+        /// Of another digest, or 0.
         let otherStart: UInt64
-        let source: Int
+        /// The hash of the source that vouches for the bytes, or 0.
+        let source: UInt64
     }
 
     private var arena = ByteArena()
@@ -31,12 +33,12 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         let position = arena.reserve(path.utf8.count + row.sha256.bytes.count)
         path.withUTF8 { arena.append($0) }
         row.sha256.bytes.withUnsafeBufferPointer { arena.append($0) }
-        let isStrong = row.validators.strong != nil
+        let source = row.validators.strong == nil ? nil : row.provenance?.source
         records.append(
             Record(
                 position: position, pathLength: UInt32(path.utf8.count),
                 manifest: UInt32(manifest), stamp: stamp, otherStart: row.otherDigest?.start ?? 0,
-                source: isStrong ? row.provenance?.source.hashValue ?? 0 : 0))
+                source: source.map(OrphanTable.hash) ?? 0))
     }
 
     /// Adds the files of another table, whose targets come later.
@@ -76,6 +78,11 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     /// One file as it is now, without the rest of it.
     package func stamp(at position: Int) -> FileStamp { records[position].stamp }
 
+    /// What tells a source here; never 0, and another number in the next process.
+    package static func hash(of source: SourceKey) -> UInt64 {
+        Swift.max(1, UInt64(bitPattern: Int64(source.hashValue)))
+    }
+
     /// Whether one file may have bytes with one of some digests, or from one of some sources, which are
     /// told by the starts of the digests and the hashes of the sources; false is certain.
     package func mayHave(
@@ -87,7 +94,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         ) { Digest.start(of: UnsafeRawBufferPointer($0)) }
         return digests.contains(start)
             || record.otherStart != 0 && digests.contains(record.otherStart)
-            || record.source != 0 && sources.contains(UInt64(bitPattern: Int64(record.source)))
+            || record.source != 0 && sources.contains(record.source)
     }
 }
 
@@ -101,35 +108,4 @@ package struct Orphan: Sendable {
     package let stamp: FileStamp
     /// The sha256 of its bytes.
     package let sha256: Digest
-}
-
-/// Hashes to look others up in.
-package struct SortedHashes: Sendable {
-    private let hashes: [UInt64]
-
-    /// Takes hashes in any order.
-    package init(_ hashes: some Sequence<UInt64>) { self.hashes = hashes.sorted() }
-
-    /// Whether there is none.
-    package var isEmpty: Bool { hashes.isEmpty }
-
-    /// Whether a hash is among them.
-    package func contains(_ hash: UInt64) -> Bool {
-        var (low, high) = (0, hashes.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if hashes[middle] < hash { low = middle + 1 } else { high = middle }
-        }
-        return low < hashes.count && hashes[low] == hash
-    }
-}
-
-extension Digest {
-    /// The first eight bytes, which are enough to leave nearly all others out.
-    package var start: UInt64 { bytes.withUnsafeBytes(Digest.start) }
-
-    /// The same of a digest's bytes.
-    package static func start(of digest: UnsafeRawBufferPointer) -> UInt64 {
-        digest.count < 8 ? 0 : digest.loadUnaligned(as: UInt64.self)
-    }
 }

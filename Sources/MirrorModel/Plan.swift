@@ -38,13 +38,13 @@ public struct Plan: Sendable {
     }
 
     /// Whether a step's file is to be executable.
-    public func isExecutable(_ step: Step) -> Bool {
+    package func isExecutable(_ step: Step) -> Bool {
         guard let resource = step.resource else { return false }
         return manifests[step.manifest].resources.isExecutable(at: resource)
     }
 
     /// Whether the server may name a step's file.
-    public func isNamedByServer(_ step: Step) -> Bool {
+    package func isNamedByServer(_ step: Step) -> Bool {
         guard let resource = step.resource else { return false }
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }

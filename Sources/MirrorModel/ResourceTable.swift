@@ -102,7 +102,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     }
 
     /// When one resource's turn comes and which host is asked first, without making the rest of it.
-    public func turn(at position: Int) -> (priority: Int32, host: String) {
+    package func turn(at position: Int) -> (priority: Int32, host: String) {
         let record = records[position]
         let sources = record.rarity > 0 ? rarities[Int(record.rarity) - 1].sources : []
         return (

@@ -175,7 +175,7 @@ public struct StepList: Sendable {
     public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
 
     /// Whether the step at a position removes a file.
-    public func isRemoval(at position: Int) -> Bool {
+    package func isRemoval(at position: Int) -> Bool {
         let entry = entries[position]
         return entry.kind == .removal
             || entry.kind == .other && others[Int(entry.position)].means == .removal
@@ -216,7 +216,7 @@ public struct StepList: Sendable {
     }
 
     /// Which resource of which manifest one step is for; nil for a target that is no longer wanted.
-    public func resource(at position: Int) -> (manifest: Int, resource: Int)? {
+    package func resource(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
         switch entry.kind {
         case .keep, .fetch: return (entry.manifest, Int(entry.position))
@@ -235,12 +235,8 @@ public struct StepList: Sendable {
 
     /// The position of the step for a target; nil when there is none.
     public func position(of target: Target) -> Int? {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self.target(at: middle) < target { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self.target(at: low) == target ? low : nil
+        let position = indices.first(sortedWhere: { self.target(at: $0) >= target })
+        return position < count && self.target(at: position) == target ? position : nil
     }
 }
 

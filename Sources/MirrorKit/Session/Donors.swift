@@ -47,8 +47,7 @@ struct OrphanHeirs {
     ) throws {
         if orphans.isEmpty { return }
         let digests = SortedHashes(situations.lazy.compactMap(\.resource.pin?.start))
-        let sources = SortedHashes(
-            situations.lazy.flatMap(\.sources).map { UInt64(bitPattern: Int64($0.hashValue)) })
+        let sources = SortedHashes(situations.lazy.flatMap(\.sources).map(OrphanTable.hash))
         for position in orphans.indices
         where orphans.mayHave(at: position, digests: digests, sources: sources) {
             guard var orphan = try index.record(for: orphans.target(at: position)) else { continue }

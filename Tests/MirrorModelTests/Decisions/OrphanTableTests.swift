@@ -58,7 +58,7 @@ import Testing
         #expect(isFound(0, try Self.digest(1)))
         #expect(isFound(0, try Self.digest(2, .sha512)))
         #expect(!isFound(0, try Self.digest(3)))
-        let sources = SortedHashes([UInt64(bitPattern: Int64(source.hashValue))])
+        let sources = SortedHashes([OrphanTable.hash(of: source)])
         // Without a strong validator nobody can tell that the source has these bytes still.
         #expect(!table.mayHave(at: 0, digests: none, sources: sources))
         #expect(table.mayHave(at: 1, digests: none, sources: sources))
