@@ -96,8 +96,9 @@ final class Execution: Sendable {
             state.joined = []
             return (state.jobs, waiting)
         }
-        leaveOut(waiting)
+        // First what is under way: to leave out a million steps takes a second.
         giveUp(Array(jobs.values))
+        leaveOut(waiting)
         // Whoever waits for the run's end does not wait as long any more.
         settled.raise()
     }

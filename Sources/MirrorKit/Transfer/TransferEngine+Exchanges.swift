@@ -82,7 +82,7 @@ extension TransferEngine: Exchange.Listener {
         if turn.dropsPart { try drop(transfer) }
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = hooks.admit(
+            let error = admit(
                 total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0))
         {
             throw error

@@ -10,11 +10,14 @@ final class TransferEngine {
     static let laneBacklogLimit = 4 << 20
     /// Bytes of all buffers that may be in use.
     let bufferLimit: Int
+    /// Bytes of small bodies that may wait to be told of.
+    private static let newsLimit = 4 << 20
 
     let configuration: Configuration
     let settings: TransferSettings
     let parts: any PartStore
-    let hooks: TransferLoop.Hooks
+    let admit: @Sendable (Int64) -> MirrorError?
+    let news: NewsRelay
     let inbox: TransferInbox
     var multi: MultiHandle?
     let workers: WorkPool
@@ -49,12 +52,14 @@ final class TransferEngine {
     private var throttled: Int64 = 0
 
     init(
-        configuration: Configuration, parts: any PartStore, hooks: TransferLoop.Hooks,
+        configuration: Configuration, parts: any PartStore,
+        admit: @escaping @Sendable (Int64) -> MirrorError?, news: NewsRelay,
         inbox: TransferInbox, workers: WorkPool, copiers: WorkPool
     ) {
         self.configuration = configuration
         self.parts = parts
-        self.hooks = hooks
+        self.admit = admit
+        self.news = news
         self.inbox = inbox
         settings = TransferSettings(configuration)
         self.workers = workers
@@ -82,8 +87,9 @@ final class TransferEngine {
                 while let end = multi?.nextEnd() { ended(end.handle, end.result) }
                 lookAfterSegments()
                 limitTotal()
-                // Whoever heard of an end may have cancelled the rest; then the free places are
+                // Whoever heard of a failure may have cancelled the rest; then the free places are
                 // given away before anything is waited for.
+                news.settleFailures()
                 for message in inbox.take() { take(message) }
                 startNext()
             }
@@ -110,7 +116,7 @@ final class TransferEngine {
     }
 
     private var isBehind: Bool {
-        if chunks.bytesInUse > bufferLimit { return true }
+        if chunks.bytesInUse > bufferLimit || news.bytesWaiting > Self.newsLimit { return true }
         return exchanges.values.contains { exchange in
             guard let transfer = transfers[exchange.id] else { return false }
             let segment = exchange.segment.flatMap { transfer.segments?.helpers[$0] }
@@ -217,11 +223,11 @@ final class TransferEngine {
     /// Promotion closes its batch when nothing more is coming.
     private func tellIdle() {
         let isBusy = schedule.runningCount > 0
-        if wasBusy, !isBusy { hooks.onIdle() }
+        if wasBusy, !isBusy { news.tellIdle() }
         wasBusy = isBusy
     }
 
     func report(_ transfer: Transfer, _ news: TransferNews) {
-        hooks.report(transfer.job.id, news)
+        self.news.tell(transfer.job.id, news)
     }
 }

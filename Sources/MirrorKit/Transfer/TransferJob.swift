@@ -30,7 +30,7 @@ struct PreparedSource: Sendable {
     let headers: [(name: String, value: String)]
 }
 
-/// What a transfer tells while it runs, on the transfer thread.
+/// What a transfer tells while it runs.
 enum TransferNews: Sendable {
     /// A request is about to be made, or a source file read; sent once a job.
     case started(source: String, size: Int64?, offset: Int64)

@@ -3,44 +3,51 @@ internal import Synchronization
 
 /// Runs transfers on a thread of its own, which owns everything of libcurl.
 ///
-/// Callers leave messages, from any thread; news come back on the transfer thread, and whoever gets
-/// them returns quickly. The last news of every job is `ended`.
+/// Callers leave messages, from any thread; news come back in order on a thread that is there for
+/// that. The last news of every job is `ended`. After a failure no other transfer is begun before whoever
+/// hears of it has had the time to cancel it.
 final class TransferLoop: Sendable {
-    /// What the loop asks of, and tells, its surroundings; called on the transfer thread.
+    /// What the loop asks of, and tells, its surroundings.
     struct Hooks: Sendable {
-        /// What a job tells.
+        /// What a job tells; called on the thread of the news.
         var report: @Sendable (Int, TransferNews) -> Void
-        /// No transfer is running any more; called once each time.
+        /// No transfer is running any more; called once each time, in order with the news.
         var onIdle: @Sendable () -> Void = {}
         /// Whether so many more bytes, not declared by the manifest, may be written; an error ends
-        /// the transfer.
+        /// the transfer. Called on the transfer thread, and returns quickly.
         var admit: @Sendable (Int64) -> MirrorError? = { _ in nil }
 
         init(report: @escaping @Sendable (Int, TransferNews) -> Void) { self.report = report }
     }
 
     private let inbox: TransferInbox
+    private let news: NewsRelay
     private let thread: Mutex<NativeThread?>
 
     /// Starts the thread, and those that work for it; throws where the system gives no more of them.
     init(configuration: Configuration, parts: any PartStore, hooks: Hooks) throws(MirrorError) {
         var pools: [WorkPool] = []
+        var relay: NewsRelay?
         do throws(Errno) {
             let inbox = try TransferInbox()
+            let news = try NewsRelay(hooks)
+            relay = news
             let workers = try WorkPool(name: "digests", threads: 2)
             pools.append(workers)
             let copiers = try WorkPool(name: "copies", threads: 2)
             pools.append(copiers)
             let started = try NativeThread("transfers") {
                 TransferEngine(
-                    configuration: configuration, parts: parts, hooks: hooks, inbox: inbox,
-                    workers: workers, copiers: copiers
+                    configuration: configuration, parts: parts, admit: hooks.admit, news: news,
+                    inbox: inbox, workers: workers, copiers: copiers
                 ).run()
             }
             thread = Mutex(started)
             self.inbox = inbox
+            self.news = news
         } catch {
             for pool in pools { pool.stop() }
+            relay?.stop()
             throw MirrorError(error)
         }
     }
@@ -76,7 +83,7 @@ final class TransferLoop: Sendable {
     /// Ends every job; parts stay.
     func cancelAll() { inbox.post(.cancelAll) }
 
-    /// Ends every job and the thread, and waits for that; parts stay. Not for the transfer thread.
+    /// Ends every job and the threads, and waits for that; parts stay. Not for the thread of the news.
     func stop() {
         let ending = thread.withLock { thread in
             defer { thread = nil }
@@ -85,5 +92,6 @@ final class TransferLoop: Sendable {
         guard let ending else { return }
         inbox.post(.stop)
         ending.join()
+        news.stop()
     }
 }

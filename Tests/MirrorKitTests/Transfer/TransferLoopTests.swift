@@ -205,7 +205,6 @@ import Testing
     /// A stop that is read together with the messages after an end must not wait for another signal.
     @Test func aStopDuringTheLastEndEndsTheThreadAtOnce() async throws {
         let shelf = MemoryShelf()
-        shelf.put("/f", small)
         let server = try OriginServer(responder: ShelfOrigin(shelf))
         defer { server.stop() }
         let folder = try TemporaryFolder()
@@ -219,14 +218,14 @@ import Testing
                 loop.value.withLock { $0 }?.stop()
                 continuation.finish()
             }
-            // Long enough for the stop to be in the inbox when the end has been told.
+            // A failure is waited for: long enough for the stop to be in the inbox by then.
             Pause.milliseconds(100)
         }
         let made = try TransferLoop(
             configuration: Configuration(), parts: TreePartStore(root: root, index: index),
             hooks: hooks)
         loop.value.withLock { $0 = made }
-        made.submit([try .fetching(server.url + "/f")])
+        made.submit([try .fetching(server.url + "/missing")])
         let hurry = Task {
             try await Task.sleep(for: .seconds(20))
             continuation.yield()

@@ -128,8 +128,9 @@ private struct FullDiskStory {
         if let first = text.split(separator: "\n").compactMap({ Int($0) }).min() {
             let count = origin.requests(after: first)
             late += count
-            // A sanitizer makes the way of the news longer than that of a small body.
-            if count > FullDiskStory.jobs, !Sanitizers.areOn {
+            // On a busy machine each place may make one more before the word has come round; a
+            // sanitizer makes its way longer than that of a small body.
+            if count > 2 * FullDiskStory.jobs, !Sanitizers.areOn {
                 wrong.append("\(count) requests after it was full")
             }
             if code == 0 { wrong.append("exit 0 with a full disk") }

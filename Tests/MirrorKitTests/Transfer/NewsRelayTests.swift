@@ -1,0 +1,134 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+@Suite(.timeLimit(.minutes(1))) struct NewsRelayTests {
+    private let progress = TransferNews.progress(bytes: 1, size: nil, bytesPerSecond: 1)
+
+    private func failure() -> TransferNews {
+        .ended(.failed(MirrorError(.httpStatus, "gone"), TransferCost()))
+    }
+
+    /// A body in memory of so many bytes.
+    private func body(_ count: Int) throws -> TransferNews {
+        let key = SourceKey(try SourceURL("http://a/b"))
+        return .ended(
+            .received(
+                ReceivedBody(
+                    content: .memory(Array(repeating: 1, count: count)), size: Int64(count),
+                    sha256: ByteHasher.digest(.sha256, of: []), verified: .none,
+                    answer: Confirmation(
+                        provenance: Provenance(source: key, answeredBy: "http://a/b"),
+                        validators: Validators(), source: "http://a/b"),
+                    cost: TransferCost())))
+    }
+
+    @Test func everythingIsToldInOrderAndBeforeTheThreadEnds() throws {
+        let told = Box<[Int]>([])
+        var hooks = TransferLoop.Hooks { job, _ in told.value.withLock { $0.append(job) } }
+        hooks.onIdle = { told.value.withLock { $0.append(-1) } }
+        let relay = try NewsRelay(hooks)
+        for job in 0..<5000 {
+            relay.tell(job, progress)
+            if job % 1000 == 999 { relay.tellIdle() }
+        }
+        relay.stop()
+        let expected = (0..<5000).flatMap { $0 % 1000 == 999 ? [$0, -1] : [$0] }
+        #expect(told.value.withLock { $0 } == expected)
+    }
+
+    @Test func newsAfterAQuietTimeAreToldAtOnce() throws {
+        let told = Semaphore()
+        let relay = try NewsRelay(TransferLoop.Hooks { _, _ in told.post() })
+        for _ in 0..<3 {
+            relay.tell(1, progress)
+            #expect(told.wait(seconds: 20))
+            // It sleeps without end by now.
+            Pause.milliseconds(20)
+        }
+        relay.stop()
+    }
+
+    @Test func aFailureIsWaitedForAndNothingElse() throws {
+        let (gate, told) = (Semaphore(), Box<[Int]>([]))
+        let relay = try NewsRelay(
+            TransferLoop.Hooks { job, _ in
+                if job == 1 { gate.wait() }
+                if job == 2 { Pause.milliseconds(100) }
+                told.value.withLock { $0.append(job) }
+            })
+        relay.tell(1, progress)
+        // The receiver is still busy with the first.
+        relay.settleFailures()
+        #expect(told.value.withLock { $0 } == [])
+        gate.post()
+        relay.tell(2, failure())
+        relay.settleFailures()
+        #expect(told.value.withLock { $0 } == [1, 2])
+        relay.stop()
+    }
+
+    @Test func bytesCountUntilTheyWereTold() throws {
+        let gate = Semaphore()
+        let relay = try NewsRelay(TransferLoop.Hooks { _, _ in gate.wait() })
+        relay.tell(1, try body(1000))
+        relay.tell(2, try body(24))
+        relay.tell(3, failure())
+        #expect(relay.bytesWaiting == 1024)
+        for _ in 0..<3 { gate.post() }
+        relay.settleFailures()
+        #expect(relay.bytesWaiting == 0)
+        relay.stop()
+    }
+
+    /// Otherwise a receiver that is slower than the network would fill the memory.
+    @Test func aReceiverThatDoesNotKeepUpHoldsTheNetworkBack() async throws {
+        let size = 60_000
+        let origin = ClosureOrigin { _, _, connection in
+            connection.answer(
+                "HTTP/1.1 200 OK\nContent-Length: \(size)", [UInt8](repeating: 7, count: size))
+        }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let (gate, ends) = (Semaphore(), Box(0))
+        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+        let hooks = TransferLoop.Hooks { _, news in
+            guard case .ended = news else { return }
+            if ends.value.withLock({ $0 }) == 0 { gate.wait() }
+            if ends.value.withLock({
+                $0 += 1
+                return $0 == 400
+            }) {
+                continuation.yield()
+            }
+        }
+        var configuration = Configuration()
+        configuration.jobs = 4
+        let loop = try TransferLoop(
+            configuration: configuration, parts: TreePartStore(root: root, index: index),
+            hooks: hooks)
+        loop.submit(
+            try (1...400).map {
+                try .fetching(server.url + "/\($0)", id: $0, target: "Caches/\($0)")
+            })
+        // All 400 would be 24 MB; it stays at 4 MiB and what was under way.
+        let most = (4 << 20) / size + 16
+        var last = -1
+        while origin.requests.count != last {
+            last = origin.requests.count
+            try await Task.sleep(for: .milliseconds(300))
+        }
+        #expect((50...most).contains(origin.requests.count))
+        gate.post()
+        for await _ in ended { break }
+        loop.stop()
+        #expect(ends.value.withLock { $0 } == 400)
+    }
+}
