@@ -54,7 +54,7 @@ public struct ResponseHead: Sendable, Hashable {
     /// The value of a field that may come once; nil when it is missing, when its lines differ, and
     /// when it is not UTF-8.
     public func single(_ name: String) -> String? {
-        bytes(of: name).flatMap { String(validating: $0, as: UTF8.self) }
+        bytes(of: name).flatMap { String(sound: $0) }
     }
 
     /// The date of a field that may come once; nil as above, and when it is none.

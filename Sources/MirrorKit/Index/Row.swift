@@ -31,7 +31,7 @@ struct Row {
             let start = sqlite3_column_text(statement, index)
             let count = Int(sqlite3_column_bytes(statement, index))
             let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
-            guard let text = String(validating: bytes, as: UTF8.self) else { throw nonsense() }
+            guard let text = String(sound: bytes) else { throw nonsense() }
             return text
         default: throw nonsense()
         }
