@@ -12,6 +12,7 @@ struct Database: ~Copyable, @unchecked Sendable {
     private var statements: [String: OpaquePointer] = [:]
     /// What the file's path leads through: paths are looked up as late as at the end.
     private let folder: Descriptor?
+    private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
     /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
     ///
@@ -20,14 +21,27 @@ struct Database: ~Copyable, @unchecked Sendable {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(
             name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
-        guard let handle else { throw IndexError(code: code, words: "out of memory") }
+        guard let handle else {
+            logLength.deallocate()
+            throw IndexError(code: code, words: "out of memory")
+        }
         guard code == SQLITE_OK else {
             let words = String(cString: sqlite3_errmsg(handle))
             sqlite3_close_v2(handle)
+            logLength.deallocate()
             throw IndexError(code: code, words: words)
         }
         self.handle = handle
         self.folder = folder
+        logLength.initialize(to: 0)
+        // It takes the place of SQLite's own, which would carry the log over in the midst of a run
+        // (sqlite3_wal_hook); `PRAGMA wal_autocheckpoint` would take it away.
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                context?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, logLength)
         sqlite3_extended_result_codes(handle, 1)
         sqlite3_busy_timeout(handle, 10_000)
     }
@@ -35,7 +49,12 @@ struct Database: ~Copyable, @unchecked Sendable {
     deinit {
         for statement in statements.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
+        logLength.deallocate()
     }
+
+    /// How many pages the write-ahead log held after this connection's last commit; 0 before its first.
+    /// Its file is no measure: it stays as long as it was when the log begins anew.
+    var pagesInLog: Int { Int(logLength.pointee) }
 
     /// Runs statements that take no values and whose rows are not wanted.
     func run(_ sql: String) throws(IndexError) {

@@ -85,8 +85,8 @@ extension Index {
         var database = try Database(file.path, flags: flags, beneath: file.folder)
         try database.run(
             """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;
-            PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+            PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;
             """)
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")

@@ -18,6 +18,9 @@ final class Index: Sendable {
     /// The write-ahead log, open once something was written: a run that finds nothing to do leaves the
     /// index as it is.
     private let log: Mutex<Descriptor?>
+    /// How many pages of 4 KiB the log may gather.
+    private static let pagesToCheckpoint = 2048
+
     private let isWriter: Bool
     private let sawDamage = Atomic<Bool>(false)
     private let isBeyondDoubt = Atomic<Bool>(false)
@@ -146,14 +149,11 @@ final class Index: Sendable {
         } catch { throw IndexError.file(error) }
     }
 
-    /// Carries the log into the database file when it has grown beyond 8 MiB; writers go on meanwhile.
+    /// Carries the log into the database file when it has grown to 8 MiB; writers go on meanwhile.
     func checkpointIfNeeded() throws(IndexError) {
-        guard let log = log.withLock({ $0 }), let origin else { return }
-        let size: Int64
-        do throws(Errno) { size = try log.status(path: "index.sqlite-wal").stamp.size } catch {
-            throw IndexError.file(error)
-        }
-        guard size > 8 << 20 else { return }
+        guard let origin else { return }
+        let pages = connection.withLock { $0.pagesInLog }
+        guard pages >= Index.pagesToCheckpoint else { return }
         try refuseIfLost()
         try checkpointing.withLock { database throws(IndexError) in
             if try database?.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE) != nil { return }
@@ -164,7 +164,7 @@ final class Index: Sendable {
             database = consume opened
         }
         // A writer that never rests keeps the log from beginning anew: hold it back for once.
-        guard size > 64 << 20 else { return }
+        guard pages >= 8 * Index.pagesToCheckpoint else { return }
         try read { (database: inout Database) throws(IndexError) in
             _ = try database.checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
         }
