@@ -2,12 +2,12 @@
 ///
 /// A reader that is faster than the events has to be woken for each of them, and that costs a system
 /// call on the thread that sends: of twenty thousand small files, a twentieth of its time. So while
-/// events come at more than one in a millisecond, a reader that has read them all looks again two
+/// events come at more than one in a millisecond, a reader that has read them all looks again ten
 /// milliseconds later.
 struct ReadingPace {
     private static let stretch = 64
     private static let fast = Duration.milliseconds(64)
-    private static let pause = Duration.milliseconds(2)
+    private static let pause = Duration.milliseconds(10)
 
     private var count = 0
     private var began = ContinuousClock.now
