@@ -21,9 +21,8 @@ public enum Framing: Sendable, Hashable {
 
     /// Judges a head; throws why it is refused.
     public static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
-        for name in ["etag", "content-range"] where head.count(of: name) > 1 {
-            throw .repeated(name)
-        }
+        if head.count(of: "etag") > 1 { throw .repeated("etag") }
+        if head.count(of: "content-range") > 1 { throw .repeated("content-range") }
         let length = try contentLength(head)
         let isCoded = head.has("transfer-encoding")
         if isCoded {
@@ -40,7 +39,10 @@ public enum Framing: Sendable, Hashable {
     }
 
     private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
-        guard head.has("content-length") else { return nil }
+        let values = head.values(of: "content-length")
+        if values.isEmpty { return nil }
+        // Nearly every answer has one, and that is a number.
+        if values.count == 1, let value = DecimalDigits.value(of: values[0]) { return value }
         let text = String(decoding: head.list(of: "content-length"), as: UTF8.self)
         var known: Int64?
         for part in text.parts(at: ",", keepingEmpty: true) {

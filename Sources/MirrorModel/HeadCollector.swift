@@ -8,6 +8,9 @@ public struct HeadCollector: Sendable {
     private var isComplete = false
     private var flaw: FramingFlaw?
 
+    /// Bytes that are only there while a line is taken.
+    private typealias Line = Slice<UnsafeRawBufferPointer>
+
     /// Begins before the first line.
     public init() {}
 
@@ -22,12 +25,12 @@ public struct HeadCollector: Sendable {
     }
 
     /// Takes one line with or without its line ending.
-    public mutating func take(line: some BidirectionalCollection<UInt8>) -> Progress {
+    public mutating func take(line: UnsafeRawBufferPointer) -> Progress {
         if isComplete { return .more }
         let bytes = HeadCollector.withoutEnding(line)
         if bytes.isEmpty { return ended() }
         if head == nil || bytes.starts(with: "HTTP/".utf8) {
-            head = HeadCollector.statusLine(bytes)
+            head = HeadCollector.statusLine(Array(bytes)[...])
             flaw = head == nil ? .statusLine : nil
         } else if bytes.first == 0x20 || bytes.first == 0x09 {
             fold(bytes)
@@ -35,6 +38,11 @@ public struct HeadCollector: Sendable {
             field(bytes)
         }
         return .more
+    }
+
+    /// As above.
+    public mutating func take(line: [UInt8]) -> Progress {
+        line.withUnsafeBytes { take(line: $0) }
     }
 
     private mutating func ended() -> Progress {
@@ -51,7 +59,7 @@ public struct HeadCollector: Sendable {
         return .head(finished)
     }
 
-    private mutating func field(_ bytes: ArraySlice<UInt8>) {
+    private mutating func field(_ bytes: Line) {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
             Token.isToken(bytes[..<colon])
         else {
@@ -63,7 +71,7 @@ public struct HeadCollector: Sendable {
     }
 
     /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
-    private mutating func fold(_ bytes: ArraySlice<UInt8>) {
+    private mutating func fold(_ bytes: Line) {
         guard let last = head?.fields.indices.last else {
             flaw = flaw ?? .fieldLine
             return
@@ -96,16 +104,14 @@ public struct HeadCollector: Sendable {
         return head
     }
 
-    private static func withoutEnding(
-        _ line: some BidirectionalCollection<UInt8>
-    ) -> ArraySlice<UInt8> {
-        var bytes = Array(line)[...]
+    private static func withoutEnding(_ line: UnsafeRawBufferPointer) -> Line {
+        var bytes = line[...]
         if bytes.last == 0x0A { bytes.removeLast() }
         if bytes.last == 0x0D { bytes.removeLast() }
         return bytes
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    private static func trimmed(_ bytes: Line) -> [UInt8] {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         let start = bytes.drop(while: isSpace)
         guard let last = start.lastIndex(where: { !isSpace($0) }) else { return [] }

@@ -90,8 +90,9 @@ extension Inquiry {
 
     /// An encoding that nothing shows to be the file itself.
     private func refusedCoding(_ head: ResponseHead) -> Refusal? {
+        guard expectation.pin == nil, head.has("content-encoding") else { return nil }
         let codings = head.contentCodings.joined(separator: ", ")
-        guard !codings.isEmpty, expectation.pin == nil else { return nil }
+        if codings.isEmpty { return nil }
         return Refusal(
             .encodingRefused, "the body is encoded as \(Quoted(codings))", status: head.status,
             expected: "identity", actual: codings)

@@ -73,9 +73,20 @@ extension DigestAlgorithm {
         switch self {
         case .md5: EVP_md5()
         case .sha1: EVP_sha1()
-        case .sha256: EVP_sha256()
+        case .sha256: DigestAlgorithm.fetchedSHA256.algorithm ?? EVP_sha256()
         case .sha384: EVP_sha384()
         case .sha512: EVP_sha512()
         }
+    }
+
+    /// Found once: what EVP_sha256 gives is looked up anew for each digest (crypto(7ssl), on implicit
+    /// fetching).
+    private static let fetchedSHA256 = Fetched(EVP_MD_fetch(nil, "SHA2-256", nil))
+
+    /// A description of an algorithm, which never changes.
+    private struct Fetched: @unchecked Sendable {
+        let algorithm: OpaquePointer?
+
+        init(_ algorithm: OpaquePointer?) { self.algorithm = algorithm }
     }
 }

@@ -16,15 +16,17 @@ struct BodyCheck: Sendable {
     /// Whether a part that is expected to be so is read again when it is complete; `other` is the
     /// algorithm besides sha256 whose digest was made on the way.
     static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
-        let made: Set<DigestAlgorithm?> = [.sha256, other]
-        return !expectation.digests.allSatisfy { made.contains($0.algorithm) }
+        !expectation.digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == other }
             || PieceCheck(expectation).isNeeded
     }
 
     /// What bytes in memory are; `piecesHold` is nil when no pieces had to be looked at.
     func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
-        let algorithms = Set((job.expectation.digests + sent).map(\.algorithm) + [.sha256])
-        let digests = algorithms.map { ByteHasher.digest($0, of: bytes) }
+        var digests = [ByteHasher.digest(.sha256, of: bytes)]
+        for algorithm in (job.expectation.digests + sent).map(\.algorithm)
+        where !digests.contains(where: { $0.algorithm == algorithm }) {
+            digests.append(ByteHasher.digest(algorithm, of: bytes))
+        }
         var pieces = PieceCheck(job.expectation)
         bytes.withUnsafeBytes { pieces.take($0) }
         return (digests, pieces.end())
@@ -93,7 +95,8 @@ struct BodyCheck: Sendable {
 /// proves them.
 struct PieceCheck: ~Copyable {
     private let pieces: Pieces?
-    private var hasher = ByteHasher(.sha256)
+    /// None before the first byte of a piece.
+    private var hasher: ByteHasher?
     private var filled: Int64 = 0
     private var index = 0
     private var holds = true
@@ -109,7 +112,8 @@ struct PieceCheck: ~Copyable {
         var rest = bytes
         while !rest.isEmpty {
             let count = Int(min(Int64(rest.count), pieces.length - filled))
-            hasher.update(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
+            if hasher == nil { hasher = ByteHasher(.sha256) }
+            hasher?.update(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
             filled += Int64(count)
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             if filled == pieces.length { close(pieces) }
@@ -124,9 +128,9 @@ struct PieceCheck: ~Copyable {
     }
 
     private mutating func close(_ pieces: Pieces) {
-        let digest = hasher.snapshot()
+        let digest = hasher?.snapshot()
         holds = holds && index < pieces.digests.count && pieces.digests[index] == digest
-        hasher = ByteHasher(.sha256)
+        hasher = nil
         filled = 0
         index += 1
     }

@@ -103,7 +103,7 @@ final class Exchange {
                 Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB"))
             return false
         }
-        switch collector.take(line: Array(line)) {
+        switch collector.take(line: line) {
         case .more: return true
         case .refused(let flaw):
             stop = .head(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)"))

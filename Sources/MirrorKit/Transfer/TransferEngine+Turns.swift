@@ -153,7 +153,7 @@ extension TransferEngine {
                     .memory(body.memory)
                 }
         } catch { return fail(transfer, MirrorError(error, target: transfer.job.target)) }
-        let declared = Set(transfer.job.expectation.digests)
+        let declared = transfer.job.expectation.digests
         let result = ReceivedBody(
             content: content,
             size: body.length, sha256: sha256,
