@@ -1,3 +1,4 @@
+internal import CTestSupport
 internal import Glibc
 
 /// A run of the program under strace(1), which makes system calls fail from main on.
