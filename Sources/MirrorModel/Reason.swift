@@ -37,7 +37,6 @@ public enum Reason: Sendable, Hashable {
     case bytesChanged
     case sameBytes
     case unreachable(FailureCode)
-    case notSelected
     case requestShared(with: Target)
 }
 
@@ -76,7 +75,6 @@ extension Reason {
         case .bytesChanged: "bytes-changed"
         case .sameBytes: "same-bytes"
         case .unreachable: "unreachable"
-        case .notSelected: "not-selected"
         case .requestShared: "request-shared"
         }
     }
@@ -120,7 +118,6 @@ extension Reason {
         case .bytesChanged: "the server sent other bytes"
         case .sameBytes: "the server sent the bytes that were there"
         case .unreachable(let code): "no source could be reached (\(code.rawValue)); kept as it is"
-        case .notSelected: "left out by --only or --skip"
         case .requestShared(let target): "fetched once, for \(target)"
         }
     }

@@ -32,7 +32,7 @@ final class TransferLoop: Sendable {
             let inbox = try TransferInbox()
             let news = try NewsRelay(hooks)
             relay = news
-            let workers = try WorkPool(name: "digests", threads: 2)
+            let workers = try WorkPool(name: "lanes", threads: 2)
             pools.append(workers)
             let copiers = try WorkPool(name: "copies", threads: 2)
             pools.append(copiers)

@@ -34,12 +34,13 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         var lock: RootLock? = try RootLock.tryAcquire(root, now: now)
         let path = folder.path + "/.mirror/lock"
-        let number = (3..<4096).first { number in
+        let found: Int? = (3..<4096).first { number in
             guard let resolved = realpath("/proc/self/fd/\(number)", nil) else { return false }
             defer { free(resolved) }
             return String(cString: resolved) == path
         }
-        let copy = dup(Int32(try #require(number)))
+        let number = try #require(found)
+        let copy = dup(Int32(number))
         defer { close(copy) }
         #expect(lock != nil)
         lock = nil

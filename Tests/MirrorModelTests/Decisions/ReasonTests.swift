@@ -17,7 +17,7 @@ import Testing
             .editedAndChanged, .stranger, .strangerOfUnknownVersion, .unread,
             .unreadable, .obstructed(.folder), .sameBytesAt(target), .orphanHasBytes(target),
             .orphan(of: "m"), .confirmed, .entityTagChanged(from: tag, to: tag), .bytesChanged,
-            .sameBytes, .unreachable(.offline), .notSelected,
+            .sameBytes, .unreachable(.offline),
             .requestShared(with: target),
         ]
     }

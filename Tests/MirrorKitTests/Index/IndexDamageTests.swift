@@ -1,0 +1,172 @@
+import CSQLite
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+private let start = Instant(milliseconds: 1_795_233_360_123)
+
+@Suite struct IndexDamageTests: IndexSuite {
+    let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    @Test func aSchemaWhoseColumnsHaveOtherNamesIsDamage() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.close(now: start)
+        do {
+            let flags = SQLITE_OPEN_READWRITE
+            let database = try Database(folder.path + "/.mirror/index.sqlite", flags: flags)
+            try database.run(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, 'promoted_at', 'promoted_bt');
+                """)
+        }
+        let opened = try open()
+        #expect(opened.notice?.contains("damaged") == true)
+        #expect(try paths(opened.index) == [])
+        try opened.index.close(now: start)
+        #expect(try open().notice == nil)
+    }
+
+    @Test func aDamagedIndexIsMovedAsideWithItsLog() throws {
+        try folder.write(
+            "this is no database, but it is long enough to have a header of a hundred "
+                + "bytes and then some", to: ".mirror/index.sqlite")
+        try folder.write("", to: ".mirror/index.sqlite-wal")
+        try folder.write("y", to: ".mirror/index.sqlite-shm")
+        let opened = try open()
+        #expect(opened.notice?.contains("index.sqlite.damaged-20261121T035600Z") == true)
+        #expect(opened.index.wasCreated)
+        try opened.index.close(now: start)
+        let stem = "index.sqlite.damaged-20261121T035600Z"
+        #expect(
+            folder.names(in: ".mirror") == ["index.sqlite", stem, stem + "-shm", stem + "-wal"])
+    }
+
+    @Test func aLogWithoutADatabaseIsNotReplayed() throws {
+        try folder.write("stale", to: ".mirror/index.sqlite-wal")
+        let index = try open().index
+        #expect(try paths(index).isEmpty)
+        try index.close(now: start)
+        #expect(folder.names(in: ".mirror").contains { $0.hasSuffix("Z-wal") })
+    }
+
+    @Test func nonsenseInARowIsDamageAndMovesTheIndexAside() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(record)
+            try batch.run("UPDATE files SET path = '../etc/passwd'")
+        }
+        #expect(throws: IndexError.self) {
+            try index.read { (database: inout Database) throws(IndexError) in
+                try database.records(ownedBy: "maps").count
+            }
+        }
+        try index.close(now: start)
+        #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
+        #expect(try paths(try open().index).isEmpty)
+    }
+
+    @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET verified = 'perhaps'"])
+    func nonsenseIsFoundWhenASmallIndexIsOpened(sql: String) throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(record)
+            try batch.run(sql)
+        }
+        try index.close(now: start)
+        let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
+        #expect(reader.notice != nil)
+        #expect(try paths(reader.index).isEmpty)
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(opened.index.wasCreated)
+        #expect(try paths(opened.index).isEmpty)
+    }
+
+    @Test func overwrittenPagesAreDamage() throws {
+        let index = try open().index
+        for number in 0..<500 {
+            let record = try fullRecord("Documents/\(number)")
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(record)
+            }
+        }
+        try index.close(now: start)
+        var bytes = try #require(folder.bytes(of: ".mirror/index.sqlite"))
+        let middle = bytes.count / 2
+        for at in middle..<middle + 8192 { bytes[at] = 0xA5 }
+        try folder.write(bytes, to: ".mirror/index.sqlite")
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(try paths(opened.index).isEmpty)
+    }
+
+    @Test func damageThatWasFoundLateIsRememberedByTheNextRun() throws {
+        do {
+            let index = try open().index
+            let record = try fullRecord("Documents/a")
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(record)
+                try batch.run("UPDATE files SET path = 'nowhere'")
+            }
+            #expect(throws: IndexError.self) { try paths(index) }
+            // Killed: nobody closes it.
+        }
+        #expect(folder.names(in: ".mirror").contains("index.damaged"))
+        let opened = try open()
+        #expect(opened.notice != nil)
+        #expect(!folder.names(in: ".mirror").contains("index.damaged"))
+    }
+
+    @Test func whatSQLiteCallsDamageCostsASoundIndexNothing() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        #expect(throws: IndexError.doubtful("malformed")) {
+            try index.read { (_: inout Database) throws(IndexError) in
+                throw IndexError(code: SQLITE_CORRUPT, words: "malformed")
+            }
+        }
+        try index.close(now: start)
+        #expect(folder.names(in: ".mirror").contains("index.doubted"))
+        let opened = try open()
+        #expect(opened.notice == nil)
+        #expect(try paths(opened.index) == ["Documents/a"])
+        #expect(!folder.names(in: ".mirror").contains("index.doubted"))
+    }
+
+    @Test func aDoubtedIndexIsLookedAtThoroughly() throws {
+        let index = try open().index
+        let target = try Target("Documents/a")
+        let part = PartRecord(
+            name: PartName.fresh(for: target, identity: .anonymous), target: target,
+            identity: .anonymous, total: 10,
+            provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
+            validators: Validators())
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(part)
+            // Sound pages, and an index that does not have what its table has.
+            try batch.run(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = 'CREATE INDEX parts_by_target ON parts (kind)'
+                    WHERE name = 'parts_by_target';
+                """)
+        }
+        try index.close(now: start)
+        let unaware = try open()
+        #expect(unaware.notice == nil)
+        try unaware.index.close(now: start)
+        try folder.write([], to: ".mirror/index.doubted")
+        #expect(try open().notice != nil)
+        #expect(!folder.names(in: ".mirror").contains("index.doubted"))
+    }
+}
