@@ -87,3 +87,13 @@ public struct MirrorError: Error, Sendable, Hashable {
         self.isRetryable = code.isRetryable
     }
 }
+
+extension FailureCode {
+    /// Whether it would be met again by every other resource of the run.
+    public var endsRun: Bool {
+        switch self {
+        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: true
+        default: false
+        }
+    }
+}

@@ -30,7 +30,7 @@ public struct HeadCollector: Sendable {
         let bytes = HeadCollector.withoutEnding(line)
         if bytes.isEmpty { return ended() }
         if head == nil || bytes.starts(with: "HTTP/".utf8) {
-            head = HeadCollector.statusLine(Array(bytes)[...])
+            head = HeadCollector.statusLine(bytes)
             flaw = head == nil ? .statusLine : nil
         } else if bytes.first == 0x20 || bytes.first == 0x09 {
             fold(bytes)
@@ -83,7 +83,7 @@ public struct HeadCollector: Sendable {
         head?.fields[last].value.append(contentsOf: more)
     }
 
-    private static func statusLine(_ bytes: ArraySlice<UInt8>) -> ResponseHead? {
+    private static func statusLine(_ bytes: Line) -> ResponseHead? {
         var scan = FieldScanner(bytes)
         let version: HTTPVersion
         if scan.take("HTTP/1.1") {

@@ -60,6 +60,9 @@ final class Engine: Sendable {
             }
         }
 
+        /// Whether nobody waits to hear of a job.
+        var isEmpty: Bool { state.withLock { $0.receivers.isEmpty } }
+
         func deliver(_ news: TransferNews, from job: Int) {
             let receiver = state.withLock { state in
                 if case .ended = news { return state.receivers.removeValue(forKey: job) }
@@ -123,7 +126,8 @@ final class Engine: Sendable {
         try loop.withLock { (loop) throws(MirrorError) in
             if let loop { return loop }
             var hooks = TransferLoop.Hooks { [routes] job, news in routes.deliver(news, from: job) }
-            hooks.onIdle = { [promoter] in promoter.hurry() }
+            // Where jobs are still to be heard of, more may follow from them.
+            hooks.onIdle = { [promoter, routes] in if routes.isEmpty { promoter.hurry() } }
             let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
             hooks.admit = { gate.admit($0) }
             let made = try TransferLoop(configuration: configuration, parts: parts, hooks: hooks)

@@ -25,9 +25,11 @@ extension Execution {
         return (position, turn.priority, turn.host)
     }
 
+    /// How many transfers the loop knows at once.
+    private var window: Int { max(256, 8 * configuration.jobs) }
+
     /// Gives the loop as many transfers as it should know at once.
     func feedLoop() {
-        let window = max(256, 8 * configuration.jobs)
         while true {
             let next = state.withLock { state in
                 guard state.ending == nil, state.landings < Self.mostLandings,
@@ -53,14 +55,14 @@ extension Execution {
 
     /// Notes that the loop has done with a step, and what it cost; gives what was known of its target.
     func noteEnd(of position: Int, cost: TransferCost) -> IndexRecord? {
-        let (isRunningLow, row) = state.withLock { state in
+        let (goesOn, row) = state.withLock { state in
             state.jobs[position] = nil
             let row = state.rows.removeValue(forKey: position)
             state.ledger.enterCost(
                 requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
-            return (state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs, row)
+            return (state.isRunningLow(window), row)
         }
-        if isRunningLow { feedLoop() }
+        if goesOn { feedLoop() }
         return row
     }
 
@@ -77,7 +79,7 @@ extension Execution {
         let goesOn = state.withLock { state in
             state.landings -= 1
             state.landingBytes -= bytesInMemory
-            return state.feed.count > 0 && state.jobs.count < 4 * configuration.jobs
+            return state.isRunningLow(window)
         }
         if goesOn { feedLoop() }
     }

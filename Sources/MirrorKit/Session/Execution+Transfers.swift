@@ -75,7 +75,8 @@ extension Execution {
         return TransferJob(
             id: identifier, target: step.target, sources: request.sources, postBody: request.body,
             expectation: Expectation(of: resource, replacing: row?.mediaType),
-            local: step.local, part: step.part, priority: resource.priority)
+            local: step.local, part: step.part, priority: resource.priority,
+            isDecisive: options.stopsAtFirstFailure && !resource.isOptional)
     }
 
     private func receive(_ news: TransferNews, for step: Step, at position: Int) {

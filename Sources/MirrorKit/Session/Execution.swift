@@ -4,8 +4,8 @@ internal import Synchronization
 /// A plan under way: hands steps to the loop and the promoter, and settles what comes back.
 ///
 /// One thread of its own begins the steps, waits until the last has ended, and closes the run.
-/// Results arrive on the transfer thread and on the promotion thread; each is settled there at once,
-/// under one mutex for the numbers, so that twenty thousand small files cost no thread hops. What to do
+/// Results arrive on the thread of the news and on the promotion thread; each is settled there at once,
+/// under one mutex for the numbers. What to do
 /// with a result is decided by values of the model (`ArrivalVerdict`, `Ledger`); this class carries
 /// it out.
 final class Execution: Sendable {
@@ -277,9 +277,10 @@ extension Execution {
     /// Tells of a failure, which may end the run.
     func tell(_ failed: Event.Failed) {
         emit(.failed(failed))
-        switch failed.error.code {
-        case .noSpace, .inputOutput, .spaceLimit, .transferLimit: end(.error(failed.error))
-        default: if options.stopsAtFirstFailure, !failed.isOptional { end(.firstFailure) }
+        if failed.error.code.endsRun {
+            end(.error(failed.error))
+        } else if options.stopsAtFirstFailure, !failed.isOptional {
+            end(.firstFailure)
         }
     }
 

@@ -51,7 +51,7 @@ public struct Run: AsyncSequence, Sendable {
 
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
-            await pace.rest(unread: reader.unread)
+            await pace.rest { [reader] in reader.unread }
             let event = try await events.next()
             reader.noteRead()
             return event
@@ -59,7 +59,7 @@ public struct Run: AsyncSequence, Sendable {
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-            await pace.rest(unread: reader.unread)
+            await pace.rest { [reader] in reader.unread }
             let event = try await events.next(isolation: actor)
             reader.noteRead()
             return event

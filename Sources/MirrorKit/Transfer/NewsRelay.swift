@@ -13,6 +13,8 @@ final class NewsRelay: Sendable {
 
     private enum Item {
         case news(Int, TransferNews)
+        /// News that were told.
+        case told
         case idle
         /// Everything before it was told.
         case mark(Semaphore)
@@ -23,7 +25,7 @@ final class NewsRelay: Sendable {
         var items: [Item] = []
         /// Bytes of bodies in memory among them.
         var bytes = 0
-        /// Whether failures are among them, or being told.
+        /// Whether failures that end everything are among them, or being told.
         var hasFailures = false
         var isAsleep = false
     }
@@ -43,9 +45,12 @@ final class NewsRelay: Sendable {
     }
 
     /// Has news of a job told.
-    func tell(_ job: Int, _ news: TransferNews) {
-        let isFailure = if case .ended(.failed) = news { true } else { false }
-        add(.news(job, news), bytes: news.bytesInMemory, isFailure: isFailure)
+    func tell(_ job: TransferJob, _ news: TransferNews) {
+        var endsAll = false
+        if case .ended(.failed(let error, _)) = news {
+            endsAll = job.isDecisive || error.code.endsRun
+        }
+        add(.news(job.id, news), bytes: news.bytesInMemory, endsAll: endsAll)
     }
 
     /// Has it told that no transfer is running any more.
@@ -54,13 +59,14 @@ final class NewsRelay: Sendable {
     /// The bytes in memory that wait to be told of.
     var bytesWaiting: Int { waiting.withLock { $0.bytes } }
 
-    /// Waits until failures were told, if there are any: whoever hears of one may cancel the rest.
-    func settleFailures() {
-        guard waiting.withLock({ $0.hasFailures }) else { return }
+    /// Waits until failures that end everything were told of; false when there are none to be told.
+    func settleFailures() -> Bool {
+        guard waiting.withLock({ $0.hasFailures }) else { return false }
         let told = Semaphore()
         add(.mark(told))
         signal.raise()
         told.wait()
+        return true
     }
 
     /// Tells what waits, and ends the thread. Not for that thread.
@@ -71,11 +77,11 @@ final class NewsRelay: Sendable {
         ending.join()
     }
 
-    private func add(_ item: Item, bytes: Int = 0, isFailure: Bool = false) {
+    private func add(_ item: Item, bytes: Int = 0, endsAll: Bool = false) {
         let wakes = waiting.withLock { waiting in
             waiting.items.append(item)
             waiting.bytes += bytes
-            if isFailure { waiting.hasFailures = true }
+            if endsAll { waiting.hasFailures = true }
             defer { waiting.isAsleep = false }
             return waiting.isAsleep
         }
@@ -85,7 +91,7 @@ final class NewsRelay: Sendable {
     private func run() {
         var wasBusy = false
         while true {
-            let items = waiting.withLock { waiting in
+            var items = waiting.withLock { waiting in
                 let items = waiting.items
                 waiting.items = []
                 waiting.isAsleep = items.isEmpty && !wasBusy
@@ -96,12 +102,15 @@ final class NewsRelay: Sendable {
                 signal.clear()
             }
             wasBusy = !items.isEmpty
-            for item in items {
-                switch item {
+            for at in items.indices {
+                switch items[at] {
                 case .news(let job, let news):
+                    // A body goes when whoever hears of it has done with it.
+                    items[at] = .told
                     hooks.report(job, news)
                     let bytes = news.bytesInMemory
                     if bytes > 0 { waiting.withLock { $0.bytes -= bytes } }
+                case .told: break
                 case .idle: hooks.onIdle()
                 case .mark(let told):
                     waiting.withLock { $0.hasFailures = false }

@@ -10,7 +10,7 @@ final class TransferEngine {
     static let laneBacklogLimit = 4 << 20
     /// Bytes of all buffers that may be in use.
     let bufferLimit: Int
-    /// Bytes of small bodies that may wait to be told of.
+    /// Bytes of bodies in memory that may wait to be told of.
     private static let newsLimit = 4 << 20
 
     let configuration: Configuration
@@ -76,8 +76,9 @@ final class TransferEngine {
     /// Runs until `stop` was asked for and every transfer has ended.
     func run() {
         while true {
-            for message in inbox.take() { take(message) }
+            listen()
             wakeWaiting()
+            listen()
             startNext()
             if isDone { break }
             let pause = breathe()
@@ -87,10 +88,8 @@ final class TransferEngine {
                 while let end = multi?.nextEnd() { ended(end.handle, end.result) }
                 lookAfterSegments()
                 limitTotal()
-                // Whoever heard of a failure may have cancelled the rest; then the free places are
-                // given away before anything is waited for.
-                news.settleFailures()
-                for message in inbox.take() { take(message) }
+                // The free places are given away before anything is waited for.
+                listen()
                 startNext()
             }
             tick()
@@ -103,6 +102,13 @@ final class TransferEngine {
         }
         workers.stop()
         copiers.stop()
+    }
+
+    /// Takes all messages, also those that follow from a failure that ends everything.
+    private func listen() {
+        repeat {
+            for message in inbox.take() { take(message) }
+        } while news.settleFailures()
     }
 
     private var isDone: Bool { isStopping && transfers.isEmpty }
@@ -228,6 +234,6 @@ final class TransferEngine {
     }
 
     func report(_ transfer: Transfer, _ news: TransferNews) {
-        self.news.tell(transfer.job.id, news)
+        self.news.tell(transfer.job, news)
     }
 }

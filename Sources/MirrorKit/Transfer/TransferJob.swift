@@ -18,6 +18,8 @@ struct TransferJob: Sendable {
     let part: PartRecord?
     /// Higher first.
     let priority: Int32
+    /// Whether its failure ends everything: no other job begins before that was heard.
+    var isDecisive = false
 }
 
 /// A source whose header values have been filled in.
@@ -104,7 +106,7 @@ struct ReceivedBody: Sendable {
 
 /// Where the transfer loop keeps parts: the tree's `tmp/` and the index, behind one door.
 ///
-/// Called on the transfer thread and on workers; implementations are quick and thread-safe.
+/// Called on several threads; implementations are quick and thread-safe.
 protocol PartStore: Sendable {
     /// Makes an empty part: first its row, then its file.
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile

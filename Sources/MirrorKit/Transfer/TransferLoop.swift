@@ -4,8 +4,8 @@ internal import Synchronization
 /// Runs transfers on a thread of its own, which owns everything of libcurl.
 ///
 /// Callers leave messages, from any thread; news come back in order on a thread that is there for
-/// that. The last news of every job is `ended`. After a failure no other transfer is begun before whoever
-/// hears of it has had the time to cancel it.
+/// that. The last news of every job is `ended`. After a failure that ends everything no other
+/// transfer is begun before whoever hears of it has had the time to cancel it.
 final class TransferLoop: Sendable {
     /// What the loop asks of, and tells, its surroundings.
     struct Hooks: Sendable {

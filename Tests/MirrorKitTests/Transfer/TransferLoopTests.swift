@@ -53,6 +53,7 @@ import Testing
             #expect(rig.bytes(ends[number]) == TestBytes.make(200, seed: UInt64(number)))
         }
         #expect(server.connections <= 4)
+        rig.loop.stop()
         #expect(rig.idles >= 1)
     }
 
@@ -202,6 +203,54 @@ import Testing
         #expect(result?.error?.code == .stalled)
     }
 
+    /// Bytes of two lengths: one is hashed where it arrived, the other by a worker.
+    @Test(arguments: [200, 40_000])
+    func nothingBeginsBeforeAFailureWasHeard(size: Int) async throws {
+        let origin = ClosureOrigin { request, _, connection in
+            let body = TestBytes.make(size, seed: UInt64(request.path.dropFirst()) ?? 0)
+            return connection.answer("HTTP/1.1 200 OK\nContent-Length: \(size)", body)
+        }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let loop = Box<TransferLoop?>(nil)
+        let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
+        let hooks = TransferLoop.Hooks { job, news in
+            guard case .ended(let result) = news else { return }
+            if result.error != nil {
+                // Whoever hears of it may take a while.
+                Pause.milliseconds(50)
+                loop.value.withLock { $0 }?.cancelAll()
+            }
+            continuation.yield(job)
+        }
+        var configuration = Configuration()
+        configuration.jobs = 1
+        configuration.transfer.retries = 0
+        let made = try TransferLoop(
+            configuration: configuration, parts: TreePartStore(root: root, index: index),
+            hooks: hooks)
+        loop.value.withLock { $0 = made }
+        var expectation = Expectation()
+        expectation.digests = [ByteHasher.digest(.sha256, of: [1, 2, 3])]
+        made.submit(
+            try (1...5).map {
+                try .fetching(
+                    server.url + "/\($0)", id: $0, target: "Caches/\($0)",
+                    expectation: $0 == 1 ? expectation : Expectation(), isDecisive: true)
+            })
+        var count = 0
+        for await _ in ended {
+            count += 1
+            if count == 5 { break }
+        }
+        made.stop()
+        #expect(origin.requests.count >= 1)
+        #expect(origin.requests.allSatisfy { $0.path == "/1" })
+    }
+
     /// A stop that is read together with the messages after an end must not wait for another signal.
     @Test func aStopDuringTheLastEndEndsTheThreadAtOnce() async throws {
         let shelf = MemoryShelf()
@@ -225,7 +274,7 @@ import Testing
             configuration: Configuration(), parts: TreePartStore(root: root, index: index),
             hooks: hooks)
         loop.value.withLock { $0 = made }
-        made.submit([try .fetching(server.url + "/missing")])
+        made.submit([try .fetching(server.url + "/missing", isDecisive: true)])
         let hurry = Task {
             try await Task.sleep(for: .seconds(20))
             continuation.yield()

@@ -94,7 +94,7 @@ extension TransferJob {
         _ urls: String..., id: Int = 1, target: String = "Caches/f.bin",
         headers: [(String, String)] = [], post: [UInt8]? = nil,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
-        part: PartRecord? = nil
+        part: PartRecord? = nil, isDecisive: Bool = false
     ) throws -> TransferJob {
         let sources = try urls.map { text in
             let url = try SourceURL(text)
@@ -103,7 +103,7 @@ extension TransferJob {
         }
         return TransferJob(
             id: id, target: try Target(target), sources: sources, postBody: post,
-            expectation: expectation, local: local, part: part, priority: 0)
+            expectation: expectation, local: local, part: part, priority: 0, isDecisive: isDecisive)
     }
 }
 
