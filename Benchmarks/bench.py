@@ -64,7 +64,7 @@ class Bench:
         return program
 
     def set_aside(self, folder):
-        """Moves a folder to where `measure` removes it in the end."""
+        """Moves a folder to where `end` removes it."""
         os.makedirs(os.path.join(self.place, "aside"), exist_ok=True)
         os.rename(folder, tempfile.mkdtemp(dir=os.path.join(self.place, "aside")))
 
@@ -107,8 +107,10 @@ class Bench:
                     flaws[command.tool].append(wrong)
                 if hasattr(workload, "notes"):
                     notes[command.tool] = workload.notes(command)
-        for name in ("target", "aside"):
-            shutil.rmtree(os.path.join(self.place, name), ignore_errors=True)
+        if workload.keeps_old_targets and os.path.exists(workload.target):
+            # The next workload would pay for its removal.
+            self.set_aside(workload.target)
+        shutil.rmtree(os.path.join(self.place, "target"), ignore_errors=True)
         return {
             command.tool: report.Result(
                 command, samples[command.tool], notes.get(command.tool, {}), flaws[command.tool])

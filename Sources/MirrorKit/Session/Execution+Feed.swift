@@ -6,7 +6,7 @@ internal import Synchronization
 extension Execution {
     /// Bounds on what waits for the promoter: the network can be faster than the disk.
     private static let mostLandings = 4096
-    private static let mostLandingBytes = 12 << 20
+    private static let mostLandingBytes = 11 << 20
 
     /// Begins the transfers, in the order of their priorities, the hosts in turn.
     func beginTransfers() {
