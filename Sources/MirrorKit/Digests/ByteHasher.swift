@@ -83,8 +83,9 @@ extension DigestAlgorithm {
     /// fetching).
     private static let fetchedSHA256 = Fetched(EVP_MD_fetch(nil, "SHA2-256", nil))
 
-    /// A description of an algorithm, which never changes.
     private struct Fetched: @unchecked Sendable {
+        // It describes an algorithm, is never changed or freed, and may be used by any thread at once
+        // (EVP_MD_fetch(3ssl)).
         let algorithm: OpaquePointer?
 
         init(_ algorithm: OpaquePointer?) { self.algorithm = algorithm }

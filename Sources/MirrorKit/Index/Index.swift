@@ -10,6 +10,9 @@ internal import Synchronization
 /// the disk: `makeDurable` does that, at the moments when a promise depends on it. A crash of the
 /// machine before that loses the latest commits, in order from the end, and never half of one.
 final class Index: Sendable {
+    /// How many pages, of SQLite's usual 4 KiB, the log may gather.
+    private static let pagesToCheckpoint = 2048
+
     /// How further connections are opened; nil for an index that is not on disk.
     private let origin: Origin?
     private let connection: Mutex<Database>
@@ -18,9 +21,6 @@ final class Index: Sendable {
     /// The write-ahead log, open once something was written: a run that finds nothing to do leaves the
     /// index as it is.
     private let log: Mutex<Descriptor?>
-    /// How many pages of 4 KiB the log may gather.
-    private static let pagesToCheckpoint = 2048
-
     private let isWriter: Bool
     private let sawDamage = Atomic<Bool>(false)
     private let isBeyondDoubt = Atomic<Bool>(false)

@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// Tells what the transfer thread has to tell, in order, on a thread of its own.
 ///
-/// Whoever hears of an end settles it there: rows, landings, the next jobs. On the transfer thread that
-/// would take as long as half of a small file's request. While news come all the time the
-/// thread looks for them once in a millisecond, because to be woken for each would cost the transfer
-/// thread a system call; after a quiet time the first one wakes it.
+/// Whoever hears of an end settles it there: rows, landings, the next jobs. That is a quarter as much work
+/// as the rest of a small file's request, and is done beside it. While news come all the time the thread
+/// looks for them once in a millisecond, because to be woken for each would cost the transfer thread a
+/// system call; after a quiet time the first one wakes it.
 final class NewsRelay: Sendable {
     /// For how many milliseconds news gather.
     private static let pause: Int32 = 1
