@@ -99,27 +99,18 @@ import Testing
         }
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let folder = try TemporaryFolder()
-        let root = try RootDirectory(opening: folder.path)
-        let index = try Index.open(root, now: Instant(seconds: 0)).index
-        let (gate, ends) = (Semaphore(), Box(0))
-        let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-        let hooks = TransferLoop.Hooks { _, news in
+        let (gate, isFirst) = (Semaphore(), Box(true))
+        let rig = try TransferRig {
+            $0.jobs = 4
+        } hears: { _, _, news in
             guard case .ended = news else { return }
-            if ends.value.withLock({ $0 }) == 0 { gate.wait() }
-            if ends.value.withLock({
-                $0 += 1
-                return $0 == 400
-            }) {
-                continuation.yield()
+            let waits = isFirst.value.withLock { first in
+                defer { first = false }
+                return first
             }
+            if waits { gate.wait() }
         }
-        var configuration = Configuration()
-        configuration.jobs = 4
-        let loop = try TransferLoop(
-            configuration: configuration, parts: TreePartStore(root: root, index: index),
-            hooks: hooks)
-        loop.submit(
+        rig.loop.submit(
             try (1...400).map {
                 try .fetching(server.url + "/\($0)", id: $0, target: "Caches/\($0)")
             })
@@ -130,8 +121,6 @@ import Testing
         try await Task.sleep(for: .milliseconds(500))
         #expect(origin.requests.count <= most)
         gate.post()
-        for await _ in ended { break }
-        loop.stop()
-        #expect(ends.value.withLock { $0 } == 400)
+        #expect(await rig.ends(400).count == 400)
     }
 }

@@ -212,41 +212,24 @@ import Testing
         }
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
-        let folder = try TemporaryFolder()
-        let root = try RootDirectory(opening: folder.path)
-        let index = try Index.open(root, now: Instant(seconds: 0)).index
-        let loop = Box<TransferLoop?>(nil)
-        let (ended, continuation) = AsyncStream.makeStream(of: Int.self)
-        let hooks = TransferLoop.Hooks { job, news in
-            guard case .ended(let result) = news else { return }
-            if result.error != nil {
-                // Whoever hears of it may take a while.
-                Pause.milliseconds(50)
-                loop.value.withLock { $0 }?.cancelAll()
-            }
-            continuation.yield(job)
+        let rig = try TransferRig {
+            $0.jobs = 1
+            $0.transfer.retries = 0
+        } hears: { loop, _, news in
+            guard case .ended(.failed) = news else { return }
+            // Whoever hears of it may take a while.
+            Pause.milliseconds(50)
+            loop.cancelAll()
         }
-        var configuration = Configuration()
-        configuration.jobs = 1
-        configuration.transfer.retries = 0
-        let made = try TransferLoop(
-            configuration: configuration, parts: TreePartStore(root: root, index: index),
-            hooks: hooks)
-        loop.value.withLock { $0 = made }
         var expectation = Expectation()
         expectation.digests = [ByteHasher.digest(.sha256, of: [1, 2, 3])]
-        made.submit(
+        rig.loop.submit(
             try (1...5).map {
                 try .fetching(
                     server.url + "/\($0)", id: $0, target: "Caches/\($0)",
                     expectation: $0 == 1 ? expectation : Expectation(), isDecisive: true)
             })
-        var count = 0
-        for await _ in ended {
-            count += 1
-            if count == 5 { break }
-        }
-        made.stop()
+        _ = await rig.ends(5)
         #expect(origin.requests.count >= 1)
         #expect(origin.requests.allSatisfy { $0.path == "/1" })
     }
@@ -256,25 +239,18 @@ import Testing
         let shelf = MemoryShelf()
         let server = try OriginServer(responder: ShelfOrigin(shelf))
         defer { server.stop() }
-        let folder = try TemporaryFolder()
-        let root = try RootDirectory(opening: folder.path)
-        let index = try Index.open(root, now: Instant(seconds: 0)).index
-        let loop = Box<TransferLoop?>(nil)
         let (stopped, continuation) = AsyncStream.makeStream(of: Void.self)
-        let hooks = TransferLoop.Hooks { _, news in
-            guard case .ended = news else { return }
-            DetachedThread.start {
-                loop.value.withLock { $0 }?.stop()
-                continuation.finish()
-            }
-            // A failure is waited for: long enough for the stop to be in the inbox by then.
-            Pause.milliseconds(100)
-        }
-        let made = try TransferLoop(
-            configuration: Configuration(), parts: TreePartStore(root: root, index: index),
-            hooks: hooks)
-        loop.value.withLock { $0 = made }
-        made.submit([try .fetching(server.url + "/missing", isDecisive: true)])
+        let rig = try TransferRig(
+            hears: { loop, _, news in
+                guard case .ended = news else { return }
+                DetachedThread.start {
+                    loop.stop()
+                    continuation.finish()
+                }
+                // A failure is waited for: long enough for the stop to be in the inbox by then.
+                Pause.milliseconds(100)
+            })
+        rig.loop.submit([try .fetching(server.url + "/missing", isDecisive: true)])
         let hurry = Task {
             try await Task.sleep(for: .seconds(20))
             continuation.yield()
@@ -286,5 +262,7 @@ import Testing
         }
         hurry.cancel()
         #expect(!isLate)
+        // Also keeps the rig, whose end would stop the loop.
+        #expect(rig.told.count == 2)
     }
 }

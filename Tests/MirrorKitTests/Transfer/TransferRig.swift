@@ -12,7 +12,11 @@ final class TransferRig: Sendable {
     let loop: TransferLoop
     private let results: AsyncStream<(Int, TransferResult)>
 
-    init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
+    /// - Parameter hears: called with what is told, before anybody else hears of it.
+    init(
+        _ adapt: (inout Configuration) -> Void = { _ in },
+        hears: @escaping @Sendable (TransferLoop, Int, TransferNews) -> Void = { _, _, _ in }
+    ) throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
         index = try Index.open(root, now: Instant(seconds: 0)).index
@@ -24,20 +28,30 @@ final class TransferRig: Sendable {
         results = stream
         let received = Box<[(id: Int, news: TransferNews)]>([])
         let idles = Box(0)
+        let started = Box<TransferLoop?>(nil)
         var hooks = TransferLoop.Hooks { id, item in
+            if let loop = started.value.withLock({ $0 }) { hears(loop, id, item) }
             received.value.withLock { $0.append((id, item)) }
             if case .ended(let result) = item { continuation.yield((id, result)) }
         }
         hooks.onIdle = { idles.value.withLock { $0 += 1 } }
         box = received
         idleBox = idles
-        loop = try TransferLoop(configuration: configuration, parts: store, hooks: hooks)
+        startedBox = started
+        let made = try TransferLoop(configuration: configuration, parts: store, hooks: hooks)
+        // No job is there that it could tell of.
+        started.value.withLock { $0 = made }
+        loop = made
     }
 
     private let box: Box<[(id: Int, news: TransferNews)]>
     private let idleBox: Box<Int>
+    private let startedBox: Box<TransferLoop?>
 
-    deinit { loop.stop() }
+    deinit {
+        loop.stop()
+        startedBox.value.withLock { $0 = nil }
+    }
 
     /// What jobs told so far.
     var told: [(id: Int, news: TransferNews)] { box.value.withLock { $0 } }
