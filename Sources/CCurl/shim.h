@@ -12,7 +12,7 @@
     each(global_init) each(easy_init) each(easy_cleanup) each(easy_reset) each(easy_pause) \
     each(easy_setopt) each(easy_getinfo) each(easy_strerror) each(slist_append) \
     each(slist_free_all) each(multi_init) each(multi_cleanup) each(multi_setopt) \
-    each(multi_add_handle) each(multi_remove_handle) each(multi_perform) each(multi_poll) \
+    each(multi_add_handle) each(multi_remove_handle) each(multi_socket_action) \
     each(multi_info_read)
 
 struct ccurl {
@@ -136,16 +136,22 @@ static inline void ccurl_multi_remove(const struct ccurl *curl, CURLM *multi, CU
     curl->multi_remove_handle(multi, easy);
 }
 
-static inline void ccurl_multi_perform(const struct ccurl *curl, CURLM *multi) {
-    int running = 0;
-    curl->multi_perform(multi, &running);
+/* Who is told which sockets to watch and when to come back, with the same context. */
+static inline void ccurl_multi_set_watch(const struct ccurl *curl, CURLM *multi,
+                                         curl_socket_callback sockets,
+                                         curl_multi_timer_callback timer, void *context) {
+    curl->multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, sockets);
+    curl->multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+    curl->multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer);
+    curl->multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/* Waits until a transfer can go on, the descriptor can be read, or so many milliseconds are over. */
-static inline void ccurl_multi_wait(const struct ccurl *curl, CURLM *multi, int descriptor,
-                                    int milliseconds) {
-    struct curl_waitfd entry = {.fd = descriptor, .events = CURL_WAIT_POLLIN};
-    curl->multi_poll(multi, &entry, 1, milliseconds, NULL);
+/* Lets the transfers of a socket do what they can, or with CURL_SOCKET_TIMEOUT those whose time has
+   come; `events` are CURL_CSELECT_IN, _OUT and _ERR. */
+static inline void ccurl_multi_act(const struct ccurl *curl, CURLM *multi, curl_socket_t socket,
+                                   int events) {
+    int running = 0;
+    curl->multi_socket_action(multi, socket, events, &running);
 }
 
 /* The next transfer that ended, and how; NULL when there is none. */

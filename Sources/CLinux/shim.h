@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -52,6 +53,19 @@ static inline int linux_openat2(int folder, const char *path, uint64_t flags, ui
 
 static inline int linux_openat(int folder, const char *path, int flags, mode_t mode) {
     return (int)LINUX_RESULT(openat(folder, path, flags, mode));
+}
+
+/* Sets what is waited for of a descriptor, whether a set of epoll(7) has it or not. */
+static inline int linux_epoll_set(int set, int descriptor, uint32_t events) {
+    struct epoll_event event = {.events = events, .data.fd = descriptor};
+    long result = LINUX_RESULT(epoll_ctl(set, EPOLL_CTL_MOD, descriptor, &event));
+    if (result != -ENOENT) return (int)result;
+    return (int)LINUX_RESULT(epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event));
+}
+
+/* Takes a descriptor out of a set, where it has it. */
+static inline void linux_epoll_remove(int set, int descriptor) {
+    epoll_ctl(set, EPOLL_CTL_DEL, descriptor, NULL);
 }
 
 /* Opens a file without a name on a folder's file system: O_TMPFILE of open(2). */

@@ -18,6 +18,12 @@ public struct RequestPlan: Sendable, Hashable {
     public var condition: Condition?
     /// Whether caches on the way are told to ask the origin.
     public var bypassesCaches = false
+    /// Whether a long body is expected, which is asked for over HTTP/1.1: as a stream of HTTP/2 it costs
+    /// both sides more, and waits in memory when its bytes come too fast.
+    public var isLong = false
+
+    /// From how many bytes on a body is long: enough to be worth a connection of its own.
+    static let leastLong: Int64 = 8 << 20
 
     /// A version that is at hand, by what its server said of it.
     public enum Condition: Sendable, Hashable {

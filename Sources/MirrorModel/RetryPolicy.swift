@@ -32,12 +32,19 @@ public struct TransportFailure: Sendable, Hashable, Error {
     public var isPassing: Bool
     /// Whether any byte of the request was sent.
     public var wasSent: Bool
+    /// Whether the server may have refused the protocol that was offered, not us: a handshake that
+    /// failed, but not because of a certificate (RFC 7301 §3.2).
+    public var mayBeProtocol: Bool
 
     /// Takes what happened.
-    public init(_ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool) {
+    public init(
+        _ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool,
+        mayBeProtocol: Bool = false
+    ) {
         self.code = code
         self.cause = cause
         self.isPassing = isPassing
         self.wasSent = wasSent
+        self.mayBeProtocol = mayBeProtocol
     }
 }

@@ -143,6 +143,7 @@ extension TransferCourse {
         }
         plan.offset = range.lowerBound
         plan.end = range.upperBound
+        plan.isLong = isLong(knownTotal ?? 0, plan)
         let provenance = Provenance(
             source: sources[source].source.key, answeredBy: plan.url.withoutSecrets)
         if part.provenances.first == provenance { plan.ifRange = part.validators.strong }

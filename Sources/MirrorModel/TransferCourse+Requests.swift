@@ -19,6 +19,13 @@ extension TransferCourse {
     }
 
     private func makePlan() -> RequestPlan {
+        var plan = makeConditions()
+        let missing = (plan.end ?? knownTotal ?? 0) - plan.offset
+        plan.isLong = isLong(missing, plan)
+        return plan
+    }
+
+    private func makeConditions() -> RequestPlan {
         let standing = sources[current]
         var plan = RequestPlan(source: current, url: redirection.url)
         plan.isPost = redirection.isPost

@@ -89,6 +89,7 @@ public struct TransferCourse: Sendable {
 
     /// An answer's head arrived.
     public mutating func answered(_ head: ResponseHead, at now: Instant) -> Turn {
+        if let turn = askAgain(instead: head) { return turn }
         let inquiry = Inquiry(
             plan: plan, source: sources[current].source.key, part: part, local: local,
             expectation: expectation, policy: policy)
@@ -158,6 +159,7 @@ public struct TransferCourse: Sendable {
     /// - Parameter length: how long the part in hand is now, where there is one.
     public mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> Turn {
         progressed(to: length)
+        if let turn = askAgain(instead: failure) { return turn }
         reception = nil
         let refusal = Refusal(failure.code, failure.cause)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }

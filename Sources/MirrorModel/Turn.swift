@@ -55,6 +55,8 @@ struct SourceStanding: Sendable {
     var wrongBodies = 0
     /// Whether conditions are left out.
     var asksPlainly = false
+    /// Whether the protocol is left to it for long bodies too: it may not speak HTTP/1.1.
+    var choosesProtocol = false
 
     /// Whether ranges are asked of it.
     var resumes: Bool { restarts < 2 }

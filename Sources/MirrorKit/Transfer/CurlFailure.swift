@@ -29,7 +29,9 @@ enum CurlFailure {
             case .malformedResponse: "the answer is malformed: \(reason)"
             default: "the connection was lost: \(reason)"
             }
-        return TransportFailure(kind, cause, isPassing: isPassing, wasSent: wasSent)
+        return TransportFailure(
+            kind, cause, isPassing: isPassing, wasSent: wasSent,
+            mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR)
     }
 
     private static func kind(

@@ -41,6 +41,7 @@ final class Exchange {
 
     let id: Int
     let easy: EasyHandle
+    private let multi: MultiHandle
     unowned let listener: any Listener
     private let publicAddressesOnly: Bool
     private var collector = HeadCollector()
@@ -66,13 +67,14 @@ final class Exchange {
     private(set) var refusedAddress = false
 
     init(
-        id: Int, segment: Int? = nil, easy: EasyHandle, listener: any Listener, stall: StallClock,
-        publicAddressesOnly: Bool
+        id: Int, segment: Int? = nil, easy: EasyHandle, multi: MultiHandle,
+        listener: any Listener, stall: StallClock, publicAddressesOnly: Bool
     ) {
         self.id = id
         self.segment = segment
         self.stall = stall
         self.easy = easy
+        self.multi = multi
         self.listener = listener
         self.publicAddressesOnly = publicAddressesOnly
     }
@@ -91,6 +93,12 @@ final class Exchange {
             easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         }
     }
+
+    /// Makes the request.
+    func begin() { multi.add(easy) }
+
+    /// Ends it, however far it is; libcurl calls back no more.
+    func end() { multi.remove(easy) }
 
     fileprivate func requestBegins() { isAsking = true }
 

@@ -7,16 +7,22 @@ internal import MirrorModel
 final class MultiHandle {
     private let curl: UnsafePointer<ccurl>
     private let multi: UnsafeMutableRawPointer
+    /// What it waits for.
+    let watch: SocketWatch
 
-    /// Loads libcurl where that has not happened yet. Throws `MirrorError` where it is not there.
+    /// Loads libcurl where that has not happened yet. Throws `MirrorError` where it is not there, or
+    /// where the process has as many descriptors as it may.
     ///
     /// - Parameter connections: how many idle connections are kept.
     init(connections: Int) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
+        do { watch = try SocketWatch() } catch { throw MirrorError(error) }
         guard let multi = ccurl_multi_init(curl) else {
             throw MirrorError(.internalError, "libcurl cannot make a multi handle.")
         }
         self.multi = multi
+        ccurl_multi_set_watch(
+            curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
         _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
@@ -29,18 +35,16 @@ final class MultiHandle {
 
     func remove(_ easy: EasyHandle) { ccurl_multi_remove(curl, multi, easy.handle) }
 
-    /// Lets every transfer do what it can without waiting; callbacks run inside.
-    func perform() { ccurl_multi_perform(curl, multi) }
+    /// Lets every transfer that can go on do so, without waiting; callbacks run inside.
+    func perform() {
+        watch.eachReady { ccurl_multi_act(curl, multi, $0, $1) }
+        if watch.takeDue() { ccurl_multi_act(curl, multi, CURL_SOCKET_TIMEOUT, 0) }
+    }
 
     /// The next transfer that ended.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
         var result = CURLE_OK
         guard let handle = ccurl_multi_next_end(curl, multi, &result) else { return nil }
         return (handle, result)
-    }
-
-    /// Waits until a transfer can go on, the signal is raised, or so many milliseconds are over.
-    func wait(for signal: WakeSignal, milliseconds: Int32) {
-        ccurl_multi_wait(curl, multi, signal.descriptor, milliseconds)
     }
 }

@@ -186,7 +186,7 @@ extension TransferEngine: Exchange.Listener {
 
     /// Takes an exchange from libcurl; its handle serves another.
     func breakOff(_ exchange: Exchange) {
-        multi?.remove(exchange.easy)
+        exchange.end()
         exchanges[exchange.easy.handle] = nil
         idleHandles.append(exchange.easy)
         if exchange.segment == nil { transfers[exchange.id]?.state = .working }

@@ -108,7 +108,7 @@ extension TransferEngine {
                 advanceFront(transfer, segments)
                 try openWanted(transfer, segments)
                 for segment in segments.helpers.values where segment.exchange == nil {
-                    ask(segment, of: transfer, segments)
+                    try ask(segment, of: transfer, segments)
                 }
             } catch { failInMidst(transfer, error) }
             goOnJoined(transfer, segments)
@@ -128,15 +128,15 @@ extension TransferEngine {
         }
     }
 
-    private func ask(_ segment: Segment, of transfer: Transfer, _ segments: TransferSegments) {
-        // The transfer's own request has made it.
-        guard let multi else { return }
-        transfer.segmentRequests += 1
-        let exchange = exchange(
-            segment.course.plan, for: transfer, in: multi, segment: segment.run.id,
+    private func ask(
+        _ segment: Segment, of transfer: Transfer, _ segments: TransferSegments
+    ) throws(MirrorError) {
+        let exchange = try exchange(
+            segment.course.plan, for: transfer, segment: segment.run.id,
             isAlone: segments.isMultiplexed)
+        transfer.segmentRequests += 1
         segment.exchange = exchange
-        multi.add(exchange.easy)
+        exchange.begin()
     }
 
     /// Four times a second: rates, and what follows from them.

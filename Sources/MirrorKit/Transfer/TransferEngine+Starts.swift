@@ -115,37 +115,29 @@ extension TransferEngine {
             report(transfer, .started(source: source, size: size, offset: plan.offset))
         }
         if plan.url.scheme == .file { return open(plan, for: transfer) }
-        let multi: MultiHandle
-        do { multi = try openMulti() } catch { return fail(transfer, error) }
-        let exchange = exchange(plan, for: transfer, in: multi)
-        transfer.state = .exchanging(exchange)
-        multi.add(exchange.easy)
+        do {
+            let exchange = try exchange(plan, for: transfer)
+            transfer.state = .exchanging(exchange)
+            exchange.begin()
+        } catch { fail(transfer, error) }
     }
 
     /// A request that is ready to be made, of a transfer itself or of a further connection.
     func exchange(
-        _ plan: RequestPlan, for transfer: Transfer, in multi: MultiHandle, segment: Int? = nil,
-        isAlone: Bool = false
-    ) -> Exchange {
+        _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, isAlone: Bool = false
+    ) throws(MirrorError) -> Exchange {
+        let multi = try multis.handle(for: plan)
         let easy = idleHandles.popLast() ?? multi.makeEasy()
         settings.prepare(
             easy, plan: plan, source: transfer.job.sources[plan.source],
             postBody: transfer.job.postBody, opensConnection: isAlone)
         let exchange = Exchange(
-            id: transfer.job.id, segment: segment, easy: easy, listener: self,
+            id: transfer.job.id, segment: segment, easy: easy, multi: multi, listener: self,
             stall: StallClock(timeout: configuration.transfer.stallTimeout),
             publicAddressesOnly: settings.publicAddressesOnly)
         exchange.connect()
         exchanges[easy.handle] = exchange
         return exchange
-    }
-
-    /// The multi handle, made for the first request: before that libcurl is not needed.
-    private func openMulti() throws(MirrorError) -> MultiHandle {
-        if let multi { return multi }
-        let made = try MultiHandle(connections: max(16, configuration.jobs))
-        multi = made
-        return made
     }
 
     /// Makes a lane that logs milestones as bytes go through it; `start` is where in the part they

@@ -19,7 +19,7 @@ final class TransferEngine {
     let admit: @Sendable (Int64) -> MirrorError?
     let news: NewsRelay
     let inbox: TransferInbox
-    var multi: MultiHandle?
+    let multis: MultiHandles
     let workers: WorkPool
     let copiers: WorkPool
     /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
@@ -61,6 +61,7 @@ final class TransferEngine {
         self.admit = admit
         self.news = news
         self.inbox = inbox
+        multis = MultiHandles(connections: max(16, configuration.jobs), signal: inbox.signal)
         settings = TransferSettings(configuration)
         self.workers = workers
         self.copiers = copiers
@@ -84,8 +85,8 @@ final class TransferEngine {
             let pause = breathe()
             if pause == 0 {
                 letGo()
-                multi?.perform()
-                while let end = multi?.nextEnd() { ended(end.handle, end.result) }
+                multis.perform()
+                while let end = multis.nextEnd() { ended(end.handle, end.result) }
                 lookAfterSegments()
                 limitTotal()
                 // The free places are given away before anything is waited for.
@@ -168,12 +169,7 @@ final class TransferEngine {
             guard let transfer = transfers[id], !transfer.isPaused else { continue }
             if case .waiting(let until) = transfer.state { limit = min(limit, until - now) }
         }
-        let milliseconds = Int32(clamping: max(0, limit))
-        if let multi {
-            multi.wait(for: inbox.signal, milliseconds: milliseconds)
-        } else {
-            inbox.signal.wait(milliseconds: milliseconds)
-        }
+        multis.wait(milliseconds: max(0, limit))
     }
 
     /// Looks after running transfers four times a second.

@@ -30,7 +30,9 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_PATH_AS_IS, 1)
         easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
         easy.set(CURLOPT_FOLLOWLOCATION, 0)
-        easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        easy.set(
+            CURLOPT_HTTP_VERSION,
+            Int(plan.isLong ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(CURLOPT_NOSIGNAL, 1)
@@ -41,7 +43,7 @@ struct TransferSettings: Sendable {
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         if opensConnection {
             easy.set(CURLOPT_FRESH_CONNECT, 1)
-        } else if plan.url.scheme == .https {
+        } else if plan.url.scheme == .https, !plan.isLong {
             easy.set(CURLOPT_PIPEWAIT, 1)
         }
         prepareTrust(easy)

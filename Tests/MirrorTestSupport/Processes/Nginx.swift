@@ -23,17 +23,7 @@ public final class Nginx: Sendable {
             throw SystemFailure("bind", "127.0.0.1", errno: errno)
         }
         ports = (plain, tls)
-        let certified = try Command.run(
-            "/usr/bin/openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
-                "subjectAltName=IP:127.0.0.1", "-keyout", place.full("key.pem"), "-out",
-                place.full("certificate.pem"),
-            ])
-        guard certified.ending == .exited(0) else {
-            throw SystemFailure("openssl req", certified.errors, errno: EINVAL)
-        }
+        try place.makeCertificate()
         try place.write("nginx.conf", Array(Nginx.configuration(place, plain, tls).utf8))
         command = try Command(
             Nginx.program, ["-p", place.path, "-c", "nginx.conf", "-e", "error.log"])
