@@ -83,6 +83,9 @@ struct URLAuthority: Sendable, Hashable {
         (scheme, userInfo, host, port) = (url.scheme, url.userInfo, url.host, url.port)
     }
 
+    /// Without the user.
+    var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+
     /// A URL of this authority from its path and, after a question mark, its query.
     func url(_ rest: String) -> SourceURL {
         let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))

@@ -102,12 +102,12 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     }
 
     /// When one resource's turn comes and which host is asked first, without making the rest of it.
-    package func turn(at position: Int) -> (priority: Int32, host: String) {
+    package func turn(at position: Int) -> (priority: Int32, host: Origin) {
         let record = records[position]
         let sources = record.rarity > 0 ? rarities[Int(record.rarity) - 1].sources : []
         return (
             traits.values[Int(record.traits)].priority,
-            sources.first?.url.host ?? authorities.values[Int(record.authority)].host
+            sources.first?.url.origin ?? authorities.values[Int(record.authority)].origin
         )
     }
 

@@ -1,8 +1,8 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// How much is under way at once: the loop is given a window of the transfers, and waits where the
-/// network is faster than the disk.
+/// How much is under way at once: the loop is given a window of the transfers, in which each host has
+/// its share, and waits where the network is faster than the disk.
 extension Execution {
     /// Bounds on what waits for the promoter: the network can be faster than the disk.
     private static let mostLandings = 4096
@@ -10,23 +10,24 @@ extension Execution {
 
     /// Begins the transfers, in the order of their priorities, the hosts in turn.
     func beginTransfers() {
-        let feed = JobFeed(sharing.leaders.lazy.map(feedEntry))
+        let feed = JobFeed(
+            sharing.leaders.lazy.map { [self] position in
+                let turn = turn(of: position)
+                return (position: position, priority: turn.priority, host: turn.host)
+            }, window: max(256, 8 * configuration.jobs))
         state.withLock { $0.feed = feed }
         feedLoop()
         // A run that was ended before there was a feed found nothing to leave out.
-        if ending != nil { leaveOut(state.withLock { $0.feed.take(.max) }) }
+        if ending != nil { leaveOut(state.withLock { $0.feed.takeAll() }) }
     }
 
-    private func feedEntry(_ position: Int) -> (position: Int, priority: Int32, host: String) {
+    /// When the turn of a step comes: its priority, and the host that is asked first.
+    private func turn(of position: Int) -> (priority: Int32, host: Origin) {
         guard let (manifest, resource) = plan.steps.resource(at: position) else {
-            return (position, 0, "")
+            return (0, Origin(scheme: .file, host: "", port: 0))
         }
-        let turn = plan.manifests[manifest].resources.turn(at: resource)
-        return (position, turn.priority, turn.host)
+        return plan.manifests[manifest].resources.turn(at: resource)
     }
-
-    /// How many transfers the loop knows at once.
-    private var window: Int { max(256, 8 * configuration.jobs) }
 
     /// Gives the loop as many transfers as it should know at once.
     func feedLoop() {
@@ -35,7 +36,7 @@ extension Execution {
                 guard state.ending == nil, state.landings < Self.mostLandings,
                     state.landingBytes < Self.mostLandingBytes
                 else { return [Int]() }
-                return state.feed.take(max(0, window - state.jobs.count))
+                return state.feed.take()
             }
             if next.isEmpty { return }
             submit(next)
@@ -45,22 +46,31 @@ extension Execution {
     /// Notes that the loop works on a step, and what is known of its target; false when the run is
     /// ending and it must not begin.
     func note(job: Int, for position: Int, row: IndexRecord?) -> Bool {
-        state.withLock { state in
+        let host = turn(of: position).host
+        return state.withLock { state in
             guard state.ending == nil else { return false }
             state.jobs[position] = job
             state.rows[position] = row
+            state.feed.began(host: host)
             return true
         }
     }
 
+    /// Notes that a step's transfer waits: others may begin meanwhile.
+    func noteDelay(of position: Int) {
+        let host = turn(of: position).host
+        if state.withLock({ $0.feed.delayed(position, host: host) }) { feedLoop() }
+    }
+
     /// Notes that the loop has done with a step, and what it cost; gives what was known of its target.
     func noteEnd(of position: Int, cost: TransferCost) -> IndexRecord? {
+        let host = turn(of: position).host
         let (goesOn, row) = state.withLock { state in
             state.jobs[position] = nil
             let row = state.rows.removeValue(forKey: position)
             state.ledger.enterCost(
                 requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
-            return (state.isRunningLow(window), row)
+            return (state.feed.ended(position, host: host), row)
         }
         if goesOn { feedLoop() }
         return row
@@ -79,7 +89,7 @@ extension Execution {
         let goesOn = state.withLock { state in
             state.landings -= 1
             state.landingBytes -= bytesInMemory
-            return state.isRunningLow(window)
+            return state.feed.isRunningLow
         }
         if goesOn { feedLoop() }
     }

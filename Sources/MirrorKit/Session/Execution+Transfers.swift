@@ -95,6 +95,7 @@ extension Execution {
             emit(
                 .retry(
                     Event.Again(target: step.target, cause: cause, attempt: attempt, wait: wait)))
+            if wait > 0 { noteDelay(of: position) }
         case .restart(let cause, let attempt):
             emit(
                 .restart(

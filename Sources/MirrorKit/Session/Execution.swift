@@ -92,7 +92,7 @@ final class Execution: Sendable {
         }
         guard isFirst else { return }
         let (jobs, waiting) = state.withLock { state in
-            let waiting = state.feed.take(.max) + state.joined
+            let waiting = state.feed.takeAll() + state.joined
             state.joined = []
             return (state.jobs, waiting)
         }

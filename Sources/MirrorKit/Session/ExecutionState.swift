@@ -26,10 +26,6 @@ struct ExecutionState: Sendable {
     /// The summary has been made: what ends later is no longer told.
     var isClosed = false
 
-    /// Whether the loop should be given more: half of the transfers that it may know have ended. It is
-    /// heard of an end some time after it.
-    func isRunningLow(_ window: Int) -> Bool { feed.count > 0 && jobs.count < window / 2 }
-
     /// Whether the last open step has ended while that was waited for; true once.
     mutating func isDone() -> Bool {
         guard open.isEmpty, isWaiting else { return false }
