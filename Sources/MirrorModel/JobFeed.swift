@@ -2,12 +2,12 @@
 ///
 /// What waits here costs eight bytes; a transfer that the loop knows costs a thousand. So the loop
 /// knows a window of them, and each host that has any left a share of it: a host that does not answer
-/// fills its own share and no other one's. A transfer that waits for a retry does not count, so
-/// that thousands of them wait at once and not a window after the other.
+/// fills its own share and no other one's. A transfer that has once waited for a retry does not
+/// count, so that thousands of them wait at once and not a window after the other.
 public struct JobFeed: Sendable {
     private struct Queue {
         let host: Int
-        var positions: [Int] = []
+        var positions: [Int]
         var next = 0
     }
 
@@ -29,7 +29,7 @@ public struct JobFeed: Sendable {
     private struct Host {
         /// How many of its transfers have not been taken.
         var left = 0
-        /// How many the loop knows, but for those that wait for a retry.
+        /// How many the loop knows, but for those that have waited.
         var known = 0
     }
 
@@ -37,9 +37,14 @@ public struct JobFeed: Sendable {
     /// Lowest priority first; one queue for each host that has any left there.
     private var levels: [Level] = []
     private var hosts: [Host] = []
-    private var numbers: [Origin: Int] = [:]
+    /// How many transfers of one host the loop should know.
+    private var share: Int
     private var hostsWithAnyLeft = 0
-    private var knownCount = 0
+    /// Hosts that have any left, and know fewer than their share, and fewer than half of it.
+    private var belowShare = 0
+    private var belowHalf = 0
+    /// Those that the loop knows, with their hosts, but for those that have waited.
+    private var known: [Int: Int] = [:]
     private var delayed: Set<Int> = []
 
     /// How many have not been taken.
@@ -56,48 +61,45 @@ public struct JobFeed: Sendable {
             EmptyCollection<(position: Int, priority: Int32, host: Origin)>(), window: Int = 256
     ) {
         self.window = max(1, window)
+        share = self.window
+        var numbers: [Origin: Int] = [:]
         var byPriority: [Int32: Level] = [:]
         for entry in entries {
-            let host = number(of: entry.host)
+            let host = numbers[entry.host] ?? hosts.count
+            if host == hosts.count {
+                numbers[entry.host] = host
+                hosts.append(Host())
+            }
             hosts[host].left += 1
             count += 1
             byPriority[entry.priority, default: Level()].add(entry.position, of: host)
         }
-        hostsWithAnyLeft = hosts.count
         levels = byPriority.sorted { $0.key < $1.key }.map(\.value)
         for level in levels.indices { levels[level].close() }
+        hostsWithAnyLeft = hosts.count
+        share = fairShare
+        count(hosts)
     }
 
-    private mutating func number(of host: Origin) -> Int {
-        if let number = numbers[host] { return number }
-        numbers[host] = hosts.count
-        hosts.append(Host())
-        return hosts.count - 1
-    }
-
-    /// How many transfers of one host the loop should know.
-    private var share: Int { max(1, window / max(1, hostsWithAnyLeft)) }
-
-    /// Takes those that the loop should know besides; what becomes of each is told by `began`.
+    /// Takes those that the loop should know besides. Each is told to have `ended`, or not to have
+    /// begun at all, which is the same.
     public mutating func take() -> [Int] {
         var taken: [Int] = []
-        var ofHost: [Int: Int] = [:]
         for level in levels.indices.reversed() {
             var passed = 0
-            while knownCount + taken.count < window, passed < levels[level].queues.count {
+            while known.count < window, belowShare > 0, passed < levels[level].queues.count {
                 let turn = levels[level].turn % levels[level].queues.count
-                let host = levels[level].queues[turn].host
-                if hosts[host].known + ofHost[host, default: 0] >= share {
-                    levels[level].turn = turn + 1
-                    passed += 1
-                } else {
+                if hosts[levels[level].queues[turn].host].known < share {
                     passed = 0
-                    ofHost[host, default: 0] += 1
                     taken.append(takeNext(of: turn, in: level))
+                } else {
+                    passed += 1
+                    levels[level].turn = turn + 1
                 }
             }
+            if known.count == window || belowShare == 0 { break }
         }
-        levels.removeAll { $0.queues.isEmpty }
+        if levels.contains(where: \.queues.isEmpty) { levels.removeAll(where: \.queues.isEmpty) }
         return taken
     }
 
@@ -106,13 +108,16 @@ public struct JobFeed: Sendable {
         levels[level].queues[turn].next += 1
         levels[level].turn = turn + 1
         if queue.next + 1 == queue.positions.count {
-            levels[level].queues.remove(at: turn)
+            // In the place of the last one, so that nothing else moves.
+            levels[level].queues.swapAt(turn, levels[level].queues.count - 1)
+            levels[level].queues.removeLast()
             levels[level].turn = turn
         }
-        hosts[queue.host].left -= 1
-        if hosts[queue.host].left == 0 { hostsWithAnyLeft -= 1 }
+        let position = queue.positions[queue.next]
+        known[position] = queue.host
         count -= 1
-        return queue.positions[queue.next]
+        change(queue.host, left: -1, known: 1)
+        return position
     }
 
     /// Takes all that are left, because none will be begun.
@@ -121,36 +126,57 @@ public struct JobFeed: Sendable {
         return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
     }
 
-    /// The loop knows a transfer.
-    public mutating func began(host: Origin) { change(host, by: 1) }
-
     /// A transfer waits for a retry; whether more should be taken.
-    public mutating func delayed(_ position: Int, host: Origin) -> Bool {
-        guard delayed.count < JobFeed.mostDelayed, delayed.insert(position).inserted else {
-            return false
-        }
-        change(host, by: -1)
-        return isRunningLow(host)
+    public mutating func delayed(_ position: Int) -> Bool {
+        guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
+        else { return false }
+        delayed.insert(position)
+        change(host, known: -1)
+        return isRunningLow
     }
 
     /// The loop has done with a transfer; whether more should be taken.
-    public mutating func ended(_ position: Int, host: Origin) -> Bool {
-        if delayed.remove(position) == nil { change(host, by: -1) }
-        return isRunningLow(host)
+    public mutating func ended(_ position: Int) -> Bool {
+        if let host = known.removeValue(forKey: position) {
+            change(host, known: -1)
+        } else {
+            delayed.remove(position)
+        }
+        return isRunningLow
     }
 
-    private mutating func change(_ host: Origin, by change: Int) {
-        guard let host = numbers[host] else { return }
-        hosts[host].known += change
-        knownCount += change
+    /// Whether there is room, and a host of which the loop knows less than half of what it should. It
+    /// is heard of an end some time after it, so not each one is answered.
+    public var isRunningLow: Bool { belowHalf > 0 && known.count < window }
+
+    private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {
+        tally(hosts[host], -1)
+        hosts[host].left += left
+        hosts[host].known += known
+        tally(hosts[host], 1)
+        if left != 0, hosts[host].left == 0 {
+            hostsWithAnyLeft -= 1
+            divide()
+        }
     }
 
-    /// Whether the loop knows less than half of what it should. It is heard of an end some time after
-    /// it, so not each one is answered.
-    public var isRunningLow: Bool { count > 0 && knownCount < (window + 1) / 2 }
+    private mutating func tally(_ host: Host, _ sign: Int) {
+        guard host.left > 0 else { return }
+        if host.known < share { belowShare += sign }
+        if host.known < (share + 1) / 2 { belowHalf += sign }
+    }
 
-    private func isRunningLow(_ host: Origin) -> Bool {
-        guard let host = numbers[host] else { return isRunningLow }
-        return isRunningLow || hosts[host].left > 0 && hosts[host].known < (share + 1) / 2
+    private var fairShare: Int { max(1, window / max(1, hostsWithAnyLeft)) }
+
+    /// Gives each host that has any left the same share.
+    private mutating func divide() {
+        guard fairShare != share else { return }
+        share = fairShare
+        count(hosts)
+    }
+
+    private mutating func count(_ hosts: [Host]) {
+        (belowShare, belowHalf) = (0, 0)
+        for host in hosts { tally(host, 1) }
     }
 }

@@ -174,7 +174,8 @@ import Testing
     }
 }
 
-private struct SplitMix: RandomNumberGenerator {
+/// Numbers that are the same in each run.
+struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

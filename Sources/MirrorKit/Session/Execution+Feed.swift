@@ -33,44 +33,46 @@ extension Execution {
     func feedLoop() {
         while true {
             let next = state.withLock { state in
-                guard state.ending == nil, state.landings < Self.mostLandings,
-                    state.landingBytes < Self.mostLandingBytes
-                else { return [Int]() }
-                return state.feed.take()
+                guard state.ending == nil else { return [Int]() }
+                state.isFeedHeld =
+                    state.landings >= Self.mostLandings
+                    || state.landingBytes >= Self.mostLandingBytes
+                return state.isFeedHeld ? [] : state.feed.take()
             }
             if next.isEmpty { return }
             submit(next)
+            state.withLock { state in
+                for position in next where state.jobs[position] == nil {
+                    _ = state.feed.ended(position)
+                }
+            }
         }
     }
 
     /// Notes that the loop works on a step, and what is known of its target; false when the run is
     /// ending and it must not begin.
     func note(job: Int, for position: Int, row: IndexRecord?) -> Bool {
-        let host = turn(of: position).host
-        return state.withLock { state in
+        state.withLock { state in
             guard state.ending == nil else { return false }
             state.jobs[position] = job
             state.rows[position] = row
-            state.feed.began(host: host)
             return true
         }
     }
 
     /// Notes that a step's transfer waits: others may begin meanwhile.
     func noteDelay(of position: Int) {
-        let host = turn(of: position).host
-        if state.withLock({ $0.feed.delayed(position, host: host) }) { feedLoop() }
+        if state.withLock({ $0.feed.delayed(position) }) { feedLoop() }
     }
 
     /// Notes that the loop has done with a step, and what it cost; gives what was known of its target.
     func noteEnd(of position: Int, cost: TransferCost) -> IndexRecord? {
-        let host = turn(of: position).host
         let (goesOn, row) = state.withLock { state in
             state.jobs[position] = nil
             let row = state.rows.removeValue(forKey: position)
             state.ledger.enterCost(
                 requests: cost.requests, received: cost.bytesReceived, reused: cost.bytesReused)
-            return (state.feed.ended(position, host: host), row)
+            return (state.feed.ended(position), row)
         }
         if goesOn { feedLoop() }
         return row
@@ -89,7 +91,7 @@ extension Execution {
         let goesOn = state.withLock { state in
             state.landings -= 1
             state.landingBytes -= bytesInMemory
-            return state.feed.isRunningLow
+            return state.isFeedHeld && state.feed.isRunningLow
         }
         if goesOn { feedLoop() }
     }

@@ -16,6 +16,8 @@ struct ExecutionState: Sendable {
     var held: [TransferJob] = []
     /// Transfers that the loop has not been given yet.
     var feed = JobFeed()
+    /// Whether the feed waits for landings.
+    var isFeedHeld = false
     /// Landings that the promoter has not finished, and their bytes in memory.
     var landings = 0
     var landingBytes = 0
