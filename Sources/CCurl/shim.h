@@ -52,9 +52,9 @@ static inline void ccurl_easy_reset(const struct ccurl *curl, CURL *easy) {
     curl->easy_reset(easy);
 }
 
-/* May call back before it returns. */
-static inline void ccurl_easy_go_on(const struct ccurl *curl, CURL *easy) {
-    curl->easy_pause(easy, CURLPAUSE_CONT);
+/* May call back before it returns. An error ends the transfer, and is told of nowhere else. */
+static inline CURLcode ccurl_easy_go_on(const struct ccurl *curl, CURL *easy) {
+    return curl->easy_pause(easy, CURLPAUSE_CONT);
 }
 
 static inline const char *ccurl_easy_strerror(const struct ccurl *curl, CURLcode code) {
@@ -147,7 +147,7 @@ static inline void ccurl_multi_set_watch(const struct ccurl *curl, CURLM *multi,
 }
 
 /* Lets the transfers of a socket do what they can, or with CURL_SOCKET_TIMEOUT those whose time has
-   come; `events` are CURL_CSELECT_IN, _OUT and _ERR. */
+   come; `events` are CURL_CSELECT_IN and _OUT. */
 static inline void ccurl_multi_act(const struct ccurl *curl, CURLM *multi, curl_socket_t socket,
                                    int events) {
     int running = 0;

@@ -8,6 +8,8 @@ public struct Turn: Sendable {
     public var notice: Notice?
     /// Seconds for which the server asked that its host be left alone.
     public var hostHold: Int64?
+    /// Whether the host that was asked may speak no HTTP/1.1.
+    public var leavesProtocol = false
 
     init(_ next: Action, dropsPart: Bool = false, notice: Notice? = nil) {
         self.next = next

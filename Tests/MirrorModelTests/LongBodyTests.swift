@@ -67,17 +67,20 @@ import Testing
     }
 
     @Test func aSourceThatDoesNotSpeakItIsAskedOnceMoreAtOnce() throws {
-        for status in [421, 426, 505] {
+        for status in [421, 426, 464, 505] {
             var course = try course(Self.long)
             _ = course.begin()
             #expect(isLong(course.answered(Course.head(status), at: Course.now)) == false)
             #expect(isLong(course.answered(Course.head(status), at: Course.now)) == nil)
         }
-        for failure in [Self.refused, Course.lost] {
+        let strange = TransportFailure(
+            .malformedResponse, "HTTP/0.9", isPassing: false, wasSent: true)
+        for failure in [Self.refused, Course.lost, strange] {
             var course = try course(Self.long)
             _ = course.begin()
             let turn = course.interrupted(failure, length: nil)
             #expect(isLong(turn) == false)
+            #expect(turn.leavesProtocol)
             #expect(turn.notice == nil)
             #expect(isLong(course.interrupted(failure, length: nil)) == nil)
             #expect(course.requests == 2)
@@ -106,6 +109,13 @@ import Testing
         _ = course.answered(Course.head(200, total, ("ETag", "\"x\"")), at: Course.now)
         #expect(Course.words(course.interrupted(Course.lost, length: 4)) == "wait 1000")
         #expect(isLong(course.waited()) == true)
+    }
+
+    @Test func aSourceThatIsKnownToChooseIsLetChoose() throws {
+        var course = try course(Self.long)
+        course.leaveProtocol(to: 0)
+        #expect(isLong(course.begin()) == false)
+        #expect(Course.words(course.interrupted(Course.lost, length: nil)) == "wait 1000")
     }
 
     @Test func whatOneSourceSpeaksSaysNothingOfAnother() throws {

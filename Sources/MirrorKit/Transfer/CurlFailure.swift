@@ -31,7 +31,7 @@ enum CurlFailure {
             }
         return TransportFailure(
             kind, cause, isPassing: isPassing, wasSent: wasSent,
-            mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR)
+            mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
     }
 
     private static func kind(

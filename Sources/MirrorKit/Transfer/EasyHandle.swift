@@ -81,6 +81,8 @@ final class EasyHandle {
     /// Bytes of the request that were sent.
     var sentBytes: Int { ccurl_get_long(curl, handle, CURLINFO_REQUEST_SIZE) }
 
-    /// Goes on receiving after a callback has paused it (curl_easy_pause(3)).
-    func goOn() { ccurl_easy_go_on(curl, handle) }
+    /// Goes on receiving after a callback has paused it (curl_easy_pause(3)): what was held back is
+    /// delivered before this returns. An error is the transfer's end, of which the multi handle says
+    /// nothing.
+    func goOn() -> CURLcode { ccurl_easy_go_on(curl, handle) }
 }

@@ -4,8 +4,8 @@ internal import MirrorModel
 
 /// One request and its answer: what libcurl's callbacks see.
 ///
-/// libcurl calls back on the transfer thread, inside `MultiHandle.perform`, and nothing may be added
-/// to or removed from the multi handle there. So the callbacks only take in bytes and note what
+/// libcurl calls back on the transfer thread, inside `MultiHandle.perform` and `EasyHandle.goOn`, and
+/// nothing may be added to or removed from the multi handle there. So the callbacks only take in bytes and note what
 /// follows; the engine acts on it when libcurl says that the exchange has ended.
 final class Exchange {
     /// All bytes of heads and trailers that are read; libcurl's own limits look like lost

@@ -4,6 +4,7 @@ struct PriorityQueue<Element: Comparable> {
 
     var isEmpty: Bool { heap.isEmpty }
     var count: Int { heap.count }
+    var first: Element? { heap.first }
 
     mutating func insert(_ element: Element) {
         heap.append(element)

@@ -13,11 +13,12 @@ final class SocketWatch {
     private var wanted: [UInt32] = []
     /// When transfers want to go on by themselves, in milliseconds of the monotonic clock; 0 is at once.
     private var due: Int64?
-    private let found = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 64)
+    private let found: UnsafeMutableBufferPointer<epoll_event>
 
     /// Throws where the process has as many descriptors as it may.
     init() throws(Errno) {
         descriptor = try retryingLibc("epoll_create1", "") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
+        found = .allocate(capacity: 64)
     }
 
     deinit {
@@ -25,7 +26,7 @@ final class SocketWatch {
         close(descriptor)
     }
 
-    /// Gives sockets that are ready, and what for, as `CURL_CSELECT_IN`, `_OUT` and `_ERR`.
+    /// Gives sockets that are ready, and what for, as `CURL_CSELECT_IN` and `_OUT`.
     func eachReady(_ act: (_ socket: curl_socket_t, _ events: Int32) -> Void) {
         let count = Int(epoll_wait(descriptor, found.baseAddress, Int32(found.count), 0))
         for event in found.prefix(max(0, count)) {
@@ -36,7 +37,9 @@ final class SocketWatch {
                 linux_epoll_remove(descriptor, socket)
                 continue
             }
-            let events = Self.curlEvents(event.events & (wanted | Self.troubles))
+            // A connection that broke is ready for whatever is waited for: libcurl finds out there.
+            let isBroken = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+            let events = Self.curlEvents(isBroken ? wanted : event.events & wanted)
             if events != 0 { act(socket, events) }
         }
     }
@@ -51,13 +54,9 @@ final class SocketWatch {
         return true
     }
 
-    /// What is reported whether it was waited for or not.
-    private static let troubles = EPOLLERR.rawValue | EPOLLHUP.rawValue
-
     private static func curlEvents(_ events: UInt32) -> Int32 {
         (events & EPOLLIN.rawValue == 0 ? 0 : CURL_CSELECT_IN)
             | (events & EPOLLOUT.rawValue == 0 ? 0 : CURL_CSELECT_OUT)
-            | (events & troubles == 0 ? 0 : CURL_CSELECT_ERR)
     }
 
     fileprivate func want(_ what: Int32, of socket: curl_socket_t) {
@@ -73,7 +72,7 @@ final class SocketWatch {
             wanted[index] = 0
             return
         }
-        // Where the system refuses, nothing comes, and the stall clock ends the transfer.
+        // Where the system refuses, nothing comes: the time to connect, or the stall clock, ends it.
         _ = linux_epoll_set(descriptor, socket, wanted[index])
     }
 

@@ -20,7 +20,6 @@ extension TransferEngine {
         schedule.release(transfer.job.id)
         // It may be waiting for a place as well, which must not begin it again.
         schedule.remove(transfer.job.id)
-        waiting.remove(transfer.job.id)
         let isKept = transfer.body?.isResumable == true
         let lanes = dismissSegments(of: transfer, keeping: isKept)
         guard let body = transfer.body else { return end(transfer, result) }
@@ -51,7 +50,6 @@ extension TransferEngine {
         let id = transfer.job.id
         schedule.release(id)
         schedule.remove(id)
-        waiting.remove(id)
         transfers[id] = nil
         report(transfer, .ended(result))
     }

@@ -121,7 +121,10 @@ extension TransferEngine: Exchange.Listener {
             return
         }
         let failure = exchange.failure(result)
-        if failure?.code == .connectionLost {
+        let isRefused =
+            failure.map { transfer.plan?.isRefused(by: $0) == true } == true
+            && transfer.course?.reception == nil
+        if failure?.code == .connectionLost, !isRefused {
             schedule.backOff(exchange.id, now: SystemClock.monotonic())
         }
         if let segment = exchange.segment {
@@ -177,6 +180,7 @@ extension TransferEngine: Exchange.Listener {
             return segmentEnded(exchange, segment, failure: failure)
         }
         breakOff(exchange)
+        if let error = transfer.localError { return fail(transfer, error) }
         if let turn = transfer.turn {
             transfer.turn = nil
             return act(turn, transfer)

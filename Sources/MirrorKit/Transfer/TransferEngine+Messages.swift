@@ -66,7 +66,8 @@ extension TransferEngine {
         case .queued:
             let url = transfer.plan?.url ?? transfer.job.sources[0].url
             schedule.add(id, priority: transfer.job.priority, host: Schedule.Host(url))
-        case .working, .waiting, .settling: break
+        case .waiting(let until): waiting.insert(Delay(until: until, id: id))
+        case .working, .settling: break
         }
     }
 

@@ -108,7 +108,7 @@ extension TransferEngine {
             unlooked.insert(transfer.job.id)
             return
         }
-        judge(segment, segments, failure)
+        judge(segment, segments, failure, of: transfer)
         if let error = dismiss(segment, of: transfer, segments, keeping: true) {
             return failInMidst(transfer, error)
         }
@@ -132,8 +132,14 @@ extension TransferEngine {
 
     /// Leaves a source alone whose answer was none, or whose connection broke too early.
     private func judge(
-        _ segment: Segment, _ segments: TransferSegments, _ failure: TransportFailure?
+        _ segment: Segment, _ segments: TransferSegments, _ failure: TransportFailure?,
+        of transfer: Transfer
     ) {
+        if refusesProtocol(segment, failure) {
+            choosers.insert(Schedule.Host(segment.course.plan.url))
+            transfer.course?.leaveProtocol(to: segment.run.source)
+            return
+        }
         guard case .giveBack(let refusal, let hold)? = segment.verdict else {
             guard segment.isReceiving, let run = segments.plan.runs[segment.run.id] else {
                 segments.barred.insert(segment.run.source)
@@ -149,6 +155,16 @@ extension TransferEngine {
             schedule.hold(
                 host, until: SystemClock.monotonic() + hold * 1000, isTooLong: false)
         }
+    }
+
+    /// Whether a further connection got no answer because of its protocol.
+    private func refusesProtocol(_ segment: Segment, _ failure: TransportFailure?) -> Bool {
+        let plan = segment.course.plan
+        if case .giveBack(let refusal, _)? = segment.verdict {
+            return plan.isRefused(by: refusal.status)
+        }
+        guard segment.verdict == nil, !segment.isReceiving, let failure else { return false }
+        return plan.isRefused(by: failure)
     }
 
     private func excuse(

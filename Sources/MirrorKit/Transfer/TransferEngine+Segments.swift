@@ -131,9 +131,19 @@ extension TransferEngine {
     private func ask(
         _ segment: Segment, of transfer: Transfer, _ segments: TransferSegments
     ) throws(MirrorError) {
-        let exchange = try exchange(
-            segment.course.plan, for: transfer, segment: segment.run.id,
-            isAlone: segments.isMultiplexed)
+        let plan = segment.course.plan
+        let isMultiplexed = segments.isMultiplexed || transfer.plan?.isLong == true
+        let exchange: Exchange
+        do {
+            exchange = try self.exchange(
+                plan, for: transfer, segment: segment.run.id,
+                isAlone: isMultiplexed && !plan.isLong)
+        } catch {
+            // It only ever helps.
+            segments.barred.insert(segment.run.source)
+            if let error = dismiss(segment, of: transfer, segments, keeping: true) { throw error }
+            return
+        }
         transfer.segmentRequests += 1
         segment.exchange = exchange
         exchange.begin()

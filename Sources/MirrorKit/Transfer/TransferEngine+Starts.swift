@@ -96,6 +96,10 @@ extension TransferEngine {
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: configuration.transfer)
         course.know(gapEnd: transfer.segments?.plan.gapEnd)
+        for (position, source) in job.sources.enumerated()
+        where choosers.contains(Schedule.Host(source.url)) {
+            course.leaveProtocol(to: position)
+        }
         let turn = course.begin()
         transfer.course = course
         act(turn, transfer)

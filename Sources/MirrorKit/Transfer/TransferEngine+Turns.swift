@@ -9,6 +9,7 @@ extension TransferEngine {
             let until = now + min(seconds, 1 << 40) * 1000
             schedule.hold(Schedule.Host(url), until: until, isTooLong: isTooLong)
         }
+        if turn.leavesProtocol, let url = transfer.plan?.url { choosers.insert(Schedule.Host(url)) }
         tell(turn.notice, transfer)
         if turn.dropsPart {
             do { try drop(transfer) } catch { return fail(transfer, error) }
@@ -19,7 +20,7 @@ extension TransferEngine {
         case .wait(let milliseconds):
             schedule.release(transfer.job.id)
             transfer.state = .waiting(until: now + milliseconds)
-            waiting.insert(transfer.job.id)
+            waiting.insert(Delay(until: now + milliseconds, id: transfer.job.id))
             keep(transfer)
         case .check: check(transfer)
         case .accept(let verification, let answer): accept(transfer, verification, answer)
@@ -53,13 +54,12 @@ extension TransferEngine {
     func wakeWaiting() {
         guard !isPaused else { return }
         let now = SystemClock.monotonic()
-        for id in waiting {
-            guard let transfer = transfers[id], case .waiting(let until) = transfer.state else {
-                waiting.remove(id)
-                continue
-            }
-            guard until <= now, !transfer.isPaused else { continue }
-            waiting.remove(id)
+        while let delay = waiting.first, delay.until <= now {
+            _ = waiting.popFirst()
+            // One that is paused goes on when it is resumed.
+            guard let transfer = transfers[delay.id], !transfer.isPaused,
+                case .waiting(delay.until) = transfer.state
+            else { continue }
             decide(transfer) { $0.waited() }
         }
     }
@@ -165,6 +165,16 @@ extension TransferEngine {
 
     func countRequests(_ transfer: Transfer) {
         transfer.cost.requests = (transfer.course?.requests ?? 0) + transfer.segmentRequests
+    }
+}
+
+/// Until when a transfer waits, in milliseconds of the monotonic clock.
+struct Delay: Comparable {
+    let until: Int64
+    let id: Int
+
+    static func < (left: Delay, right: Delay) -> Bool {
+        (left.until, left.id) < (right.until, right.id)
     }
 }
 

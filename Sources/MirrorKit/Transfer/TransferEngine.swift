@@ -3,8 +3,8 @@ internal import MirrorModel
 
 /// What runs on the transfer thread: it carries out what courses decide, and decides nothing.
 ///
-/// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform`; they
-/// change the state of their transfer, and never start or end one.
+/// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform` and
+/// `EasyHandle.goOn`; they change the state of their transfer, and never start or end one.
 final class TransferEngine {
     /// Bytes of one transfer that may wait to be written and hashed.
     static let laneBacklogLimit = 4 << 20
@@ -30,14 +30,16 @@ final class TransferEngine {
     var schedule: Schedule
     var exchanges: [UnsafeMutableRawPointer: Exchange] = [:]
     var idleHandles: [EasyHandle] = []
-    /// Transfers that wait for a time.
-    var waiting: Set<Int> = []
+    /// When transfers that wait go on; an entry whose transfer does something else says nothing.
+    var waiting = PriorityQueue<Delay>()
     var bucket: TokenBucket?
     var bytesReceived: Int64 = 0
     /// Why no request is made any more.
     var refusal: MirrorError?
     /// Hosts that asked for fewer requests: they get no further connections.
     var crowdedHosts: Set<Schedule.Host> = []
+    /// Hosts that may speak no HTTP/1.1.
+    var choosers: Set<Schedule.Host> = []
     /// Transfers whose number of connections is to be looked at.
     var unlooked: Set<Int> = []
     var isPaused = false
@@ -145,10 +147,12 @@ final class TransferEngine {
 
     /// Lets transfers go on that were held back.
     private func letGo() {
-        for exchange in Array(heldBack) {
+        // The end of one may be the end of others.
+        for exchange in Array(heldBack) where exchanges[exchange.easy.handle] === exchange {
             if let bucket, bucket.isOverdrawn { return }
             exchange.isHeldBack = false
-            exchange.easy.goOn()
+            let result = exchange.easy.goOn()
+            if result != CURLE_OK { ended(exchange.easy.handle, result) }
         }
     }
 
@@ -164,11 +168,7 @@ final class TransferEngine {
         var limit: Int64 = exchanges.isEmpty ? 60_000 : 250
         if heldBack.contains(where: { _ in true }) { limit = 0 }
         if let due = schedule.nextHoldEnd { limit = min(limit, due - now) }
-        for id in waiting {
-            // One that is paused is not begun when its time comes: it must not keep the loop awake.
-            guard let transfer = transfers[id], !transfer.isPaused else { continue }
-            if case .waiting(let until) = transfer.state { limit = min(limit, until - now) }
-        }
+        if let next = waiting.first { limit = min(limit, next.until - now) }
         multis.wait(milliseconds: max(0, limit))
     }
 
