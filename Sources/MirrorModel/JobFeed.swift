@@ -78,7 +78,7 @@ public struct JobFeed: Sendable {
         for level in levels.indices { levels[level].close() }
         hostsWithAnyLeft = hosts.count
         share = fairShare
-        count(hosts)
+        tallyAll()
     }
 
     /// Takes those that the loop should know besides. Each is told to have `ended`, or not to have
@@ -172,10 +172,10 @@ public struct JobFeed: Sendable {
     private mutating func divide() {
         guard fairShare != share else { return }
         share = fairShare
-        count(hosts)
+        tallyAll()
     }
 
-    private mutating func count(_ hosts: [Host]) {
+    private mutating func tallyAll() {
         (belowShare, belowHalf) = (0, 0)
         for host in hosts { tally(host, 1) }
     }

@@ -21,7 +21,12 @@ extension TransferCourse {
 
     /// The next request where the protocol may be why no answer came.
     mutating func askAgain(instead failure: TransportFailure) -> Turn? {
-        reception == nil && plan.isRefused(by: failure) ? leaveProtocolToSource() : nil
+        mayRefuseProtocol(failure) ? leaveProtocolToSource() : nil
+    }
+
+    /// Whether a failure says nothing of the host but that it may speak another protocol.
+    public func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
+        reception == nil && plan.isRefused(by: failure)
     }
 
     private mutating func leaveProtocolToSource() -> Turn {

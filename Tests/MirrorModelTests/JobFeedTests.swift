@@ -21,6 +21,18 @@ private final class Feeding {
     func tookAll() -> [Int] { feed.takeAll() }
     func ended(_ position: Int) -> Bool { feed.ended(position) }
     func delayed(_ position: Int) -> Bool { feed.delayed(position) }
+
+    /// Ends whatever is taken from a position on, and nothing before it; gives how many those were.
+    func answered(from first: Int) -> Int {
+        var begun = feed.take()
+        var answered = 0
+        while let position = begun.popLast() {
+            guard position >= first else { continue }
+            answered += 1
+            if feed.ended(position) { begun += feed.take() }
+        }
+        return answered
+    }
 }
 
 @Suite struct JobFeedTests {
@@ -53,14 +65,7 @@ private final class Feeding {
     @Test func hostsOfOneFileEachGoOnBesideThoseThatDoNotAnswer() {
         // More hosts than the window: 6 of the first 8 say nothing.
         let feed = Feeding("abcdefghijklmnopqrstuvwxyz", window: 8)
-        var begun = feed.took()
-        var answered = 0
-        while let position = begun.popLast() {
-            guard position >= 6 else { continue }
-            answered += 1
-            if feed.ended(position) { begun += feed.took() }
-        }
-        #expect(answered == 20)
+        #expect(feed.answered(from: 6) == 20)
     }
 
     @Test func noneIsLostOrTakenTwiceWhateverHappens() {
@@ -105,15 +110,7 @@ private final class Feeding {
     @Test func aHostThatDoesNotAnswerFillsItsOwnShareOnly() {
         let feed = Feeding(
             String(repeating: "a", count: 50) + String(repeating: "b", count: 50), window: 8)
-        var begun = feed.took()
-        var answered = 0
-        // Whatever b is asked is answered; a says nothing.
-        while let position = begun.popLast() {
-            guard position >= 50 else { continue }
-            answered += 1
-            if feed.ended(position) { begun += feed.took() }
-        }
-        #expect(answered == 50)
+        #expect(feed.answered(from: 50) == 50)
         // It had half of the window, and gets more of it now that nothing of b is left.
         #expect((50 - 8...50 - 4).contains(feed.count))
     }

@@ -41,6 +41,7 @@ extension Execution {
             }
             if next.isEmpty { return }
             submit(next)
+            // Those that did not begin, or ended already, leave their places.
             state.withLock { state in
                 for position in next where state.jobs[position] == nil {
                     _ = state.feed.ended(position)

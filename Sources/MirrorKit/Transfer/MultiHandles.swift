@@ -49,11 +49,10 @@ final class MultiHandles {
 
     /// Waits until a transfer can go on, the signal is raised, or so many milliseconds are over.
     func wait(milliseconds: Int64) {
-        var limit = milliseconds
-        for watch in [usual?.watch, long?.watch] {
-            guard let left = watch?.timeLeft(now: SystemClock.monotonic()) else { continue }
-            limit = min(limit, left)
-        }
+        let now = SystemClock.monotonic()
+        let limit = min(
+            milliseconds, usual?.watch.timeLeft(now: now) ?? milliseconds,
+            long?.watch.timeLeft(now: now) ?? milliseconds)
         _ = poll(&entries, nfds_t(entries.count), Int32(clamping: limit))
     }
 }

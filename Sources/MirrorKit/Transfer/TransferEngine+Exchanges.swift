@@ -121,10 +121,9 @@ extension TransferEngine: Exchange.Listener {
             return
         }
         let failure = exchange.failure(result)
-        let isRefused =
-            failure.map { transfer.plan?.isRefused(by: $0) == true } == true
-            && transfer.course?.reception == nil
-        if failure?.code == .connectionLost, !isRefused {
+        if let failure, failure.code == .connectionLost,
+            transfer.course?.mayRefuseProtocol(failure) != true
+        {
             schedule.backOff(exchange.id, now: SystemClock.monotonic())
         }
         if let segment = exchange.segment {
