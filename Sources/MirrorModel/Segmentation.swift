@@ -12,8 +12,8 @@
 ///
 /// A connection without a range takes the first that nobody fetches, a few seconds long: so the front
 /// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
-/// the second half of the run that would take longest. Whoever loses its rest is cut there: its
-/// answer would go on.
+/// all that a run has left which lags behind, or the second half of the run that would take longest.
+/// Whoever loses its rest is cut there: its answer would go on.
 public struct Segmentation: Sendable {
     /// One connection's range.
     public struct Run: Sendable, Hashable {
@@ -31,6 +31,8 @@ public struct Segmentation: Sendable {
         public let askedEnd: Int64
         /// Bytes a second, smoothed; 0 while it is not known.
         public fileprivate(set) var rate: Double = 0
+        /// For how many milliseconds it was measured.
+        public fileprivate(set) var age: Int64 = 0
         fileprivate var measuredAt: Int64
 
         /// Whether it has all its bytes.
@@ -52,7 +54,11 @@ public struct Segmentation: Sendable {
     private var made = 0
     /// Bytes a second of a connection, smoothed over all of them; nil while it is not known.
     private var usualRate: Double?
+    /// The greatest rate of a connection so far, in bytes a second.
+    private var greatestRate: Double = 0
     private var arrivedSince: Int64 = 0
+    /// How often a run lost all that it had left.
+    private var takeovers = 0
 
     /// Begins with the bytes from the start up to `front`, and islands beyond; what lies outside the
     /// file is not taken.
@@ -102,6 +108,11 @@ public struct Segmentation: Sendable {
         if let gap = unclaimed.first {
             return add(source: source, prefix(of: gap, piece), askedEnd: nil)
         }
+        if let laggard = nextLaggard {
+            takeovers += 1
+            runs[laggard.id] = nil
+            return add(source: source, laggard.position..<laggard.end, askedEnd: nil)
+        }
         let victims = runs.values.filter(canSpare)
         guard let victim = victims.max(by: { (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id) })
         else { return nil }
@@ -110,6 +121,51 @@ public struct Segmentation: Sendable {
         runs[victim.id]?.end = rest.lowerBound
         return add(source: source, prefix(of: rest, piece), askedEnd: nil)
     }
+
+    /// Lets a run go on over one that lags behind and has brought nothing, where that one would stop it;
+    /// says whether it does.
+    public mutating func passOver(_ id: Int) -> Bool {
+        guard let run = runs[id], run.isDone, run.isCut, takeovers < Segmentation.mostTakeovers,
+            let next = runs.values.first(where: { $0.position == run.end && $0.start == run.end }),
+            lags(next)
+        else { return false }
+        takeovers += 1
+        runs[next.id] = nil
+        runs[id]?.end = min(run.askedEnd, next.end)
+        return true
+    }
+
+    /// The run that would take longest of those that lag behind.
+    private var nextLaggard: Run? {
+        guard takeovers < Segmentation.mostTakeovers else { return nil }
+        return runs.values.filter(lags).max {
+            (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id)
+        }
+    }
+
+    /// Whether another connection would bring what a run has left in less than half the time.
+    private func lags(_ run: Run) -> Bool {
+        guard !run.isDone, run.age >= Segmentation.fairTrial, greatestRate > 0 else { return false }
+        let rest = Double(run.rest)
+        return run.rate == 0 || rest / run.rate > 2 * rest / greatestRate + 0.25
+    }
+
+    /// Whether a run brings so little, beside the others, that its source is no help.
+    public func isHopeless(_ id: Int) -> Bool {
+        guard let run = runs[id], !run.isDone, run.age >= 2 * Segmentation.fairTrial else {
+            return false
+        }
+        return greatestRate > 0 && run.rate * 8 < greatestRate
+    }
+
+    /// Whether a run has brought nothing yet.
+    public func isSilent(_ id: Int) -> Bool { runs[id].map { $0.position == $0.start } ?? false }
+
+    /// For how many milliseconds a run is measured before it is said to lag.
+    static let fairTrial: Int64 = 500
+    /// How often all that a run has left is taken over: where everything stands still, asking again
+    /// and again brings nothing.
+    static let mostTakeovers = 8
 
     /// How many bytes a connection takes at once: what comes in a few seconds, and less towards the
     /// end, so that all end together.
@@ -166,8 +222,11 @@ public struct Segmentation: Sendable {
         }
         for run in runs.values {
             let rate = Double(run.position - run.measuredAt) * 1000 / Double(milliseconds)
-            runs[run.id]?.rate = run.rate == 0 ? rate : run.rate * 0.6 + rate * 0.4
+            let smooth = run.rate == 0 ? rate : run.rate * 0.6 + rate * 0.4
+            runs[run.id]?.rate = smooth
             runs[run.id]?.measuredAt = run.position
+            runs[run.id]?.age += milliseconds
+            greatestRate = max(greatestRate, smooth)
         }
     }
 

@@ -52,7 +52,7 @@ extension TransferEngine {
             let run = segments.plan.open(source: source, more: more)
         else { return false }
         guard let segment = course.segment(of: run.start..<run.end, from: source),
-            let place = place(for: transfer, segments, at: Schedule.Host(segment.plan.url))
+            let place = place(for: transfer, segments, at: Host(segment.plan.url))
         else {
             segments.plan.end(run.id)
             return false
@@ -75,30 +75,29 @@ extension TransferEngine {
     /// Whether a source's host may get a further connection.
     private func isOpen(_ transfer: Transfer) -> (Int) -> Bool {
         { [crowdedHosts] in
-            !crowdedHosts.contains(Schedule.Host(transfer.job.sources[$0].url))
+            !crowdedHosts.contains(Host(transfer.job.sources[$0].url))
         }
     }
 
     /// A place for a further connection: the transfer's own when that is free.
     private func place(
-        for transfer: Transfer, _ segments: TransferSegments, at host: Schedule.Host
-    ) -> (extra: Schedule.Host?, Void)? {
-        let now = SystemClock.monotonic()
+        for transfer: Transfer, _ segments: TransferSegments, at host: Host
+    ) -> (extra: Host?, Void)? {
         if segments.main == nil, !segments.helpers.values.contains(where: { $0.extraPlace == nil })
         {
-            guard !schedule.isHeld(host, now: now), schedule.refusal(of: host, now: now) == nil
-            else { return nil }
-            schedule.move(transfer.job.id, to: host)
+            guard case .ask = dispatcher.admit(transfer.job.id, to: host) else { return nil }
             return (nil, ())
         }
-        return schedule.takeExtra(at: host, now: now) ? (host, ()) : nil
+        return dispatcher.takeExtra(at: host) ? (host, ()) : nil
     }
 
     /// Looks at transfers whose number of connections may change.
     func lookAfterSegments() {
-        guard !unlooked.isEmpty, !isPaused, !isStopping, refusal == nil else { return }
+        guard !unlooked.isEmpty, !isPaused else { return }
         let ids = unlooked
         unlooked = []
+        // What runs is on its way to its end.
+        guard !isStopping, refusal == nil else { return }
         for id in ids {
             guard let transfer = transfers[id], let segments = transfer.segments,
                 transfer.isFetching, !transfer.isPaused
@@ -107,6 +106,7 @@ extension TransferEngine {
                 try giveWay(transfer, segments)
                 advanceFront(transfer, segments)
                 try openWanted(transfer, segments)
+                try dropSuperseded(transfer, segments)
                 for segment in segments.helpers.values where segment.exchange == nil {
                     try ask(segment, of: transfer, segments)
                 }
@@ -120,11 +120,40 @@ extension TransferEngine {
         _ transfer: Transfer, _ segments: TransferSegments
     ) throws(MirrorError) {
         var surplus = segments.running - segments.pace.wanted
-        if !schedule.hasNothingQueued { surplus = max(surplus, 1) }
         let latest = segments.helpers.values.filter { $0.extraPlace != nil }
             .sorted { $0.run.id > $1.run.id }
+        if let host = latest.first?.extraPlace, dispatcher.isWaitedFor(at: host) {
+            surplus = max(surplus, 1)
+        }
         for segment in latest.prefix(max(0, surplus)) {
             if let error = dismiss(segment, of: transfer, segments, keeping: true) { throw error }
+        }
+    }
+
+    /// Ends connections whose ranges others have taken over, and those whose sources are no help where
+    /// there are better ones; neither source gets a further connection in this transfer.
+    private func dropSuperseded(
+        _ transfer: Transfer, _ segments: TransferSegments
+    ) throws(MirrorError) {
+        if let main = segments.main, segments.plan.runs[main] == nil {
+            if case .exchanging(let own) = transfer.state { breakOff(own) }
+            ownEnded(transfer, segments, failure: nil)
+        }
+        let hasOthers =
+            transfer.course?.segmentSources.contains { source in
+                !segments.barred.contains(source)
+                    && segments.plan.runs.values.contains {
+                        $0.source == source && !segments.plan.isHopeless($0.id)
+                    }
+            } ?? false
+        for segment in segments.helpers.values {
+            let isSuperseded = segments.plan.runs[segment.run.id] == nil
+            guard isSuperseded || hasOthers && segments.plan.isHopeless(segment.run.id) else {
+                continue
+            }
+            segments.barred.insert(segment.run.source)
+            if let error = dismiss(segment, of: transfer, segments, keeping: true) { throw error }
+            unlooked.insert(transfer.job.id)
         }
     }
 
@@ -156,7 +185,8 @@ extension TransferEngine {
             segments.plan.measure(milliseconds: milliseconds)
             segments.pace.look(
                 bytes: transfer.cost.bytesReceived, missing: segments.plan.missingBytes,
-                running: segments.running, isHeldBack: wasHeldBack || transfer.isPaused, now: now)
+                running: segments.running,
+                isHeldBack: wasHeldBack || transfer.isPaused || segments.hasSilent, now: now)
             unlooked.insert(id)
         }
     }

@@ -27,6 +27,9 @@ final class TransferSegments {
         pace = SegmentPace(limit)
     }
 
+    /// Whether a further connection has brought nothing yet: the rate says nothing of their number.
+    var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
+
     /// How many connections there are.
     var running: Int { helpers.count + (main == nil ? 0 : 1) }
 
@@ -60,7 +63,7 @@ final class Segment {
     var course: SegmentCourse
     let writer: PartWriter
     /// The place that it holds; nil when it is the one of the transfer itself.
-    var extraPlace: Schedule.Host?
+    var extraPlace: Host?
     var exchange: Exchange?
     /// What follows from a head whose body is not wanted.
     var verdict: SegmentCourse.Verdict?

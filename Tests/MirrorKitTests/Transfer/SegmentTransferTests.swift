@@ -13,9 +13,11 @@ import Testing
     init() throws { target = try Target("Caches/f.bin") }
 
     /// Serves ranges of the bytes under one tag; the first answer of all stops half way through
-    /// its first MiB until so many requests have come.
+    /// its first MiB until so many requests have come. While `isHeld`, it stays there, and requests
+    /// from a number on get no answer.
     private func origin(
-        waitingFor count: Int, isHeld: Box<Bool> = Box(false), most: Box<Int> = Box(0)
+        waitingFor count: Int, isHeld: Box<Bool> = Box(false), holdingFrom first: Int = .max,
+        most: Box<Int> = Box(0)
     ) -> ClosureOrigin {
         let bytes = bytes
         let (arrived, active) = (Box(0), Box(0))
@@ -27,6 +29,9 @@ import Testing
             }
             most.value.withLock { $0 = max($0, now) }
             defer { active.value.withLock { $0 -= 1 } }
+            while order >= first, isHeld.value.withLock({ $0 }) {
+                guard connection.pause(milliseconds: 5) else { return false }
+            }
             let span = Self.span(request, of: bytes.count)
             let head =
                 request.value(of: "Range") == nil
@@ -82,7 +87,7 @@ import Testing
 
     @Test func anotherRunGoesOnFromAllThatWasFetched() async throws {
         let isHeld = Box(true)
-        let origin = origin(waitingFor: 0, isHeld: isHeld)
+        let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 5)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
         let rig = try TransferRig { $0.segments = .fixed(3) }
@@ -102,7 +107,7 @@ import Testing
 
     @Test func anExtentThatDoesNotHoldIsFetchedAgain() async throws {
         let isHeld = Box(true)
-        let origin = origin(waitingFor: 0, isHeld: isHeld)
+        let origin = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 3)
         let server = try OriginServer(responder: origin)
         defer { server.stop() }
         let rig = try TransferRig { $0.segments = .fixed(2) }
@@ -122,6 +127,30 @@ import Testing
         #expect(reused < part.loggedBytes)
     }
 
+    @Test func whatASilentConnectionWasToFetchIsFetchedByTheOthers() async throws {
+        // The second source takes requests and never answers.
+        let silent = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                connection.pause(milliseconds: 60_000)
+            })
+        defer { silent.stop() }
+        let shelf = MemoryShelf()
+        shelf.put("/f", bytes)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let rig = try TransferRig {
+            $0.segments = .fixed(2)
+            // The test ends long before a stall would end the wait.
+            $0.transfer.stallTimeout = 3600
+            $0.rateLimit = 6 << 20
+        }
+        let expectation = Expectation(
+            size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])
+        let result = await rig.run(
+            try .fetching(server.url + "/f", silent.url + "/f", expectation: expectation))
+        #expect(rig.bytes(result) == bytes)
+    }
+
     @Test func aPausedTransferHoldsAllItsConnectionsBack() async throws {
         let origin = origin(waitingFor: 2)
         let server = try OriginServer(responder: origin)
@@ -134,7 +163,7 @@ import Testing
     }
 
     @Test func aDiscardedTransferLeavesNoPart() async throws {
-        let stalling = origin(waitingFor: 100)
+        let stalling = origin(waitingFor: 0, isHeld: Box(true), holdingFrom: 1)
         let server = try OriginServer(responder: stalling)
         defer { server.stop() }
         let rig = try TransferRig { $0.segments = .fixed(3) }
