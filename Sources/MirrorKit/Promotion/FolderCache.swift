@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MirrorModel
 
 /// The folders that one batch works in, held open for its time only: a folder that is renamed by
@@ -15,11 +14,7 @@ struct FolderCache {
 
     /// How many are held: a batch of many folders must not use up the files that the process may have
     /// open (getrlimit(2)).
-    private static let most: Int = {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 8 }
-        return min(128, max(8, Int(clamping: limit.rlim_cur / 8)))
-    }()
+    private static let most = min(128, max(8, OpenFileLimit.current / 8))
 
     /// Holds nothing yet.
     init(_ root: RootDirectory) { self.root = root }

@@ -13,9 +13,7 @@ final class UnnamedFiles: Sendable {
     private let isSupported = Mutex<Bool?>(nil)
 
     init(isAllowed: Bool) {
-        var limit = rlimit()
-        let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
-        most = isKnown && isAllowed ? Int(clamping: limit.rlim_cur / 4) : 0
+        most = isAllowed ? OpenFileLimit.current / 4 : 0
     }
 
     /// Makes a file on a folder's file system, mode 0644; nil where that, or giving it a name later,

@@ -87,6 +87,11 @@ final class Engine: Sendable {
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }
+        if let notice = DescriptorBudget.notice(
+            wanted: configuration.jobs, limit: OpenFileLimit.current)
+        {
+            notices.append(notice)
+        }
         self.notices = notices
         parts = TreePartStore(root: root, index: index)
         promoter = try Promoter(root: root, index: index, now: { SystemClock.now() })
@@ -130,6 +135,9 @@ final class Engine: Sendable {
             hooks.onIdle = { [promoter, routes] in if routes.isEmpty { promoter.hurry() } }
             let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
             hooks.admit = { gate.admit($0) }
+            var configuration = configuration
+            configuration.jobs = DescriptorBudget.transfers(
+                wanted: configuration.jobs, limit: OpenFileLimit.current)
             let made = try TransferLoop(configuration: configuration, parts: parts, hooks: hooks)
             loop = made
             return made

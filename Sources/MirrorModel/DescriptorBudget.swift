@@ -1,0 +1,25 @@
+/// How many transfers at once the files that a process may have open allow (getrlimit(2)).
+///
+/// A transfer at work has a socket and a part open. Beside them the program needs its own: the index and
+/// its log, the lock, the root, what its threads wait for, the folders of a promotion, and connections
+/// that are kept for the next request.
+package enum DescriptorBudget {
+    /// What is open beside transfers, at the most.
+    static let others = 44
+    /// What a transfer has open.
+    static let each = 2
+
+    /// As many as are wanted, or fewer; never none.
+    package static func transfers(wanted: Int, limit: Int) -> Int {
+        min(wanted, max(1, (limit - others) / each))
+    }
+
+    /// What people are told when there are fewer; nil when there are not.
+    package static func notice(wanted: Int, limit: Int) -> String? {
+        let count = transfers(wanted: wanted, limit: limit)
+        guard count < wanted else { return nil }
+        let transfers = count == 1 ? "1 transfer runs" : "\(count) transfers run"
+        return "This process may have \(limit) files open, so \(transfers) at once instead of "
+            + "\(wanted). `ulimit -n` raises that."
+    }
+}
