@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -11,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -178,4 +181,38 @@ static inline void linux_name_thread(const char *name) {
 static inline int linux_memfd(const char *name) {
     int number = (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
     return number < 0 ? -errno : number;
+}
+
+/* A socket that hears of added addresses and routes; negative where the system gives none. */
+static inline int linux_network_watch(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    if (descriptor < 0) return -1;
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK,
+        .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
+                     RTMGRP_IPV6_ROUTE,
+    };
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+/* Reads all that such a socket has; whether an address or a route was added. */
+static inline int linux_network_returned(int descriptor) {
+    int returned = 0;
+    _Alignas(struct nlmsghdr) char buffer[8192];
+    for (;;) {
+        ssize_t count = recv(descriptor, buffer, sizeof buffer, 0);
+        /* What did not fit was lost: something was said. */
+        if (count < 0 && errno == ENOBUFS) {
+            returned = 1;
+            continue;
+        }
+        if (count <= 0) return returned;
+        int left = (int)count;
+        for (struct nlmsghdr *message = (struct nlmsghdr *)buffer; NLMSG_OK(message, left);
+             message = NLMSG_NEXT(message, left))
+            if (message->nlmsg_type == RTM_NEWADDR || message->nlmsg_type == RTM_NEWROUTE)
+                returned = 1;
+    }
 }

@@ -70,7 +70,7 @@ public struct LocalVersion: Sendable, Hashable {
 /// How stubborn and how patient a transfer is.
 public struct TransferPolicy: Sendable, Hashable {
     /// How often a transfer is tried again after all its sources failed in a passing way.
-    public var retries = 4
+    public var retries = 7
     /// The longest wait before a retry, in seconds; a longer Retry-After fails the source.
     public var longestWait: Int64 = 300
     /// How long fewer than 1 KiB/s may arrive, in seconds.
@@ -84,4 +84,11 @@ public struct TransferPolicy: Sendable, Hashable {
 
     /// The defaults.
     public init() {}
+}
+
+extension RetryPolicy {
+    /// The waits of a transfer's policy.
+    public init(_ policy: TransferPolicy) {
+        self.init(retries: policy.retries, longestWait: policy.longestWait)
+    }
 }

@@ -22,6 +22,7 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case digestMismatch = "digest-mismatch"
     case unverifiable = "unverifiable"
     case sourceChanged = "source-changed"
+    case rangeIgnored = "range-ignored"
     // The tree.
     case conflict = "conflict"
     case obstructed = "obstructed"
@@ -47,7 +48,8 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     public var isRetryable: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
-            .retryAfterTooLong, .deadline, .cancelled, .locked, .sourceChanged:
+            .retryAfterTooLong, .deadline, .cancelled, .locked, .sourceChanged,
+            .rangeIgnored:
             true
         default: false
         }

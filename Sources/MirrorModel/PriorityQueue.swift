@@ -1,12 +1,14 @@
 /// A binary heap: the first element by an order comes out first.
-struct PriorityQueue<Element: Comparable> {
+package struct PriorityQueue<Element: Comparable> {
     private var heap: [Element] = []
 
-    var isEmpty: Bool { heap.isEmpty }
-    var count: Int { heap.count }
-    var first: Element? { heap.first }
+    package init() {}
 
-    mutating func insert(_ element: Element) {
+    package var isEmpty: Bool { heap.isEmpty }
+    package var count: Int { heap.count }
+    package var first: Element? { heap.first }
+
+    package mutating func insert(_ element: Element) {
         heap.append(element)
         var child = heap.count - 1
         while child > 0 {
@@ -17,7 +19,7 @@ struct PriorityQueue<Element: Comparable> {
         }
     }
 
-    mutating func popFirst() -> Element? {
+    package mutating func popFirst() -> Element? {
         guard let last = heap.popLast() else { return nil }
         guard let first = heap.first else { return last }
         heap[0] = last
@@ -33,3 +35,5 @@ struct PriorityQueue<Element: Comparable> {
         }
     }
 }
+
+extension PriorityQueue: Sendable where Element: Sendable {}

@@ -1,9 +1,20 @@
-/// How long to wait before trying again: exponential back-off with full jitter.
+/// How long to wait before trying again: exponential back-off with full jitter, from 0.5 s to 30 s.
+///
+/// Jitter alone may draw a ladder of short waits, and a ladder that ends after five seconds does not
+/// outlive a server that restarts. So the last wait makes up what the ones before it fell short of:
+/// the seven retries of the default come to 22 s at the least, 31 s on average.
 public struct RetryPolicy: Sendable, Hashable {
     /// How often all sources are tried again.
     public var retries: Int
     /// The longest wait in seconds.
     public var longestWait: Int64
+
+    /// The ceiling of the first wait in milliseconds; each further one is twice as high.
+    static let firstCeiling: Int64 = 500
+    /// The highest ceiling in milliseconds.
+    static let highestCeiling: Int64 = 30_000
+    /// The share of its average that a whole ladder of waits comes to at the least.
+    static let leastShare = 0.72
 
     /// Takes the two limits.
     public init(retries: Int, longestWait: Int64) {
@@ -13,12 +24,35 @@ public struct RetryPolicy: Sendable, Hashable {
 
     /// The wait in milliseconds before a retry, counted from 1.
     ///
-    /// - Parameter jitter: picks a number from 0 to its argument, evenly.
-    public func wait(beforeRetry retry: Int, jitter: (Int64) -> Int64) -> Int64 {
+    /// - Parameters:
+    ///   - waited: the waits of this ladder so far, in milliseconds.
+    ///   - jitter: picks a number from 0 to its argument, evenly.
+    public func wait(
+        beforeRetry retry: Int, waited: Int64 = 0, jitter: (Int64) -> Int64
+    ) -> Int64 {
+        let drawn = jitter(ceiling(of: retry))
+        guard retry == retries else { return drawn }
+        return min(max(drawn, leastTotal - waited), longestMilliseconds)
+    }
+
+    /// The most that may be drawn for a retry, counted from 1, in milliseconds.
+    private func ceiling(of retry: Int) -> Int64 {
         let exponent = min(max(retry, 1) - 1, 20)
-        let (longest, overflow) = longestWait.multipliedReportingOverflow(by: 1000)
-        let ceiling = min(1000 << Int64(exponent), overflow ? .max : max(0, longest))
-        return jitter(ceiling)
+        let doubled = min(RetryPolicy.firstCeiling << Int64(exponent), RetryPolicy.highestCeiling)
+        return min(doubled, longestMilliseconds)
+    }
+
+    private var longestMilliseconds: Int64 {
+        let (milliseconds, overflow) = longestWait.multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : max(0, milliseconds)
+    }
+
+    /// What all waits of a ladder come to at the least. Ladders of more than the default's steps are
+    /// long enough by themselves.
+    private var leastTotal: Int64 {
+        guard (1...10).contains(retries) else { return 0 }
+        let ceilings = (1...retries).reduce(into: Int64(0)) { $0 += ceiling(of: $1) }
+        return Int64(Double(ceilings) / 2 * RetryPolicy.leastShare)
     }
 }
 

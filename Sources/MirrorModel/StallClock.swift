@@ -1,28 +1,56 @@
 /// Tells when fewer than 1 KiB a second arrived for too long.
 ///
-/// It is fed with the time during which bytes were asked for, so a transfer that is queued, paused
-/// or throttled by us does not stall.
-struct StallClock {
+/// It belongs to a transfer and spans its requests, so that a server which sends a byte for each is
+/// found out; it runs only while one of them asks for bytes. Its times are those of `AskingTime`. Only
+/// bytes of bodies count: header lines bring the file no further.
+package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
-    static let slowest: Int64 = 1024
+    package static let slowest: Int64 = 1024
 
     private let timeout: Int64
     private var asked: Int64 = 0
     private var received: Int64 = 0
+    /// Since when a request asks for bytes; nil while none does.
+    private var askingSince: Int64?
 
     /// - Parameter timeout: seconds.
-    init(timeout: Int64) { self.timeout = timeout * 1000 }
+    package init(timeout: Int64) {
+        let (milliseconds, overflow) = timeout.multipliedReportingOverflow(by: 1000)
+        self.timeout = overflow ? .max : milliseconds
+    }
 
-    /// Bytes arrived, header lines included.
-    mutating func receive(_ bytes: Int) { received += Int64(bytes) }
+    /// A request asks for bytes from now on.
+    package mutating func begin(at time: Int64) {
+        if askingSince == nil { askingSince = time }
+    }
 
-    /// So many milliseconds went by; whether the transfer has stalled.
-    mutating func ask(milliseconds: Int64) -> Bool {
-        asked += milliseconds
+    /// No request asks for bytes any more.
+    package mutating func end(at time: Int64) {
+        count(until: time)
+        askingSince = nil
+    }
+
+    /// Bytes of a body arrived.
+    package mutating func receive(_ bytes: Int) { received += Int64(bytes) }
+
+    /// Whether the transfer has stalled.
+    package mutating func hasStalled(at time: Int64) -> Bool {
+        count(until: time)
         if received * 1000 >= asked * StallClock.slowest {
             asked = 0
             received = 0
         }
         return asked >= timeout
+    }
+
+    /// Begins anew: what stalled is over.
+    package mutating func reset() { self = StallClock(milliseconds: timeout) }
+
+    private init(milliseconds: Int64) { timeout = milliseconds }
+
+    private mutating func count(until time: Int64) {
+        guard let since = askingSince else { return }
+        asked += max(0, time - since)
+        askingSince = max(since, time)
     }
 }

@@ -22,25 +22,39 @@ extension TransferCourse {
         return turn
     }
 
+    /// The next source that did not fail since the last wait, and whose host may be asked; then a wait,
+    /// after which the first one is asked whose host may be asked by then.
     private mutating func nextInRound(after: Int64?, _ error: MirrorError) -> Turn {
-        let live = sources.indices.filter { sources[$0].ending == nil }
-        if let next = live.first(where: { !failedInRound.contains($0) }) {
+        if let after { sources[current].closedFor = after * 1000 }
+        if let next = nextInThisRound {
             current = next
             let notice = Turn.Notice.retry(cause: error, attempt: requests, waitMilliseconds: 0)
             return Turn(request(), notice: notice)
         }
-        guard retriesUsed < policy.retries, let first = live.first else {
+        let live = sources.indices.filter { sources[$0].ending == nil }
+        guard ladder.retries < policy.retries, !live.isEmpty else {
             return Turn(.fail(finalError(error)))
         }
-        retriesUsed += 1
         failedInRound = []
-        current = first
-        let policy = RetryPolicy(retries: policy.retries, longestWait: policy.longestWait)
-        let wait =
-            after.map { $0 * 1000 } ?? policy.wait(beforeRetry: retriesUsed, jitter: jitter)
+        let backOff = ladder.next(
+            RetryPolicy(policy), jitter: jitter)
+        let wait = max(backOff, live.map { sources[$0].closedFor }.min() ?? 0)
+        current = live.first { sources[$0].closedFor <= wait } ?? current
         return Turn(
             .wait(milliseconds: wait),
             notice: .retry(cause: error, attempt: requests, waitMilliseconds: wait))
+    }
+
+    /// The first source that may be asked at once.
+    private var nextInThisRound: Int? {
+        sources.indices.first {
+            sources[$0].ending == nil && !failedInRound.contains($0) && sources[$0].closedFor == 0
+        }
+    }
+
+    /// For how many milliseconds the hosts of the sources are not to be asked, in their order.
+    public mutating func know(closedFor: [Int64]) {
+        for (position, time) in closedFor.enumerated() { sources[position].closedFor = time }
     }
 
     /// The current source has nothing for us in this run.
@@ -145,7 +159,7 @@ extension TransferCourse {
 
     /// The one error that stands for all sources: one that may heal, else a wrong digest, else the
     /// last.
-    private func finalError(_ last: MirrorError) -> MirrorError {
+    func finalError(_ last: MirrorError) -> MirrorError {
         let errors = sources.compactMap { $0.ending ?? $0.lastFailure }
         var error =
             errors.first { $0.isRetryable } ?? errors.first { $0.code == .digestMismatch } ?? last

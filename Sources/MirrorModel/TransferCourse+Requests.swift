@@ -61,7 +61,7 @@ extension TransferCourse {
         redirection.hops == 0 || provenance.answeredBy == redirection.url.withoutSecrets
     }
 
-    private func isPinned(_ part: PartStanding) -> Bool {
+    func isPinned(_ part: PartStanding) -> Bool {
         if case .digest(let digest) = part.identity {
             expectation.digests.contains(digest)
         } else {

@@ -7,9 +7,10 @@
 ///                 ├──────────┘                      │                    │
 ///                 └── wait ←── interrupted, 503 ────┴────────────────────┘
 ///
-/// The rules it keeps: a failing source is left for the next one before anything is waited for;
-/// starting over costs no retry, but happens twice a source only, then that source is asked without
-/// a range; no source sends more than two whole bodies in one run.
+/// The rules it keeps: a failing source is left for the next one before anything is waited for; a
+/// connection that broke after it brought something is made again at once; starting over costs no
+/// retry, but happens twice a source only, then that source is asked without a range; no source sends
+/// more than two whole bodies in one run, and bytes that cannot be resumed come three times at most.
 public struct TransferCourse: Sendable {
     let target: Target
     let isPost: Bool
@@ -24,7 +25,9 @@ public struct TransferCourse: Sendable {
     var current = 0
     /// Sources that failed since the last wait.
     var failedInRound: Set<Int> = []
-    var retriesUsed = 0
+    var ladder = Ladder()
+    /// Bytes that came and had to be dropped, because nothing could go on from them.
+    var wasted: Int64 = 0
     var redirection: Redirection
     var plan: RequestPlan
     var greatestLength: Int64
@@ -122,10 +125,9 @@ public struct TransferCourse: Sendable {
             if let part, plan.offset > 0, part.length > 0 {
                 sources[current].restarts += 1
                 turn.notice = .restart(
-                    cause: failure(
-                        Refusal(.sourceChanged, "the server sent the whole file anew")),
-                    attempt: requests)
+                    cause: failure(part.reasonToBeginAgain(reception)), attempt: requests)
             }
+            wasted += part?.length ?? 0
             part = PartStanding(beginning: reception, identity: identity(of: reception))
             answer = reception.answer
             sentDigests = []
@@ -158,13 +160,22 @@ public struct TransferCourse: Sendable {
     ///
     /// - Parameter length: how long the part in hand is now, where there is one.
     public mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> Turn {
-        progressed(to: length)
+        let hasProgressed = progressed(to: length)
         if let turn = askAgain(instead: failure) { return turn }
         reception = nil
         let refusal = Refusal(failure.code, failure.cause)
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
         guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
-        return retry(refusal, after: nil)
+        if let turn = failForWaste(refusal) { return turn }
+        if hasProgressed, policy.retries > 0, failure.code == .connectionLost {
+            let notice = Turn.Notice.retry(
+                cause: self.failure(refusal, isRetryable: true), attempt: requests,
+                waitMilliseconds: 0)
+            return Turn(request(), notice: notice)
+        }
+        var turn = retry(refusal, after: nil)
+        turn.waitsForNetwork = true
+        return turn
     }
 
     /// The transport says that the body ended well; the part in hand has so many bytes now.
@@ -209,19 +220,25 @@ public struct TransferCourse: Sendable {
         return end(refusal, dropsPart: true)
     }
 
-    mutating func progressed(to length: Int64?) {
-        guard let length, part != nil else { return }
+    /// Notes how long the part is; whether so much came that retries are counted from 0 again.
+    @discardableResult
+    mutating func progressed(to length: Int64?) -> Bool {
+        guard let length, part != nil else { return false }
         part?.length = length
-        if length >= greatestLength + TransferCourse.progressThatResetsRetries { retriesUsed = 0 }
+        let hasProgressed =
+            length >= greatestLength + TransferCourse.progressThatResetsRetries
+        if hasProgressed { ladder = Ladder() }
         greatestLength = max(greatestLength, length)
+        return hasProgressed
     }
 
-    /// Bytes beyond the part's greatest length after which retries are counted from 0 again.
-    static let progressThatResetsRetries: Int64 = 1 << 20
+    /// Bytes beyond the part's greatest length after which retries are counted from 0 again: a line
+    /// that breaks all the time is slow, not broken.
+    static let progressThatResetsRetries: Int64 = 16 << 10
 
     /// The host asked to be left alone for longer than we wait, so the request was not made.
     public mutating func heldOff(seconds: Int64) -> Turn {
-        requests -= 1
+        countRequest(-1)
         let refusal = Refusal(
             .retryAfterTooLong,
             "the host asked to be left alone for another \(seconds) s, more than "
@@ -235,7 +252,7 @@ public struct TransferCourse: Sendable {
         return end(refusal)
     }
 
-    mutating func countRequest() { requests += 1 }
+    mutating func countRequest(_ count: Int = 1) { requests += count }
 
     mutating func forgetReception() { reception = nil }
 

@@ -10,6 +10,8 @@ public struct Turn: Sendable {
     public var hostHold: Int64?
     /// Whether the host that was asked may speak no HTTP/1.1.
     public var leavesProtocol = false
+    /// Whether a wait is for a connection that was lost, and is over when the network comes back.
+    public var waitsForNetwork = false
 
     init(_ next: Action, dropsPart: Bool = false, notice: Notice? = nil) {
         self.next = next
@@ -55,6 +57,8 @@ struct SourceStanding: Sendable {
     var restarts = 0
     /// Whole bodies that it alone sent, and that were wrong.
     var wrongBodies = 0
+    /// For how many milliseconds its host is not to be asked, as of the last word of it.
+    var closedFor: Int64 = 0
     /// Whether conditions are left out.
     var asksPlainly = false
     /// Whether the protocol is left to it for long bodies too: it may not speak HTTP/1.1.

@@ -98,7 +98,7 @@ import Testing
             .connectFailed, "refused", isPassing: true, wasSent: false)
         var waiting = try self.course(Self.long)
         _ = waiting.begin()
-        #expect(Course.words(waiting.interrupted(unreachable, length: nil)) == "wait 1000")
+        #expect(Course.words(waiting.interrupted(unreachable, length: nil)) == "wait 500")
         #expect(isLong(waiting.waited()) == true)
     }
 
@@ -107,7 +107,7 @@ import Testing
         var course = try course(Self.long + 4)
         _ = course.begin()
         _ = course.answered(Course.head(200, total, ("ETag", "\"x\"")), at: Course.now)
-        #expect(Course.words(course.interrupted(Course.lost, length: 4)) == "wait 1000")
+        #expect(Course.words(course.interrupted(Course.lost, length: 4)) == "wait 500")
         #expect(isLong(course.waited()) == true)
     }
 
@@ -115,7 +115,7 @@ import Testing
         var course = try course(Self.long)
         course.leaveProtocol(to: 0)
         #expect(isLong(course.begin()) == false)
-        #expect(Course.words(course.interrupted(Course.lost, length: nil)) == "wait 1000")
+        #expect(Course.words(course.interrupted(Course.lost, length: nil)) == "wait 500")
     }
 
     @Test func whatOneSourceSpeaksSaysNothingOfAnother() throws {

@@ -1,5 +1,6 @@
-import MirrorModel
 import Testing
+
+@testable import MirrorModel
 
 @Suite struct TransferCourseTests {
     static let right = Digest(.sha256, bytes: Array(repeating: 1, count: 32))
@@ -73,7 +74,7 @@ import Testing
         var course = try Self.course()
         _ = course.begin()
         _ = course.answered(Self.whole, at: Self.now)
-        #expect(Self.words(course.interrupted(Self.lost, length: 4)) == "wait 1000")
+        #expect(Self.words(course.interrupted(Self.lost, length: 4)) == "wait 500")
         #expect(Self.words(course.waited()) == "a; Range: bytes=4-; If-Range: \"x\"")
         #expect(Self.words(course.answered(Self.rest, at: Self.now)) == "receive 4")
         #expect(Self.words(course.bodyEnded(length: 10)) == "check")
@@ -193,36 +194,79 @@ import Testing
         }
         #expect(
             waits == [
-                "wait 1000", "wait 2000", "wait 4000", "wait 8000",
+                "wait 500", "wait 1000", "wait 2000", "wait 4000",
                 "fail connection-lost retryable",
             ])
     }
 
-    @Test func aMebibyteOfProgressResetsTheCount() throws {
+    @Test func aLineThatBreaksAllTheTimeIsSlowAndNotBroken() throws {
         var course = try Self.course(retries: 1)
         _ = course.begin()
-        let head = Self.head(200, ("Content-Length", "9000000"), ("ETag", "\"x\""))
-        for length: Int64 in [1 << 20, 2 << 20, 3 << 20] {
-            if length == 1 << 20 {
-                _ = course.answered(head, at: Self.now)
-            } else {
-                let range = "bytes \(length - 1 << 20)-8999999/9000000"
-                _ = course.answered(
-                    Self.head(206, ("Content-Range", range), ("ETag", "\"x\"")), at: Self.now)
-            }
-            #expect(Self.words(course.interrupted(Self.lost, length: length)) == "wait 1000")
-            _ = course.waited()
+        let head = Self.head(200, ("Content-Length", "900000"), ("ETag", "\"x\""))
+        let step = TransferCourse.progressThatResetsRetries
+        for length in stride(from: step, through: 20 * step, by: Int(step)) {
+            let range = "bytes \(length - step)-899999/900000"
+            let rest = Self.head(206, ("Content-Range", range), ("ETag", "\"x\""))
+            _ = course.answered(length == step ? head : rest, at: Self.now)
+            // So much came that the connection is made again at once.
+            #expect(
+                Self.words(course.interrupted(Self.lost, length: length))
+                    == "a; Range: bytes=\(length)-; If-Range: \"x\"")
         }
+        // 16 KiB less a byte are not enough, and neither are 16 KiB that were there before.
+        #expect(Self.words(course.interrupted(Self.lost, length: 21 * step - 1)) == "wait 500")
+        _ = course.waited()
         #expect(
-            Self.words(course.interrupted(Self.lost, length: 3 << 20))
+            Self.words(course.interrupted(Self.lost, length: 21 * step))
                 == "fail connection-lost retryable")
+    }
+
+    @Test func progressResetsTheBackOffToo() throws {
+        var course = try Self.course(retries: 3)
+        _ = course.begin()
+        _ = course.answered(
+            Self.head(200, ("Content-Length", "90000"), ("ETag", "\"x\"")), at: Self.now)
+        #expect(Self.words(course.interrupted(Self.lost, length: 10)) == "wait 500")
+        #expect(Self.words(course.interrupted(Self.lost, length: 10)) == "wait 1000")
+        _ = course.interrupted(Self.lost, length: 20_000)
+        #expect(Self.words(course.interrupted(Self.lost, length: 20_000)) == "wait 500")
+    }
+
+    @Test func whatCannotBeResumedComesThreeTimesAtMost() throws {
+        var course = try Self.course(retries: 100)
+        var (turn, received) = (course.begin(), 0)
+        for attempt in 1...10 {
+            guard Self.words(turn) == "a" else { break }
+            _ = course.answered(Self.head(200, ("Content-Length", "1000000")), at: Self.now)
+            received += 800_000 + attempt * 20_000
+            turn = course.interrupted(Self.lost, length: Int64(800_000 + attempt * 20_000))
+        }
+        #expect(Self.words(turn) == "fail connection-lost retryable")
+        #expect((2_000_000...3_000_000).contains(received))
+        guard case .fail(let error) = turn.next else { return }
+        #expect(error.message.contains("sha256 in the manifest would let it"))
+    }
+
+    @Test func whatCanBeResumedHasNoSuchLimit() throws {
+        var course = try Self.course(retries: 1)
+        _ = course.begin()
+        _ = course.answered(
+            Self.head(200, ("Content-Length", "1000000"), ("ETag", "\"x\"")), at: Self.now)
+        for length in stride(from: Int64(20_000), to: 1_000_000, by: 20_000) {
+            #expect(
+                Self.words(course.interrupted(Self.lost, length: length)).hasPrefix("a; Range"))
+            _ = course.answered(
+                Self.head(
+                    206, ("Content-Range", "bytes \(length)-999999/1000000"), ("ETag", "\"x\"")),
+                at: Self.now)
+        }
     }
 
     @Test func theNextSourceComesBeforeAnyWait() throws {
         var course = try Self.course(["a", "b"], retries: 1)
         _ = course.begin()
         #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "b")
-        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "wait 1000")
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "wait 500")
         #expect(Self.words(course.waited()) == "a")
         #expect(Self.words(course.answered(Self.head(404), at: Self.now)) == "b")
         #expect(
@@ -241,11 +285,69 @@ import Testing
         #expect(Self.words(year) == "fail retry-after-too-long retryable")
     }
 
+    @Test func retryAfterIsNoShorterThanTheBackOff() throws {
+        var course = try Self.course()
+        _ = course.begin()
+        var waits: [String] = []
+        for _ in 0..<4 {
+            waits.append(
+                Self.words(course.answered(Self.head(429, ("Retry-After", "0")), at: Self.now)))
+            _ = course.waited()
+        }
+        #expect(waits == ["wait 500", "wait 1000", "wait 2000", "wait 4000"])
+    }
+
+    @Test func retryAfterOfAMirrorDelaysNobodyElse() throws {
+        var course = try Self.course(["a", "b"])
+        _ = course.begin()
+        course.know(closedFor: [0, 0])
+        #expect(Self.words(course.answered(Self.head(500), at: Self.now)) == "b")
+        let busy = course.answered(Self.head(503, ("Retry-After", "20")), at: Self.now)
+        #expect(Self.words(busy) == "wait 500")
+        #expect(busy.hostHold == 20)
+        #expect(Self.words(course.waited()) == "a")
+        // Its host is left alone until then.
+        course.know(closedFor: [0, 19_500])
+        #expect(Self.words(course.answered(Self.head(500), at: Self.now)) == "wait 1000")
+        course.know(closedFor: [0, 0])
+        #expect(Self.words(course.answered(Self.head(500), at: Self.now)) == "b")
+    }
+
+    @Test func aSilentHostIsLeftForTheNextSourceAndWaitedForWithTheOthers() throws {
+        var course = try Self.course(["a", "b"])
+        let refused = TransportFailure(.connectFailed, "refused", isPassing: true, wasSent: false)
+        _ = course.begin()
+        course.know(closedFor: [500, 0])
+        #expect(Self.words(course.unreachable(refused, wait: 500)) == "b")
+        course.know(closedFor: [500, 700])
+        let turn = course.unreachable(refused, wait: 700)
+        #expect(Self.words(turn) == "b")
+        guard case .retry(_, _, 700)? = turn.notice else {
+            Issue.record("nobody is told of the wait")
+            return
+        }
+        // No retry of the transfer was spent.
+        course.know(closedFor: [0, 0])
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "a")
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "wait 500")
+    }
+
+    @Test func aHostThatIsAwayIsPassedByOnTheWayToTheNextSource() throws {
+        var course = try Self.course(["a", "b"])
+        _ = course.begin()
+        course.know(closedFor: [500, 0])
+        let next = course.elsewhere()
+        let turn = try #require(next)
+        #expect(Self.words(turn) == "b")
+        // The request to a was not made.
+        #expect(course.requests == 1)
+    }
+
     @Test func aPostIsRetriedOnlyWhenNothingWasSent() throws {
         var course = try Self.course(isPost: true)
         _ = course.begin()
         let unsent = TransportFailure(.connectFailed, "refused", isPassing: true, wasSent: false)
-        #expect(Self.words(course.interrupted(unsent, length: nil)) == "wait 1000")
+        #expect(Self.words(course.interrupted(unsent, length: nil)) == "wait 500")
         _ = course.waited()
         let turn = course.interrupted(Self.lost, length: nil)
         #expect(Self.words(turn) == "fail connection-lost retryable")

@@ -20,6 +20,8 @@ final class Exchange {
     protocol Listener: AnyObject {
         /// The final head came; whether its body is wanted.
         func received(head: ResponseHead, on exchange: Exchange) -> Bool
+        /// The connection stands and the request is on its way.
+        func began(_ exchange: Exchange)
         /// Bytes of a wanted body came.
         func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Reply
     }
@@ -49,22 +51,28 @@ final class Exchange {
     private var unwantedBytes: Int64 = 0
     private var wantsBody = false
     private var isDeclined = false
-    private var declinedFor: Int64 = 0
+    private var declinedAt: Int64?
 
     /// Whether the connection stands and the request is on its way: from here the stall clock runs.
     private(set) var isAsking = false
-    /// Bytes that came since this was last read and reset.
+    /// Whether the final head came.
+    var hasAnswered = false
+    /// Bytes of bodies that came since this was last read and reset.
     var arrivedBytes = 0
     /// Whether its bytes wait within libcurl until the loop lets it go on.
     var isHeldBack = false
     /// The further connection that it belongs to; nil when it is the transfer's own.
     let segment: Int?
-    /// Whether too little comes for too long.
+    /// Whether too little comes for too long: of the transfer as a whole, or of a further connection.
     var stall: StallClock
     /// Why a callback ended the exchange, where one did.
     private(set) var stop: Stop?
     /// Whether an address was refused because it is not public.
     private(set) var refusedAddress = false
+    /// Whether a socket was opened for it.
+    private(set) var hasSocket = false
+    /// Whether the process had no descriptor left for one.
+    private(set) var lacksDescriptor = false
 
     init(
         id: Int, segment: Int? = nil, easy: EasyHandle, multi: MultiHandle,
@@ -88,10 +96,8 @@ final class Exchange {
         easy.set(CURLOPT_WRITEDATA, pointer: context)
         easy.set(requestCallback: requestCallback)
         easy.set(CURLOPT_PREREQDATA, pointer: context)
-        if publicAddressesOnly {
-            easy.set(socketCallback: socketCallback)
-            easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
-        }
+        easy.set(socketCallback: socketCallback)
+        easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
     }
 
     /// Makes the request.
@@ -100,11 +106,13 @@ final class Exchange {
     /// Ends it, however far it is; libcurl calls back no more.
     func end() { multi.remove(easy) }
 
-    fileprivate func requestBegins() { isAsking = true }
+    fileprivate func requestBegins() {
+        isAsking = true
+        listener.began(self)
+    }
 
     fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
-        arrivedBytes += line.count
         guard headerBytes <= Exchange.headerLimit else {
             let limit = Exchange.headerLimit >> 10
             stop = .head(
@@ -136,11 +144,12 @@ final class Exchange {
         }
     }
 
-    /// So many milliseconds went by; whether a body that nobody wants has kept its place too long.
-    func isOverdue(after milliseconds: Int64) -> Bool {
+    /// Whether a body that nobody wants has kept its place too long, at a time of `AskingTime`.
+    func isOverdue(at time: Int64) -> Bool {
         guard isDeclined else { return false }
-        declinedFor += milliseconds
-        return declinedFor >= Exchange.unwantedPatience
+        let began = declinedAt ?? time
+        declinedAt = began
+        return time - began >= Exchange.unwantedPatience
     }
 
     fileprivate func take(body: UnsafeRawBufferPointer) -> Reply {
@@ -148,7 +157,10 @@ final class Exchange {
             let reply = listener.received(bytes: body, on: self)
             if case .stop = reply { stop = .listener }
             if case .pause = reply { isHeldBack = true }
-            if case .goOn = reply { arrivedBytes += body.count }
+            if case .goOn = reply {
+                arrivedBytes += body.count
+                stall.receive(body.count)
+            }
             return reply
         }
         arrivedBytes += body.count
@@ -157,8 +169,18 @@ final class Exchange {
         return stop == nil ? .goOn : .stop
     }
 
-    /// Whether a socket to this address may be opened.
-    fileprivate func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+    /// Opens a socket to this address; negative when that may not, or cannot be done (socket(2)).
+    fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
+        guard !publicAddressesOnly || allows(address) else { return -1 }
+        let made = socket(
+            address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol)
+        hasSocket = hasSocket || made >= 0
+        lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
+        return made
+    }
+
+    private func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
         guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
         // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
         // keeps the whole of it, which for IPv6 is longer than the `sockaddr` that it declares.
@@ -211,8 +233,6 @@ private func socketCallback(
     _ context: UnsafeMutableRawPointer?, _: curlsocktype,
     _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let address, exchange(context)?.allows(address) == true else { return -1 }
-    return socket(
-        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-        address.pointee.protocol)
+    guard let address else { return -1 }
+    return exchange(context)?.open(address) ?? -1
 }

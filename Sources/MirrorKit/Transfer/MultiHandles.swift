@@ -14,6 +14,8 @@ final class MultiHandles {
     private var usual: MultiHandle?
     private var long: MultiHandle?
     private var entries: [pollfd]
+    private var network: NetworkWatch?
+    private var watchesNetwork = false
 
     /// - Parameters:
     ///   - connections: how many idle connections each of them keeps.
@@ -46,6 +48,19 @@ final class MultiHandles {
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
         usual?.nextEnd() ?? long?.nextEnd()
     }
+
+    /// Begins to look for a network that comes back, which ends a wait too.
+    func watchNetwork() {
+        guard !watchesNetwork else { return }
+        watchesNetwork = true
+        network = NetworkWatch()
+        if let network {
+            entries.append(pollfd(fd: network.descriptor, events: Int16(POLLIN), revents: 0))
+        }
+    }
+
+    /// Whether the network may have come back since the last call.
+    func networkHasReturned() -> Bool { network?.hasReturned() ?? false }
 
     /// Waits until a transfer can go on, the signal is raised, or so many milliseconds are over.
     func wait(milliseconds: Int64) {

@@ -39,6 +39,8 @@ final class Transfer {
     var isCut = false
     /// Requests of further connections.
     var segmentRequests = 0
+    /// Requests that ended before there was a socket for them.
+    var requestsWithoutSocket = 0
     var meter = ProgressMeter()
     var cost = TransferCost()
     var hasStarted = false
@@ -52,7 +54,16 @@ final class Transfer {
     /// Tells a worker to stop early.
     let cancellation = Cancellation()
 
-    init(_ job: TransferJob) { self.job = job }
+    /// Tells when too little comes for too long, over all requests of its own connection.
+    var stall: StallClock
+
+    init(_ job: TransferJob, stallTimeout: Int64) {
+        self.job = job
+        stall = StallClock(timeout: stallTimeout)
+    }
+
+    /// The host that the next request goes to.
+    var nextHost: Host { Host(plan?.url ?? job.sources[0].url) }
 
     /// All bytes in hand, wherever in the file they are.
     var heldBytes: Int64 {

@@ -17,9 +17,9 @@ extension TransferEngine {
     /// Keeps what another run may go on with, then tells the result.
     func settle(_ transfer: Transfer, _ result: TransferResult) {
         if case .settling = transfer.state { return }
-        schedule.release(transfer.job.id)
+        dispatcher.release(transfer.job.id)
         // It may be waiting for a place as well, which must not begin it again.
-        schedule.remove(transfer.job.id)
+        dispatcher.remove(transfer.job.id)
         let isKept = transfer.body?.isResumable == true
         let lanes = dismissSegments(of: transfer, keeping: isKept)
         guard let body = transfer.body else { return end(transfer, result) }
@@ -48,8 +48,8 @@ extension TransferEngine {
     /// The last news of a job.
     func end(_ transfer: Transfer, _ result: TransferResult) {
         let id = transfer.job.id
-        schedule.release(id)
-        schedule.remove(id)
+        dispatcher.release(id)
+        dispatcher.remove(id)
         transfers[id] = nil
         report(transfer, .ended(result))
     }

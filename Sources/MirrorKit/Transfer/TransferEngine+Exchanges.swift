@@ -4,13 +4,14 @@ internal import MirrorModel
 /// What comes from libcurl: heads, bytes, and ends.
 extension TransferEngine: Exchange.Listener {
     func received(head: ResponseHead, on exchange: Exchange) -> Bool {
-        if head.status == 429 || head.status == 503 {
-            schedule.backOff(exchange.id, now: SystemClock.monotonic())
-        }
+        exchange.hasAnswered = true
+        if head.status == 429 || head.status == 503 { dispatcher.backOff(exchange.id) }
         guard let transfer = transfers[exchange.id] else { return false }
         if let segment = exchange.segment {
             return received(head: head, segment: segment, of: transfer)
         }
+        dispatcher.answered(exchange.id)
+        know(hostsOf: transfer)
         guard let turn = transfer.course?.answered(head, at: SystemClock.now()) else {
             return false
         }
@@ -51,7 +52,13 @@ extension TransferEngine: Exchange.Listener {
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(limit - body.length)))
         }
         if let segments = transfer.segments, let main = segments.main {
-            let taken = segments.plan.arrived(bytes.count, on: main)
+            var taken = segments.plan.arrived(bytes.count, on: main)
+            if taken < bytes.count || segments.plan.runs[main]?.isCut == true,
+                segments.plan.passOver(main)
+            {
+                unlooked.insert(transfer.job.id)
+                taken += segments.plan.arrived(bytes.count - taken, on: main)
+            }
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(taken))
             let run = segments.plan.runs[main]
             transfer.isCut = run.map { $0.isDone && $0.isCut } ?? true
@@ -121,10 +128,14 @@ extension TransferEngine: Exchange.Listener {
             return
         }
         let failure = exchange.failure(result)
+        if failure != nil, !exchange.hasSocket, exchange.easy.sentBytes == 0 {
+            transfer.requestsWithoutSocket += 1
+        }
+        if exchange.lacksDescriptor, wasShortOfDescriptors(exchange, transfer) { return }
         if let failure, failure.code == .connectionLost,
             transfer.course?.mayRefuseProtocol(failure) != true
         {
-            schedule.backOff(exchange.id, now: SystemClock.monotonic())
+            dispatcher.backOff(exchange.id)
         }
         if let segment = exchange.segment {
             return segmentEnded(exchange, segment, failure: failure)
@@ -138,11 +149,13 @@ extension TransferEngine: Exchange.Listener {
         if case .head(let refusal) = exchange.stop {
             return decide(transfer) { $0.refused(refusal) }
         }
-        conclude(transfer, failure: failure)
+        conclude(transfer, failure: failure, hasAnswered: exchange.hasAnswered)
     }
 
     /// The body, if there was one, is over: well, or by a failure.
-    private func conclude(_ transfer: Transfer, failure: TransportFailure?) {
+    private func conclude(
+        _ transfer: Transfer, failure: TransportFailure?, hasAnswered: Bool
+    ) {
         let reception = transfer.course?.reception
         guard reception != nil, let body = transfer.body else {
             let failure =
@@ -150,8 +163,7 @@ extension TransferEngine: Exchange.Listener {
                 ?? TransportFailure(
                     .malformedResponse, "the connection ended without an answer",
                     isPassing: true, wasSent: true)
-            let length = transfer.body?.length
-            return decide(transfer) { $0.interrupted(failure, length: length) }
+            return hasAnswered ? interrupted(transfer, failure) : unanswered(transfer, failure)
         }
         body.flush()
         let length = body.length
@@ -165,7 +177,72 @@ extension TransferEngine: Exchange.Listener {
             return ownEnded(transfer, segments, failure: wasCut ? nil : failure)
         }
         guard let failure else { return decide(transfer) { $0.bodyEnded(length: length) } }
+        interrupted(transfer, failure)
+    }
+
+    private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
+        let length = transfer.body?.length
+        know(hostsOf: transfer)
         decide(transfer) { $0.interrupted(failure, length: length) }
+    }
+
+    /// A request brought no head: that may be the host's fault, and then all who need it wait for it
+    /// together.
+    private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
+        guard transfer.course?.mayRefuseProtocol(failure) != true else {
+            return interrupted(transfer, failure)
+        }
+        dispatcher.advance(to: SystemClock.monotonic())
+        switch dispatcher.failed(transfer.job.id, failure) {
+        case .ofTransfer: interrupted(transfer, failure)
+        case .ofHost(let wait):
+            multis.watchNetwork()
+            know(hostsOf: transfer)
+            decide(transfer) { $0.unreachable(failure, wait: wait) }
+        case .forGood(let outage):
+            know(hostsOf: transfer)
+            let host = transfer.nextHost.description
+            decide(transfer) { $0.hostIsDown(host, outage, wasAsked: true) }
+        }
+    }
+
+    /// Tells a transfer with several sources which of their hosts are not to be asked now.
+    func know(hostsOf transfer: Transfer) {
+        guard transfer.job.sources.count > 1 else { return }
+        transfer.course?.know(
+            closedFor: transfer.job.sources.map { dispatcher.timeClosed(Host($0.url)) })
+    }
+
+    /// Breaks off tries that have had no answer while others wait for their places; they are made again.
+    func lendPlaces() {
+        for id in dispatcher.lenders() {
+            guard let transfer = transfers[id], case .exchanging(let exchange) = transfer.state,
+                !exchange.hasAnswered, transfer.plan?.isPost == false
+            else { continue }
+            breakOff(exchange)
+            dispatcher.lend(id)
+            waitForPlace(transfer)
+        }
+    }
+
+    /// The process has no descriptor left for a connection: fewer transfers at once from here on, and
+    /// this one again when it has a place. False where there are no fewer to be had.
+    private func wasShortOfDescriptors(_ exchange: Exchange, _ transfer: Transfer) -> Bool {
+        if let segment = exchange.segment {
+            // It only ever helps.
+            segmentEnded(exchange, segment, failure: nil)
+            return true
+        }
+        guard dispatcher.runningCount > 1 else { return false }
+        _ = dispatcher.lowerJobs()
+        breakOff(exchange)
+        waitForPlace(transfer)
+        return true
+    }
+
+    /// The request is on its way.
+    func began(_ exchange: Exchange) {
+        if transfers[exchange.id]?.isPaused == false { exchange.stall.begin(at: asking.elapsed) }
     }
 
     /// Too little came for too long.
@@ -179,12 +256,13 @@ extension TransferEngine: Exchange.Listener {
             return segmentEnded(exchange, segment, failure: failure)
         }
         breakOff(exchange)
+        transfer.stall.reset()
         if let error = transfer.localError { return fail(transfer, error) }
         if let turn = transfer.turn {
             transfer.turn = nil
             return act(turn, transfer)
         }
-        conclude(transfer, failure: failure)
+        conclude(transfer, failure: failure, hasAnswered: exchange.hasAnswered)
     }
 
     /// Takes an exchange from libcurl; its handle serves another.
@@ -192,7 +270,10 @@ extension TransferEngine: Exchange.Listener {
         exchange.end()
         exchanges[exchange.easy.handle] = nil
         idleHandles.append(exchange.easy)
-        if exchange.segment == nil { transfers[exchange.id]?.state = .working }
+        guard exchange.segment == nil, let transfer = transfers[exchange.id] else { return }
+        transfer.state = .working
+        exchange.stall.end(at: asking.elapsed)
+        transfer.stall = exchange.stall
     }
 
     /// Whether more was received than the run may.

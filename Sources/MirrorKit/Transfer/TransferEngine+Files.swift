@@ -23,6 +23,7 @@ extension TransferEngine {
     /// The file answers like a server; where its bytes are wanted, a worker takes them.
     func opened(_ source: FileSource, for transfer: Transfer) {
         guard let plan = transfer.plan else { return }
+        dispatcher.answered(transfer.job.id)
         let now = SystemClock.now()
         guard let turn = transfer.course?.answered(source.answer(to: plan, at: now), at: now) else {
             return

@@ -33,11 +33,11 @@ extension TransferEngine {
     }
 
     private func submit(_ job: TransferJob) {
-        let transfer = Transfer(job)
+        let transfer = Transfer(job, stallTimeout: configuration.transfer.stallTimeout)
         transfers[job.id] = transfer
         if let refusal { return end(transfer, .failed(refusal, transfer.cost)) }
         if isStopping { return end(transfer, .cancelled(transfer.cost)) }
-        schedule.add(job.id, priority: job.priority, host: Schedule.Host(job.sources[0].url))
+        waitForPlace(transfer)
     }
 
     private func cancelAll() {
@@ -48,9 +48,13 @@ extension TransferEngine {
         guard let transfer = transfers[id], !transfer.isPaused else { return }
         transfer.isPaused = true
         switch transfer.state {
-        case .queued: schedule.remove(id)
+        case .queued, .waiting: dispatcher.remove(id)
         // What runs notices when its next bytes come.
-        case .exchanging, .joined, .working, .waiting, .settling: break
+        case .exchanging, .joined:
+            for exchange in exchanges.values where exchange.id == id {
+                exchange.stall.end(at: asking.elapsed)
+            }
+        case .working, .settling: break
         }
     }
 
@@ -61,12 +65,11 @@ extension TransferEngine {
         case .exchanging, .joined:
             // The loop lets it go on.
             for exchange in exchanges.values where exchange.id == id {
-                exchange.stall = StallClock(timeout: configuration.transfer.stallTimeout)
+                exchange.stall.reset()
+                if exchange.isAsking { exchange.stall.begin(at: asking.elapsed) }
             }
-        case .queued:
-            let url = transfer.plan?.url ?? transfer.job.sources[0].url
-            schedule.add(id, priority: transfer.job.priority, host: Schedule.Host(url))
-        case .waiting(let until): waiting.insert(Delay(until: until, id: id))
+        case .queued: waitForPlace(transfer)
+        case .waiting(let until): dispatcher.delay(id, until: until)
         case .working, .settling: break
         }
     }

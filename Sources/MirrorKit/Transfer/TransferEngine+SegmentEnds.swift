@@ -10,6 +10,7 @@ extension TransferEngine {
         guard let segments = transfer.segments, let segment = segments.helpers[id],
             let body = transfer.body
         else { return false }
+        dispatcher.answered(at: Host(segment.course.plan.url))
         let verdict = segment.course.answered(head, at: SystemClock.now())
         guard case .receive(let reception) = verdict else {
             segment.verdict = verdict
@@ -122,10 +123,10 @@ extension TransferEngine {
 
     /// Whether the place that a redirect leads to has room.
     private func move(_ segment: Segment) -> Bool {
-        let host = Schedule.Host(segment.course.plan.url)
+        let host = Host(segment.course.plan.url)
         guard let old = segment.extraPlace, old != host else { return true }
-        guard schedule.takeExtra(at: host, now: SystemClock.monotonic()) else { return false }
-        schedule.releaseExtra(at: old)
+        guard dispatcher.takeExtra(at: host) else { return false }
+        dispatcher.releaseExtra(at: old)
         segment.extraPlace = host
         return true
     }
@@ -136,7 +137,7 @@ extension TransferEngine {
         of transfer: Transfer
     ) {
         if refusesProtocol(segment, failure) {
-            choosers.insert(Schedule.Host(segment.course.plan.url))
+            choosers.insert(Host(segment.course.plan.url))
             transfer.course?.leaveProtocol(to: segment.run.source)
             return
         }
@@ -148,11 +149,11 @@ extension TransferEngine {
             return excuse(run, segments, run.isDone ? nil : failure)
         }
         segments.barred.insert(segment.run.source)
-        let host = Schedule.Host(segment.course.plan.url)
+        let host = Host(segment.course.plan.url)
         if refusal.status == 429 || refusal.status == 503 { crowdedHosts.insert(host) }
         // A wait that is too long would fail transfers that never asked for more connections.
         if let hold, hold <= configuration.transfer.longestWait {
-            schedule.hold(
+            dispatcher.hold(
                 host, until: SystemClock.monotonic() + hold * 1000, isTooLong: false)
         }
     }
@@ -182,7 +183,7 @@ extension TransferEngine {
     ) -> MirrorError? {
         if let exchange = segment.exchange { breakOff(exchange) }
         segment.exchange = nil
-        if let host = segment.extraPlace { schedule.releaseExtra(at: host) }
+        if let host = segment.extraPlace { dispatcher.releaseExtra(at: host) }
         segments.helpers[segment.run.id] = nil
         let end = segments.plan.runs[segment.run.id]?.position
         segments.plan.end(segment.run.id)

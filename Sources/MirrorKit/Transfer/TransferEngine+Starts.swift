@@ -6,9 +6,9 @@ extension TransferEngine {
     /// Gives places to transfers as long as there are any.
     func startNext() {
         guard !isPaused, !isStopping else { return }
-        while let id = schedule.next(now: SystemClock.monotonic()) {
+        while let id = dispatcher.next() {
             guard let transfer = transfers[id], case .queued = transfer.state else {
-                schedule.release(id)
+                dispatcher.release(id)
                 continue
             }
             start(transfer)
@@ -97,7 +97,7 @@ extension TransferEngine {
             part: part, policy: configuration.transfer)
         course.know(gapEnd: transfer.segments?.plan.gapEnd)
         for (position, source) in job.sources.enumerated()
-        where choosers.contains(Schedule.Host(source.url)) {
+        where choosers.contains(Host(source.url)) {
             course.leaveProtocol(to: position)
         }
         let turn = course.begin()
@@ -105,12 +105,22 @@ extension TransferEngine {
         act(turn, transfer)
     }
 
-    /// Makes a request now; the transfer has a place.
+    /// Makes a request now, where the host may be asked; the transfer has a place.
     func request(_ plan: RequestPlan, for transfer: Transfer) {
-        let now = SystemClock.monotonic()
-        if let left = schedule.refusal(of: Schedule.Host(plan.url), now: now) {
-            guard let turn = transfer.course?.heldOff(seconds: (left + 999) / 1000) else { return }
-            return act(turn, transfer)
+        let host = Host(plan.url)
+        switch dispatcher.admit(transfer.job.id, to: host) {
+        case .ask: break
+        case .waits: return waitForPlace(transfer)
+        case .elsewhere:
+            know(hostsOf: transfer)
+            if let turn = transfer.course?.elsewhere() { return act(turn, transfer) }
+            return waitForPlace(transfer, isPatient: true)
+        case .refused(let milliseconds):
+            return decide(transfer) { $0.heldOff(seconds: (milliseconds + 999) / 1000) }
+        case .down(let outage):
+            return decide(transfer) {
+                $0.hostIsDown(host.description, outage, wasAsked: false)
+            }
         }
         if !transfer.hasStarted {
             transfer.hasStarted = true
@@ -137,7 +147,8 @@ extension TransferEngine {
             postBody: transfer.job.postBody, opensConnection: isAlone)
         let exchange = Exchange(
             id: transfer.job.id, segment: segment, easy: easy, multi: multi, listener: self,
-            stall: StallClock(timeout: configuration.transfer.stallTimeout),
+            stall: segment == nil
+                ? transfer.stall : StallClock(timeout: configuration.transfer.stallTimeout),
             publicAddressesOnly: settings.publicAddressesOnly)
         exchange.connect()
         exchanges[easy.handle] = exchange

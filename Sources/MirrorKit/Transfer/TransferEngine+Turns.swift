@@ -7,9 +7,9 @@ extension TransferEngine {
         if let seconds = turn.hostHold, let url = transfer.plan?.url {
             let isTooLong = seconds > configuration.transfer.longestWait
             let until = now + min(seconds, 1 << 40) * 1000
-            schedule.hold(Schedule.Host(url), until: until, isTooLong: isTooLong)
+            dispatcher.hold(Host(url), until: until, isTooLong: isTooLong)
         }
-        if turn.leavesProtocol, let url = transfer.plan?.url { choosers.insert(Schedule.Host(url)) }
+        if turn.leavesProtocol, let url = transfer.plan?.url { choosers.insert(Host(url)) }
         tell(turn.notice, transfer)
         if turn.dropsPart {
             do { try drop(transfer) } catch { return fail(transfer, error) }
@@ -18,9 +18,11 @@ extension TransferEngine {
         switch turn.next {
         case .request(let plan): queue(plan, transfer, now: now)
         case .wait(let milliseconds):
-            schedule.release(transfer.job.id)
+            if turn.waitsForNetwork { multis.watchNetwork() }
             transfer.state = .waiting(until: now + milliseconds)
-            waiting.insert(Delay(until: now + milliseconds, id: transfer.job.id))
+            dispatcher.delay(
+                transfer.job.id, until: now + milliseconds,
+                endsWithNetwork: turn.waitsForNetwork)
             keep(transfer)
         case .check: check(transfer)
         case .accept(let verification, let answer): accept(transfer, verification, answer)
@@ -32,33 +34,35 @@ extension TransferEngine {
         }
     }
 
-    /// Makes a request at once where the place that the transfer has will do, else queues it.
+    /// Makes a request at once where the transfer has a place and its host may be asked, else queues it.
     private func queue(_ plan: RequestPlan, _ transfer: Transfer, now: Int64) {
-        let id = transfer.job.id
-        let isSameSource = transfer.plan?.source == plan.source || transfer.plan == nil
         transfer.plan = plan
-        let host = Schedule.Host(plan.url)
-        if isSameSource, schedule.isRunning(id), !schedule.isHeld(host, now: now), refusal == nil {
-            schedule.move(id, to: host)
+        if dispatcher.isRunning(transfer.job.id), refusal == nil {
             request(plan, for: transfer)
-            return
+        } else {
+            waitForPlace(transfer)
         }
-        schedule.release(id)
+    }
+
+    /// Gives the place back that the transfer may have, and queues its next request.
+    ///
+    /// - Parameter isPatient: whether it waits for the host even when that does not answer.
+    func waitForPlace(_ transfer: Transfer, isPatient: Bool = false) {
+        let id = transfer.job.id
+        dispatcher.release(id)
         transfer.state = .queued
-        if !transfer.isPaused {
-            schedule.add(id, priority: transfer.job.priority, host: host)
-        }
+        if transfer.isPaused { return }
+        dispatcher.add(
+            id, priority: transfer.job.priority, host: transfer.nextHost,
+            hasOthers: !isPatient && transfer.job.sources.count > 1)
     }
 
     /// Waits that are over.
     func wakeWaiting() {
         guard !isPaused else { return }
-        let now = SystemClock.monotonic()
-        while let delay = waiting.first, delay.until <= now {
-            _ = waiting.popFirst()
+        while let id = dispatcher.popWoken() {
             // One that is paused goes on when it is resumed.
-            guard let transfer = transfers[delay.id], !transfer.isPaused,
-                case .waiting(delay.until) = transfer.state
+            guard let transfer = transfers[id], !transfer.isPaused, case .waiting = transfer.state
             else { continue }
             decide(transfer) { $0.waited() }
         }
@@ -164,17 +168,9 @@ extension TransferEngine {
     }
 
     func countRequests(_ transfer: Transfer) {
-        transfer.cost.requests = (transfer.course?.requests ?? 0) + transfer.segmentRequests
-    }
-}
-
-/// Until when a transfer waits, in milliseconds of the monotonic clock.
-struct Delay: Comparable {
-    let until: Int64
-    let id: Int
-
-    static func < (left: Delay, right: Delay) -> Bool {
-        (left.until, left.id) < (right.until, right.id)
+        transfer.cost.requests =
+            (transfer.course?.requests ?? 0) + transfer.segmentRequests
+            - transfer.requestsWithoutSocket
     }
 }
 

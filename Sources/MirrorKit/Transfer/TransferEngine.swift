@@ -27,19 +27,17 @@ final class TransferEngine {
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
     var transfers: [Int: Transfer] = [:]
-    var schedule: Schedule
+    var dispatcher: Dispatcher
     var exchanges: [UnsafeMutableRawPointer: Exchange] = [:]
     var idleHandles: [EasyHandle] = []
-    /// When transfers that wait go on; an entry whose transfer does something else says nothing.
-    var waiting = PriorityQueue<Delay>()
     var bucket: TokenBucket?
     var bytesReceived: Int64 = 0
     /// Why no request is made any more.
     var refusal: MirrorError?
     /// Hosts that asked for fewer requests: they get no further connections.
-    var crowdedHosts: Set<Schedule.Host> = []
+    var crowdedHosts: Set<Host> = []
     /// Hosts that may speak no HTTP/1.1.
-    var choosers: Set<Schedule.Host> = []
+    var choosers: Set<Host> = []
     /// Transfers whose number of connections is to be looked at.
     var unlooked: Set<Int> = []
     var isPaused = false
@@ -50,8 +48,8 @@ final class TransferEngine {
     private var busyAtTick: Int64 = 0
     private var wasBusy = false
     private var tickedAt: Int64
-    /// Milliseconds since the last tick in which we did not ask for bytes.
-    private var throttled: Int64 = 0
+    /// The time of stall clocks.
+    var asking: AskingTime
 
     init(
         configuration: Configuration, parts: any PartStore,
@@ -63,22 +61,26 @@ final class TransferEngine {
         self.admit = admit
         self.news = news
         self.inbox = inbox
-        multis = MultiHandles(connections: max(16, configuration.jobs), signal: inbox.signal)
+        multis = MultiHandles(connections: configuration.jobs, signal: inbox.signal)
         settings = TransferSettings(configuration)
         self.workers = workers
         self.copiers = copiers
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
-        schedule = Schedule(
-            jobs: configuration.jobs, perHost: configuration.perHost,
-            adapts: configuration.adaptsToHosts)
         tickedAt = SystemClock.monotonic()
+        asking = AskingTime(now: tickedAt)
+        dispatcher = Dispatcher(
+            jobs: configuration.jobs, perHost: configuration.perHost,
+            adapts: configuration.adaptsToHosts, policy: RetryPolicy(configuration.transfer),
+            now: tickedAt)
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
     }
 
     /// Runs until `stop` was asked for and every transfer has ended.
     func run() {
         while true {
+            look()
+            if multis.networkHasReturned() { dispatcher.networkReturned() }
             listen()
             wakeWaiting()
             listen()
@@ -115,6 +117,13 @@ final class TransferEngine {
     }
 
     private var isDone: Bool { isStopping && transfers.isEmpty }
+
+    /// Takes the time for all that waits. Until now bytes were asked for.
+    private func look(hasAsked: Bool = true) {
+        let now = SystemClock.monotonic()
+        dispatcher.advance(to: now)
+        asking.look(now: now, hasAsked: hasAsked)
+    }
 
     /// For how many milliseconds no socket is read: under the rate limit, while workers are behind,
     /// and while everything is paused.
@@ -159,31 +168,33 @@ final class TransferEngine {
     private func wait(_ pause: Int64) {
         if pause > 0 {
             wasHeldBack = true
-            let began = SystemClock.monotonic()
-            inbox.signal.wait(milliseconds: Int32(clamping: min(pause, 250)))
-            throttled += SystemClock.monotonic() - began
+            inbox.signal.wait(milliseconds: Int32(clamping: min(pause, AskingTime.look)))
+            look(hasAsked: false)
             return
         }
-        let now = SystemClock.monotonic()
-        var limit: Int64 = exchanges.isEmpty ? 60_000 : 250
-        if heldBack.contains(where: { _ in true }) { limit = 0 }
-        if let due = schedule.nextHoldEnd { limit = min(limit, due - now) }
-        if let next = waiting.first { limit = min(limit, next.until - now) }
-        multis.wait(milliseconds: max(0, limit))
+        look()
+        multis.wait(milliseconds: timeToWait)
+    }
+
+    /// For how many milliseconds there is nothing to do unless somebody says something.
+    private var timeToWait: Int64 {
+        // What a tick ended may have left connections to look after.
+        if !unlooked.isEmpty || heldBack.contains(where: { _ in true }) { return 0 }
+        let longest = exchanges.isEmpty ? 60_000 : AskingTime.look
+        return min(longest, dispatcher.timeToWait() ?? longest)
     }
 
     /// Looks after running transfers four times a second.
     private func tick() {
         let now = SystemClock.monotonic()
         let elapsed = now - tickedAt
-        guard elapsed >= 250 else { return }
-        let asked = max(0, elapsed - throttled)
+        guard elapsed >= AskingTime.look else { return }
+        look()
         tickedAt = now
-        throttled = 0
         let busy = SystemClock.threadBusy()
         if (busy - busyAtTick) * 2 > elapsed { wasHeldBack = true }
         busyAtTick = busy
-        defer { schedule.tick(now: now) }
+        defer { dispatcher.measure() }
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id],
                 exchanges[exchange.easy.handle] === exchange
@@ -199,16 +210,15 @@ final class TransferEngine {
                 continue
             }
             tellProgress(transfer, now: now)
-            exchange.stall.receive(exchange.arrivedBytes)
-            schedule.received(exchange.arrivedBytes, by: exchange.id)
+            dispatcher.received(exchange.arrivedBytes, by: exchange.id)
             exchange.arrivedBytes = 0
-            let isAsking = exchange.isAsking && !transfer.isPaused
-            if exchange.stall.ask(milliseconds: isAsking ? asked : 0)
-                || exchange.isOverdue(after: asked)
+            if exchange.stall.hasStalled(at: asking.elapsed)
+                || exchange.isOverdue(at: asking.elapsed)
             {
                 stalled(exchange)
             }
         }
+        lendPlaces()
         measureSegments(milliseconds: elapsed, now: now)
         wasHeldBack = false
     }
@@ -224,7 +234,7 @@ final class TransferEngine {
 
     /// Promotion closes its batch when nothing more is coming.
     private func tellIdle() {
-        let isBusy = schedule.runningCount > 0
+        let isBusy = dispatcher.runningCount > 0
         if wasBusy, !isBusy { news.tellIdle() }
         wasBusy = isBusy
     }

@@ -20,48 +20,6 @@ import Testing
         #expect(delays == [0, 1000])
     }
 
-    @Test func silenceStallsAfterTheTimeout() {
-        var clock = StallClock(timeout: 2)
-        var stalled: [Bool] = []
-        for _ in 0..<4 { stalled.append(clock.ask(milliseconds: 500)) }
-        #expect(stalled == [false, false, false, true])
-    }
-
-    @Test func aKibibyteASecondIsEnough() {
-        var clock = StallClock(timeout: 2)
-        for _ in 0..<20 {
-            clock.receive(512)
-            let hasStalled = clock.ask(milliseconds: 500)
-            #expect(!hasStalled)
-        }
-    }
-
-    @Test func silenceCountsFromTheLastBytes() {
-        var clock = StallClock(timeout: 2)
-        clock.receive(1 << 20)
-        var stalled: [Bool] = []
-        for _ in 0..<9 { stalled.append(clock.ask(milliseconds: 250)) }
-        #expect(stalled == [Bool](repeating: false, count: 8) + [true])
-    }
-
-    @Test func oneByteASecondIsNot() {
-        var clock = StallClock(timeout: 2)
-        var stalled: [Bool] = []
-        for _ in 0..<2 {
-            clock.receive(1)
-            stalled.append(clock.ask(milliseconds: 1000))
-        }
-        #expect(stalled == [false, true])
-    }
-
-    @Test func timeInWhichNobodyAsksDoesNotCount() {
-        var clock = StallClock(timeout: 2)
-        for _ in 0..<20 {
-            let hasStalled = clock.ask(milliseconds: 0)
-            #expect(!hasStalled)
-        }
-    }
-
     @Test func theMeterSpeaksTwiceASecondAtMost() {
         var meter = ProgressMeter()
         let rates = [(0, 1000), (100, 1400), (500, 1500), (600, 1600)].map { length, now in

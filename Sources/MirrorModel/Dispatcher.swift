@@ -1,0 +1,387 @@
+/// Who may start now, at which host, and how long nothing will change.
+///
+/// It alone knows who waits for what: a place, a host that asked to be left alone, a host that does
+/// not answer, a time. So it alone can say how long a loop may sleep (`timeToWait`), and that is 0
+/// whenever a transfer that waits could have a place.
+///
+/// The limits: `jobs` transfers at once, and so many at one host, counted where a request really goes.
+/// The order: by priority, then in order. A host that does not answer must not hold up the others:
+///
+/// - While hosts that answer have work, those without an answer hold a quarter of the places together.
+/// - A try without an answer lends its place to a host that has waited longer than the try's
+///   patience, which doubles each time, so that a slow host is heard in the end.
+/// - Once a try failed without an answer the host has one at a time, in one ladder for all who need
+///   it (`Outage`). At the ladder's end it is down, and everybody hears so at once.
+///
+/// Time is told (`advance`), in milliseconds of any clock that does not go back.
+package struct Dispatcher: Sendable {
+    private struct Place {
+        var host: Int
+        var attempt: HostAttempt
+    }
+
+    /// Whether a transfer that has a place may ask a host now.
+    package enum Admission: Sendable {
+        /// It may; the place is at that host now.
+        case ask
+        /// It has to wait for a place there.
+        case waits
+        /// The host does not answer: who has another source should go there.
+        case elsewhere
+        /// The host asked to be left alone for so many milliseconds, which is too long to wait for.
+        case refused(milliseconds: Int64)
+        /// The host is not asked any more in this run.
+        case down(Outage)
+    }
+
+    /// What a failure without an answer means for the host.
+    package enum Silence: Sendable {
+        /// Nothing: the host answers others.
+        case ofTransfer
+        /// The next try at the host comes in so many milliseconds, whoever makes it.
+        case ofHost(milliseconds: Int64)
+        /// The host is not asked any more in this run.
+        case forGood(Outage)
+    }
+
+    private var jobs: Int
+    private var now: Int64
+    private var hosts: HostTable
+    private var places: [Int: Place] = [:]
+    /// The tickets of those that wait for a place.
+    private var queued: [Int: Int] = [:]
+    private var lastTicket = 0
+    private var ready = ReadyHosts()
+    /// When hosts may be asked again.
+    private var openings = DelayQueue()
+    private var delays = DelayQueue()
+    /// Places that transfers have beside their own.
+    private var extras = 0
+    private var attempts = 0
+
+    /// - Parameters:
+    ///   - jobs: transfers at once.
+    ///   - perHost: transfers at once to one host; the most of them where `adapts`.
+    ///   - adapts: whether the number for each host is found by measuring.
+    ///   - policy: the ladder of a host that does not answer.
+    ///   - now: milliseconds.
+    package init(
+        jobs: Int, perHost: Int, adapts: Bool = false,
+        policy: RetryPolicy = RetryPolicy(retries: 7, longestWait: 300), now: Int64 = 0,
+        jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    ) {
+        self.jobs = max(1, jobs)
+        self.now = now
+        hosts = HostTable(perHost: perHost, adapts: adapts, policy: policy, jitter: jitter)
+    }
+
+    /// How many transfers have a place.
+    package var runningCount: Int { places.count }
+
+    /// Whether a transfer has a place.
+    package func isRunning(_ id: Int) -> Bool { places[id] != nil }
+}
+
+// MARK: Waiting
+
+extension Dispatcher {
+    /// Takes the time: hosts whose time to be left alone is over may be asked again.
+    package mutating func advance(to now: Int64) {
+        self.now = max(self.now, now)
+        while let host = openings.popFirst(at: self.now) { reconsider(host) }
+    }
+
+    /// For how many milliseconds nothing can start; 0 when something can now, nil when no time will
+    /// change that.
+    package mutating func timeToWait() -> Int64? {
+        if hasFreePlace, hasCandidate { return 0 }
+        let next = [openings.next, delays.next].compactMap { $0 }.min()
+        return next.map { max(0, $0 - now) }
+    }
+
+    /// Queues a transfer that asks a host.
+    ///
+    /// - Parameter hasOthers: whether it can go to another host when this one does not answer.
+    package mutating func add(
+        _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false
+    ) {
+        lastTicket += 1
+        queued[id] = lastTicket
+        enter(
+            QueuedTransfer(
+                id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers),
+            at: hosts.number(of: host))
+    }
+
+    private mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
+        let passesBy = hosts.standings[host].isAway && transfer.hasOthers
+        let host = passesBy ? HostTable.nowhere : host
+        hosts.standings[host].waiting.insert(transfer)
+        reconsider(host)
+    }
+
+    /// Takes a transfer out of the queue, or out of its wait.
+    package mutating func remove(_ id: Int) {
+        queued[id] = nil
+        delays.remove(id)
+    }
+
+    /// Gives a transfer's place back, and has it wait until a time.
+    ///
+    /// - Parameter endsWithNetwork: whether a network that comes back ends the wait.
+    package mutating func delay(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
+        release(id)
+        delays.insert(id, until: until, endsWithNetwork: endsWithNetwork)
+    }
+
+    /// The next transfer whose wait is over.
+    package mutating func popWoken() -> Int? { delays.popFirst(at: now) }
+
+    /// The network is back: hosts that do not answer, and those that wait because of a lost
+    /// connection, are tried at once.
+    package mutating func networkReturned() {
+        delays.endWithNetwork(at: now)
+        for host in hosts.endOutageWaits(at: now) { reconsider(host) }
+    }
+}
+
+// MARK: Places
+
+extension Dispatcher {
+    private var hasFreePlace: Bool { places.count + extras < jobs }
+
+    /// A quarter of the places, and at least one.
+    private var quarter: Int { max(1, jobs / 4) }
+
+    private var hasCandidate: Bool {
+        mutating get {
+            ReadyHosts.Kind.allCases.contains { ready.first($0, hosts.standings) != nil }
+        }
+    }
+
+    /// The next transfer, which has a place now; nil when there is none, or no place.
+    package mutating func next() -> Int? {
+        guard hasFreePlace, let host = bestHost(), let transfer = hosts.standings[host].waiting.popFirst()
+        else { return nil }
+        queued[transfer.id] = nil
+        take(transfer.id, at: host)
+        return transfer.id
+    }
+
+    private mutating func bestHost() -> Int? {
+        let known = ready.first(.known, hosts.standings)
+        let other =
+            ready.first(.fresh, hosts.standings) ?? ready.first(.reluctant, hosts.standings)
+        guard let known else { return other?.host }
+        guard hosts.unansweredPlaces < quarter, let other, other.first < known.first else {
+            return known.host
+        }
+        return other.host
+    }
+
+    private mutating func take(_ id: Int, at host: Int) {
+        places[id] = Place(host: host, attempt: nextAttempt())
+        hosts.occupy(host)
+        reconsider(host)
+    }
+
+    private mutating func nextAttempt() -> HostAttempt {
+        attempts += 1
+        return HostAttempt(number: attempts, began: now)
+    }
+
+    private mutating func leave(_ host: Int) {
+        hosts.leave(host)
+        reconsider(host)
+    }
+
+    /// Gives a transfer's place back.
+    package mutating func release(_ id: Int) {
+        guard let place = places.removeValue(forKey: id) else { return }
+        hosts.standings[place.host].pace?.ended()
+        leave(place.host)
+    }
+
+    /// Whether a transfer that has a place may ask a host, where it has its place then.
+    package mutating func admit(_ id: Int, to name: Host) -> Admission {
+        guard let place = places[id] else { return .waits }
+        let host = hosts.number(of: name)
+        let (refusedUntil, opensAt) = (hosts.standings[host].refusedUntil, hosts.standings[host].opensAt)
+        if refusedUntil > now { return .refused(milliseconds: refusedUntil - now) }
+        let isThere = place.host == host
+        switch hosts.standings[host].reach {
+        case .down(let outage): return .down(outage)
+        case .away(let outage):
+            let isFirst = hosts.standings[host].running == (isThere ? 1 : 0) && opensAt <= now
+            guard isFirst, isThere || !outage.isSlow else { return .elsewhere }
+        case .unknown, .answering: break
+        }
+        if isThere {
+            guard opensAt <= now else { return .waits }
+            places[id] = Place(host: host, attempt: nextAttempt())
+            return .ask
+        }
+        guard hosts.hasRoom(host, now: now) else { return .waits }
+        places[id] = nil
+        leave(place.host)
+        take(id, at: host)
+        return .ask
+    }
+
+    /// Takes a place for a further connection of a transfer; false when there is none, or somebody
+    /// waits for one.
+    package mutating func takeExtra(at name: Host) -> Bool {
+        let host = hosts.number(of: name)
+        guard hasFreePlace, !isWaitedFor(at: name), hosts.standings[host].refusedUntil <= now,
+            !hosts.standings[host].isDown, hosts.hasRoom(host, now: now)
+        else { return false }
+        hosts.occupy(host)
+        extras += 1
+        reconsider(host)
+        return true
+    }
+
+    /// Gives such a place back.
+    package mutating func releaseExtra(at host: Host) {
+        extras -= 1
+        leave(hosts.number(of: host))
+    }
+
+    /// Whether a transfer could start if a further connection to a host gave its place back.
+    package mutating func isWaitedFor(at name: Host) -> Bool {
+        let host = hosts.number(of: name)
+        dropEnded(host)
+        return hasCandidate || !hosts.standings[host].waiting.isEmpty
+    }
+
+    /// There are no descriptors for more than now: fewer at once. Gives the new number.
+    package mutating func lowerJobs() -> Int {
+        jobs = max(1, min(jobs, places.count + extras) - 1)
+        return jobs
+    }
+
+    /// Enters a host among those at which a transfer could start now, or notes when it could.
+    private mutating func reconsider(_ host: Int) {
+        hosts.standings[host].stamp += 1
+        dropEnded(host)
+        guard let first = hosts.standings[host].waiting.first else { return }
+        if hosts.hasRoom(host, now: now) {
+            ready.insert(host, kind(of: host), first: first, stamp: hosts.standings[host].stamp)
+        } else if hosts.standings[host].opensAt > now {
+            openings.insert(host, until: hosts.standings[host].opensAt)
+        }
+    }
+
+    private func kind(of host: Int) -> ReadyHosts.Kind {
+        let standing = hosts.standings[host]
+        if !standing.isUnanswered || standing.refusedUntil > now { return .known }
+        let isFresh =
+            !standing.isAway && standing.running < quarter
+            && standing.patience == HostStanding.firstPatience
+        return isFresh ? .fresh : .reluctant
+    }
+
+    private mutating func dropEnded(_ host: Int) {
+        while let first = hosts.standings[host].waiting.first, queued[first.id] != first.ticket {
+            _ = hosts.standings[host].waiting.popFirst()
+        }
+    }
+}
+
+// MARK: What hosts do
+
+extension Dispatcher {
+    /// A head came in answer to a transfer's request.
+    package mutating func answered(_ id: Int) {
+        if let place = places[id], hosts.answered(place.host) { reconsider(place.host) }
+    }
+
+    /// A head came from a host.
+    package mutating func answered(at name: Host) {
+        let host = hosts.number(of: name)
+        if hosts.answered(host) { reconsider(host) }
+    }
+
+    /// A transfer's request ended without a head.
+    package mutating func failed(_ id: Int, _ failure: TransportFailure) -> Silence {
+        guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
+        let silence = hosts.failed(
+            place.host, failure, of: place.attempt, last: attempts, now: now)
+        if case .ofTransfer = silence { return silence }
+        // Those that can go elsewhere do not wait for this host.
+        var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
+        if hosts.standings[place.host].isAway {
+            while let transfer = hosts.standings[place.host].waiting.popFirst() {
+                if transfer.hasOthers { others.append(transfer) } else { staying.insert(transfer) }
+            }
+            hosts.standings[place.host].waiting = staying
+        }
+        reconsider(place.host)
+        for transfer in others { enter(transfer, at: place.host) }
+        return silence
+    }
+
+    /// Leaves a host alone until a time in milliseconds.
+    ///
+    /// When that is too long to wait for, transfers get their place all the same, and find out by
+    /// `admit`.
+    package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
+        let host = hosts.number(of: name)
+        if isTooLong {
+            hosts.standings[host].refusedUntil = max(hosts.standings[host].refusedUntil, until)
+        } else {
+            hosts.standings[host].heldUntil = max(hosts.standings[host].heldUntil, until)
+        }
+        reconsider(host)
+    }
+
+    /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
+    package mutating func timeClosed(_ name: Host) -> Int64 {
+        max(0, hosts.standings[hosts.number(of: name)].opensAt - now)
+    }
+
+    /// Those whose tries have had no answer for longer than their hosts' patience, while others that
+    /// may be answered wait for their places. To be asked for at each look.
+    package mutating func lenders() -> [Int] {
+        guard isShortOfPlaces else { return [] }
+        return places.filter { mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now }
+            .map(\.key).sorted()
+    }
+
+    /// A transfer lends its place: its try is broken off, and made again with more patience.
+    package mutating func lend(_ id: Int) {
+        guard let place = places[id] else { return }
+        if patience(place) <= now - place.attempt.began { hosts.standings[place.host].patience *= 2 }
+        release(id)
+    }
+
+    private func patience(_ place: Place) -> Int64 { hosts.standings[place.host].patience }
+
+    private func mayLend(_ place: Place) -> Bool {
+        hosts.standings[place.host].isUnanswered && patience(place) <= HostStanding.lastPatience
+    }
+
+    private var isShortOfPlaces: Bool {
+        mutating get {
+            guard !hasFreePlace, hosts.unansweredPlaces > 0 else { return false }
+            if ready.first(.fresh, hosts.standings) != nil { return true }
+            return hosts.unansweredPlaces > quarter
+                && ready.first(.known, hosts.standings) != nil
+        }
+    }
+
+    /// Counts bytes that a running transfer received.
+    package mutating func received(_ bytes: Int, by id: Int) {
+        if let host = places[id]?.host { hosts.standings[host].pace?.received(bytes) }
+    }
+
+    /// A host that a running transfer asks had too much, or hung up.
+    package mutating func backOff(_ id: Int) {
+        if let host = places[id]?.host { hosts.standings[host].pace?.backOff(now: now) }
+    }
+
+    /// Measures, where the numbers of transfers are found by that.
+    package mutating func measure() {
+        for host in hosts.measure(now: now) { reconsider(host) }
+    }
+}

@@ -1,0 +1,14 @@
+/// A host as limits, Retry-After and outages know it: name and port of the URL that is really asked,
+/// also after redirects.
+package struct Host: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let port: UInt16
+
+    package init(_ url: SourceURL) {
+        name = url.host
+        port = url.port
+    }
+
+    /// `name:port`, as an error names it.
+    package var description: String { "\(name):\(port)" }
+}

@@ -1,0 +1,120 @@
+/// What is known of each host in a run: whether it answers, how many ask it, and how many may.
+///
+/// The first entry is no host: transfers have their places there that only pass by a host that does
+/// not answer, on their way to another.
+struct HostTable: Sendable {
+    static let nowhere = 0
+
+    private let perHost: Int
+    private let adapts: Bool
+    private let policy: RetryPolicy
+    private let jitter: @Sendable (Int64) -> Int64
+    private var numbers: [Host: Int] = [:]
+    var standings: [HostStanding]
+    /// How many places are held at hosts without an answer.
+    private(set) var unansweredPlaces = 0
+
+    init(
+        perHost: Int, adapts: Bool, policy: RetryPolicy, jitter: @escaping @Sendable (Int64) -> Int64
+    ) {
+        self.perHost = max(1, perHost)
+        self.adapts = adapts
+        self.policy = policy
+        self.jitter = jitter
+        var nowhere = HostStanding()
+        nowhere.reach = .answering
+        standings = [nowhere]
+    }
+
+    mutating func number(of host: Host) -> Int {
+        if let number = numbers[host] { return number }
+        numbers[host] = standings.count
+        standings.append(HostStanding(pace: adapts ? HostPace(most: perHost) : nil))
+        return standings.count - 1
+    }
+
+    /// Whether one more transfer may ask a host.
+    func hasRoom(_ host: Int, now: Int64) -> Bool {
+        host == HostTable.nowhere || standings[host].hasRoom(perHost: perHost, now: now)
+    }
+
+    mutating func occupy(_ host: Int) {
+        standings[host].running += 1
+        if standings[host].isUnanswered { unansweredPlaces += 1 }
+    }
+
+    mutating func leave(_ host: Int) {
+        standings[host].running -= 1
+        if standings[host].isUnanswered { unansweredPlaces -= 1 }
+    }
+
+    private mutating func set(_ reach: HostStanding.Reach, of host: Int) {
+        let (running, was) = (standings[host].running, standings[host].isUnanswered)
+        standings[host].reach = reach
+        let isUnanswered = standings[host].isUnanswered
+        if was != isUnanswered { unansweredPlaces += isUnanswered ? running : -running }
+    }
+
+    /// A head came from a host; whether that was news.
+    mutating func answered(_ host: Int) -> Bool {
+        if case .answering = standings[host].reach { return false }
+        set(.answering, of: host)
+        return true
+    }
+
+    /// A try ended without a head.
+    ///
+    /// A host that has answered before is away only when it cannot even be reached: what becomes of a
+    /// request that it took may be the request's own fault.
+    mutating func failed(
+        _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
+    ) -> Dispatcher.Silence {
+        var outage: Outage
+        switch standings[host].reach {
+        case .answering:
+            guard failure.isPassing, !failure.wasSent,
+                failure.code == .connectFailed || failure.code == .nameNotResolved
+            else { return .ofTransfer }
+            outage = Outage(failure)
+        case .unknown:
+            guard failure.isPassing || failure.code == .tlsFailed else { return .ofTransfer }
+            outage = Outage(failure)
+        case .away(let known):
+            outage = known
+            // It was under way when the last try failed, and says nothing new.
+            if attempt.number <= known.lastAttempt {
+                return .ofHost(milliseconds: max(0, known.nextTry - now))
+            }
+        case .down(let known): return .forGood(known)
+        }
+        outage.fail(
+            failure, took: now - attempt.began, last: last, now: now, policy: policy,
+            jitter: jitter)
+        guard failure.isPassing, outage.tries <= policy.retries else {
+            set(.down(outage), of: host)
+            return .forGood(outage)
+        }
+        set(.away(outage), of: host)
+        return .ofHost(milliseconds: outage.nextTry - now)
+    }
+
+    /// The hosts that do not answer are tried at once; gives them.
+    mutating func endOutageWaits(at now: Int64) -> [Int] {
+        standings.indices.filter { host in
+            guard case .away(var outage) = standings[host].reach else { return false }
+            outage.endWait(at: now)
+            standings[host].reach = .away(outage)
+            return true
+        }
+    }
+
+    /// Measures where the numbers are found by that; gives the hosts.
+    mutating func measure(now: Int64) -> Range<Int> {
+        guard adapts else { return 0..<0 }
+        for host in standings.indices.dropFirst() {
+            let isFull = !standings[host].waiting.isEmpty && standings[host].opensAt <= now
+            standings[host].pace?.tick(now: now, isFull: isFull)
+        }
+        return standings.indices
+    }
+}

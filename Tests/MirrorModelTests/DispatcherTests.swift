@@ -1,0 +1,212 @@
+import Testing
+
+@testable import MirrorModel
+
+@Suite struct DispatcherTests {
+    // MARK: Limits and order
+
+    @Test func higherPrioritiesComeFirstThenTheOrder() throws {
+        let dispatcher = Dispatching()
+        let a = try Dispatching.host("a")
+        for (id, priority) in [(1, 0), (2, 5), (3, 0), (4, 5), (5, -1)] {
+            dispatcher.add([id], a, priority: Int32(priority))
+        }
+        #expect(dispatcher.fill() == [2, 4, 1, 3, 5])
+    }
+
+    @Test func aBusyHostLetsOthersPass() throws {
+        let dispatcher = Dispatching(jobs: 3, perHost: 1)
+        dispatcher.add([1, 2], try Dispatching.host("a"))
+        dispatcher.add([3], try Dispatching.host("b"))
+        #expect(dispatcher.fill() == [1, 3])
+        dispatcher.release(1)
+        #expect(dispatcher.fill() == [2])
+    }
+
+    @Test func jobsLimitAllHostsTogether() throws {
+        let dispatcher = Dispatching(jobs: 2, perHost: 2)
+        for (id, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            dispatcher.add([id], try Dispatching.host(name))
+        }
+        #expect(dispatcher.fill() == [1, 2])
+        dispatcher.release(2)
+        #expect(dispatcher.fill() == [3])
+    }
+
+    @Test func aRemovedTransferBlocksNobodyBehindIt() throws {
+        let dispatcher = Dispatching(perHost: 1)
+        dispatcher.add(1...3, try Dispatching.host("a"))
+        #expect(dispatcher.fill() == [1])
+        dispatcher.remove(2)
+        dispatcher.release(1)
+        #expect(dispatcher.fill() == [3])
+    }
+
+    @Test func aTransferThatIsQueuedAnewStartsOnceAndWhereItIsQueuedNow() throws {
+        let dispatcher = Dispatching(jobs: 1)
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add([1, 2], a)
+        #expect(dispatcher.fill() == [1])
+        dispatcher.remove(2)
+        dispatcher.add([2], b)
+        dispatcher.release(1)
+        #expect(dispatcher.fill() == [2])
+        dispatcher.release(2)
+        #expect(dispatcher.fill().isEmpty)
+    }
+
+    @Test func aRedirectTakesAPlaceWhereItLeads() throws {
+        let dispatcher = Dispatching(perHost: 1)
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add([1, 2], a)
+        dispatcher.add([3], b)
+        #expect(dispatcher.fill() == [1, 3])
+        guard case .waits = dispatcher.admit(1, to: b) else {
+            Issue.record("a second transfer at a host that may have one")
+            return
+        }
+        dispatcher.release(3)
+        guard case .ask = dispatcher.admit(1, to: b) else {
+            Issue.record("no place where one is free")
+            return
+        }
+        #expect(dispatcher.fill() == [2])
+    }
+
+    @Test func aHostThatTakesMoreGetsMoreWhereThatIsMeasured() throws {
+        let dispatcher = Dispatching(jobs: 64, perHost: 64, adapts: true)
+        dispatcher.add(1...200, try Dispatching.host("a"))
+        #expect(dispatcher.fill().count == HostPace.start)
+        dispatcher.answered(1)
+        dispatcher.measure()
+        #expect(dispatcher.fill().isEmpty)
+        // Each transfer brings as much as the others: more of them pay.
+        for now in stride(from: HostPace.window, through: 4 * HostPace.window, by: 500) {
+            for id in 1...64 { dispatcher.received(1 << 20, by: id) }
+            dispatcher.advance(to: now)
+            dispatcher.measure()
+            _ = dispatcher.fill(now: now)
+        }
+        #expect(dispatcher.runningCount == 64)
+        dispatcher.backOff(1)
+        dispatcher.release(1)
+        #expect(dispatcher.fill(now: 2000).isEmpty)
+    }
+
+    @Test func fewerDescriptorsAreFewerAtOnce() throws {
+        let dispatcher = Dispatching(jobs: 4)
+        dispatcher.add(1...9, try Dispatching.host("a"))
+        #expect(dispatcher.fill() == [1, 2, 3, 4])
+        #expect(dispatcher.lowerJobs() == 3)
+        dispatcher.release(1)
+        #expect(dispatcher.fill().isEmpty)
+        dispatcher.release(2)
+        #expect(dispatcher.fill() == [5])
+    }
+
+    // MARK: Time to wait
+
+    @Test func nothingIsWaitedForWhileATransferCouldStart() throws {
+        let dispatcher = Dispatching(jobs: 1)
+        dispatcher.add([1, 2], try Dispatching.host("a"))
+        #expect(dispatcher.timeToWait() == 0)
+        #expect(dispatcher.fill() == [1])
+        #expect(dispatcher.timeToWait() == nil)
+        dispatcher.release(1)
+        #expect(dispatcher.timeToWait() == 0)
+    }
+
+    @Test func aHeldHostIsAskedWhenItsTimeHasCome() throws {
+        let dispatcher = Dispatching()
+        let a = try Dispatching.host("a")
+        dispatcher.hold(a, until: 1000, isTooLong: false)
+        dispatcher.add([1], a)
+        dispatcher.add([2], try Dispatching.host("b"))
+        #expect(dispatcher.fill(now: 400) == [2])
+        #expect(dispatcher.timeToWait() == 600)
+        #expect(dispatcher.fill(now: 1000) == [1])
+        #expect(dispatcher.timeToWait() == nil)
+    }
+
+    @Test func aHostHeldForTooLongGivesPlacesAndSaysNo() throws {
+        let dispatcher = Dispatching()
+        let a = try Dispatching.host("a")
+        dispatcher.hold(a, until: 500, isTooLong: false)
+        dispatcher.add([1], a)
+        #expect(dispatcher.fill().isEmpty)
+        dispatcher.hold(a, until: 1_000_000, isTooLong: true)
+        #expect(dispatcher.fill(now: 400) == [1])
+        guard case .refused(999_600) = dispatcher.admit(1, to: a) else {
+            Issue.record("a host that wants to be left alone is asked")
+            return
+        }
+    }
+
+    @Test func waitsEndInTheirOrderAndAtTheirTime() throws {
+        let dispatcher = Dispatching()
+        dispatcher.add([1, 2, 3], try Dispatching.host("a"))
+        #expect(dispatcher.fill() == [1, 2, 3])
+        dispatcher.delay(1, until: 900)
+        dispatcher.delay(2, until: 300)
+        dispatcher.delay(3, until: 500)
+        dispatcher.remove(3)
+        #expect(dispatcher.runningCount == 0)
+        #expect(dispatcher.timeToWait() == 300)
+        #expect(dispatcher.popWoken() == nil)
+        dispatcher.advance(to: 900)
+        #expect(dispatcher.popWoken() == 2)
+        #expect(dispatcher.popWoken() == 1)
+        #expect(dispatcher.popWoken() == nil)
+    }
+
+    @Test func aNetworkThatComesBackEndsTheWaitsForIt() throws {
+        let dispatcher = Dispatching()
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add([1, 2], a)
+        dispatcher.add([3], b)
+        #expect(dispatcher.fill() == [1, 2, 3])
+        dispatcher.delay(1, until: 10_000, endsWithNetwork: true)
+        dispatcher.delay(2, until: 10_000)
+        _ = dispatcher.failed(3, Dispatching.refused)
+        dispatcher.release(3)
+        dispatcher.add([3], b)
+        #expect(dispatcher.timeToWait() == 500)
+        dispatcher.networkReturned()
+        #expect(dispatcher.timeToWait() == 0)
+        #expect(dispatcher.fill() == [3])
+        #expect(dispatcher.popWoken() == 1)
+        #expect(dispatcher.popWoken() == nil)
+    }
+
+    // MARK: Further connections
+
+    @Test func aFurtherConnectionTakesNoPlaceThatSomebodyWaitsFor() throws {
+        let dispatcher = Dispatching(jobs: 3, perHost: 2)
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add([1], a)
+        #expect(dispatcher.fill() == [1])
+        #expect(dispatcher.takeExtra(at: a))
+        #expect(!dispatcher.takeExtra(at: a))
+        dispatcher.add([2, 3], b)
+        #expect(dispatcher.fill() == [2])
+        #expect(dispatcher.isWaitedFor(at: a))
+        dispatcher.releaseExtra(at: a)
+        #expect(dispatcher.fill() == [3])
+    }
+
+    @Test func thoseThatWaitForADeadHostWantNoOtherHostsPlaces() throws {
+        let dispatcher = Dispatching()
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add([1, 2], a)
+        dispatcher.add([3], b)
+        #expect(dispatcher.fill() == [1, 2, 3])
+        _ = dispatcher.failed(1, Dispatching.refused)
+        for id in [1, 2] {
+            dispatcher.release(id)
+            dispatcher.add([id], a)
+        }
+        #expect(!dispatcher.isWaitedFor(at: b))
+        #expect(dispatcher.takeExtra(at: b))
+        #expect(!dispatcher.takeExtra(at: a))
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import MirrorModel
+
+@Suite struct RetryPolicyTests {
+    private let standard = RetryPolicy(TransferPolicy())
+
+    private func ladder(_ policy: RetryPolicy, jitter: (Int64) -> Int64) -> [Int64] {
+        var (waits, waited) = ([Int64](), Int64(0))
+        for retry in 1...policy.retries {
+            waits.append(policy.wait(beforeRetry: retry, waited: waited, jitter: jitter))
+            waited += waits[retry - 1]
+        }
+        return waits
+    }
+
+    @Test func theCeilingsDoubleFromHalfASecondToThirty() {
+        #expect(
+            ladder(RetryPolicy(retries: 9, longestWait: 300)) { $0 }
+                == [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
+    }
+
+    @Test func noWaitIsLongerThanTheLongest() {
+        #expect(
+            ladder(RetryPolicy(retries: 5, longestWait: 3)) { $0 }
+                == [500, 1000, 2000, 3000, 3000])
+    }
+
+    @Test func aLadderOfShortWaitsStillOutlivesAnOutageOfTwentySeconds() {
+        for share in [Int64.max, 10, 3, 2] {
+            let waits = ladder(standard) { $0 / share }
+            #expect(waits.reduce(0, +) >= 22_000)
+        }
+    }
+
+    @Test func fewRetriesAreOverSoon() {
+        #expect(ladder(RetryPolicy(retries: 1, longestWait: 300)) { _ in 0 } == [180])
+        #expect(ladder(RetryPolicy(retries: 7, longestWait: 0)) { $0 } == [0, 0, 0, 0, 0, 0, 0])
+    }
+}
