@@ -15,7 +15,7 @@
 ///
 /// Time is told (`advance`), in milliseconds of any clock that does not go back.
 package struct Dispatcher: Sendable {
-    private struct Place {
+    struct Place {
         var host: Int
         var attempt: HostAttempt
     }
@@ -45,19 +45,19 @@ package struct Dispatcher: Sendable {
     }
 
     private var jobs: Int
-    private var now: Int64
-    private var hosts: HostTable
-    private var places: [Int: Place] = [:]
+    var now: Int64
+    var hosts: HostTable
+    var places: [Int: Place] = [:]
     /// The tickets of those that wait for a place.
     private var queued: [Int: Int] = [:]
     private var lastTicket = 0
-    private var ready = ReadyHosts()
+    var ready = ReadyHosts()
     /// When hosts may be asked again.
     private var openings = DelayQueue()
     private var delays = DelayQueue()
     /// Places that transfers have beside their own.
     private var extras = 0
-    private var attempts = 0
+    var attempts = 0
 
     /// - Parameters:
     ///   - jobs: transfers at once.
@@ -113,7 +113,7 @@ extension Dispatcher {
             at: hosts.number(of: host))
     }
 
-    private mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
+    mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
         let passesBy = hosts.standings[host].isAway && transfer.hasOthers
         let host = passesBy ? HostTable.nowhere : host
         hosts.standings[host].waiting.insert(transfer)
@@ -148,10 +148,10 @@ extension Dispatcher {
 // MARK: Places
 
 extension Dispatcher {
-    private var hasFreePlace: Bool { places.count + extras < jobs }
+    var hasFreePlace: Bool { places.count + extras < jobs }
 
     /// A quarter of the places, and at least one.
-    private var quarter: Int { max(1, jobs / 4) }
+    var quarter: Int { max(1, jobs / 4) }
 
     private var hasCandidate: Bool {
         mutating get {
@@ -261,7 +261,7 @@ extension Dispatcher {
     }
 
     /// Enters a host among those at which a transfer could start now, or notes when it could.
-    private mutating func reconsider(_ host: Int) {
+    mutating func reconsider(_ host: Int) {
         hosts.standings[host].stamp += 1
         dropEnded(host)
         guard let first = hosts.standings[host].waiting.first else { return }
@@ -285,103 +285,5 @@ extension Dispatcher {
         while let first = hosts.standings[host].waiting.first, queued[first.id] != first.ticket {
             _ = hosts.standings[host].waiting.popFirst()
         }
-    }
-}
-
-// MARK: What hosts do
-
-extension Dispatcher {
-    /// A head came in answer to a transfer's request.
-    package mutating func answered(_ id: Int) {
-        if let place = places[id], hosts.answered(place.host) { reconsider(place.host) }
-    }
-
-    /// A head came from a host.
-    package mutating func answered(at name: Host) {
-        let host = hosts.number(of: name)
-        if hosts.answered(host) { reconsider(host) }
-    }
-
-    /// A transfer's request ended without a head.
-    package mutating func failed(_ id: Int, _ failure: TransportFailure) -> Silence {
-        guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
-        let silence = hosts.failed(
-            place.host, failure, of: place.attempt, last: attempts, now: now)
-        if case .ofTransfer = silence { return silence }
-        // Those that can go elsewhere do not wait for this host.
-        var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
-        if hosts.standings[place.host].isAway {
-            while let transfer = hosts.standings[place.host].waiting.popFirst() {
-                if transfer.hasOthers { others.append(transfer) } else { staying.insert(transfer) }
-            }
-            hosts.standings[place.host].waiting = staying
-        }
-        reconsider(place.host)
-        for transfer in others { enter(transfer, at: place.host) }
-        return silence
-    }
-
-    /// Leaves a host alone until a time in milliseconds.
-    ///
-    /// When that is too long to wait for, transfers get their place all the same, and find out by
-    /// `admit`.
-    package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
-        let host = hosts.number(of: name)
-        if isTooLong {
-            hosts.standings[host].refusedUntil = max(hosts.standings[host].refusedUntil, until)
-        } else {
-            hosts.standings[host].heldUntil = max(hosts.standings[host].heldUntil, until)
-        }
-        reconsider(host)
-    }
-
-    /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
-    package mutating func timeClosed(_ name: Host) -> Int64 {
-        max(0, hosts.standings[hosts.number(of: name)].opensAt - now)
-    }
-
-    /// Those whose tries have had no answer for longer than their hosts' patience, while others that
-    /// may be answered wait for their places. To be asked for at each look.
-    package mutating func lenders() -> [Int] {
-        guard isShortOfPlaces else { return [] }
-        return places.filter { mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now }
-            .map(\.key).sorted()
-    }
-
-    /// A transfer lends its place: its try is broken off, and made again with more patience.
-    package mutating func lend(_ id: Int) {
-        guard let place = places[id] else { return }
-        if patience(place) <= now - place.attempt.began { hosts.standings[place.host].patience *= 2 }
-        release(id)
-    }
-
-    private func patience(_ place: Place) -> Int64 { hosts.standings[place.host].patience }
-
-    private func mayLend(_ place: Place) -> Bool {
-        hosts.standings[place.host].isUnanswered && patience(place) <= HostStanding.lastPatience
-    }
-
-    private var isShortOfPlaces: Bool {
-        mutating get {
-            guard !hasFreePlace, hosts.unansweredPlaces > 0 else { return false }
-            if ready.first(.fresh, hosts.standings) != nil { return true }
-            return hosts.unansweredPlaces > quarter
-                && ready.first(.known, hosts.standings) != nil
-        }
-    }
-
-    /// Counts bytes that a running transfer received.
-    package mutating func received(_ bytes: Int, by id: Int) {
-        if let host = places[id]?.host { hosts.standings[host].pace?.received(bytes) }
-    }
-
-    /// A host that a running transfer asks had too much, or hung up.
-    package mutating func backOff(_ id: Int) {
-        if let host = places[id]?.host { hosts.standings[host].pace?.backOff(now: now) }
-    }
-
-    /// Measures, where the numbers of transfers are found by that.
-    package mutating func measure() {
-        for host in hosts.measure(now: now) { reconsider(host) }
     }
 }

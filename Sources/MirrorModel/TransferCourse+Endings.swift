@@ -1,7 +1,11 @@
 /// What becomes of failures, and of bytes that are complete.
 extension TransferCourse {
     /// A failure that may pass: the next source first, then a wait.
-    mutating func retry(_ refusal: Refusal, after: Int64?) -> Turn {
+    ///
+    /// - Parameters:
+    ///   - after: for how many seconds the server asks to be left alone.
+    ///   - isAtOnce: whether there is nothing to wait for where no other source is left.
+    mutating func retry(_ refusal: Refusal, after: Int64?, isAtOnce: Bool = false) -> Turn {
         var error = failure(refusal, isRetryable: true)
         if let after, after > policy.longestWait {
             error = failure(
@@ -17,16 +21,19 @@ extension TransferCourse {
         }
         sources[current].lastFailure = error
         failedInRound.insert(current)
-        var turn = nextInRound(after: after, error)
+        var turn = nextInRound(after: after, error, isAtOnce: isAtOnce)
         turn.hostHold = after
         return turn
     }
 
     /// The next source that did not fail since the last wait, and whose host may be asked; then a wait,
     /// after which the first one is asked whose host may be asked by then.
-    private mutating func nextInRound(after: Int64?, _ error: MirrorError) -> Turn {
+    private mutating func nextInRound(
+        after: Int64?, _ error: MirrorError, isAtOnce: Bool = false
+    ) -> Turn {
         if let after { sources[current].closedFor = after * 1000 }
-        if let next = nextInThisRound {
+        if isAtOnce, nextInThisRound == nil || staysWithPart { failedInRound.remove(current) }
+        if let next = staysWithPart && isAtOnce ? current : nextInThisRound {
             current = next
             let notice = Turn.Notice.retry(cause: error, attempt: requests, waitMilliseconds: 0)
             return Turn(request(), notice: notice)
@@ -36,8 +43,7 @@ extension TransferCourse {
             return Turn(.fail(finalError(error)))
         }
         failedInRound = []
-        let backOff = ladder.next(
-            RetryPolicy(policy), jitter: jitter)
+        let backOff = ladder.next(RetryPolicy(policy), jitter: jitter)
         let wait = max(backOff, live.map { sources[$0].closedFor }.min() ?? 0)
         current = live.first { sources[$0].closedFor <= wait } ?? current
         return Turn(

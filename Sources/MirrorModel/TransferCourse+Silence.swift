@@ -70,6 +70,13 @@ extension TransferCourse {
         return Turn(.fail(finalError(error)))
     }
 
+    /// Whether another source would begin anew what this one can go on with, and so much was begun anew
+    /// already that this must not go on.
+    var staysWithPart: Bool {
+        guard let part, !isPinned(part), canGoOn(from: part) else { return false }
+        return wasted + part.length > (knownTotal ?? greatestLength)
+    }
+
     /// Whether any source would be asked for the rest only.
     private func canGoOn(from part: PartStanding) -> Bool {
         sources.indices.contains { source in

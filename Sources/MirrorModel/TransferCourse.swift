@@ -167,13 +167,9 @@ public struct TransferCourse: Sendable {
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
         guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
         if let turn = failForWaste(refusal) { return turn }
-        if hasProgressed, policy.retries > 0, failure.code == .connectionLost {
-            let notice = Turn.Notice.retry(
-                cause: self.failure(refusal, isRetryable: true), attempt: requests,
-                waitMilliseconds: 0)
-            return Turn(request(), notice: notice)
-        }
-        var turn = retry(refusal, after: nil)
+        // The line works as long as it holds: there is nothing to wait for.
+        let isAtOnce = hasProgressed && failure.code == .connectionLost && policy.retries > 0
+        var turn = retry(refusal, after: nil, isAtOnce: isAtOnce)
         turn.waitsForNetwork = true
         return turn
     }

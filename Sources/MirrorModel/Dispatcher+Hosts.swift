@@ -1,0 +1,96 @@
+/// What hosts do, and what follows for those that ask them.
+extension Dispatcher {
+    /// A head came in answer to a transfer's request.
+    package mutating func answered(_ id: Int) {
+        if let place = places[id], hosts.answered(place.host) { reconsider(place.host) }
+    }
+
+    /// A head came from a host.
+    package mutating func answered(at name: Host) {
+        let host = hosts.number(of: name)
+        if hosts.answered(host) { reconsider(host) }
+    }
+
+    /// A transfer's request ended without a head.
+    package mutating func failed(_ id: Int, _ failure: TransportFailure) -> Silence {
+        guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
+        let silence = hosts.failed(
+            place.host, failure, of: place.attempt, last: attempts, now: now)
+        if case .ofTransfer = silence { return silence }
+        // Those that can go elsewhere do not wait for this host.
+        var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
+        if hosts.standings[place.host].isAway {
+            while let transfer = hosts.standings[place.host].waiting.popFirst() {
+                if transfer.hasOthers { others.append(transfer) } else { staying.insert(transfer) }
+            }
+            hosts.standings[place.host].waiting = staying
+        }
+        reconsider(place.host)
+        for transfer in others { enter(transfer, at: place.host) }
+        return silence
+    }
+
+    /// Leaves a host alone until a time in milliseconds.
+    ///
+    /// When that is too long to wait for, transfers get their place all the same, and find out by
+    /// `admit`.
+    package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
+        let host = hosts.number(of: name)
+        if isTooLong {
+            hosts.standings[host].refusedUntil = max(hosts.standings[host].refusedUntil, until)
+        } else {
+            hosts.standings[host].heldUntil = max(hosts.standings[host].heldUntil, until)
+        }
+        reconsider(host)
+    }
+
+    /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
+    package mutating func timeClosed(_ name: Host) -> Int64 {
+        max(0, hosts.standings[hosts.number(of: name)].opensAt - now)
+    }
+
+    /// Those whose tries have had no answer for longer than their hosts' patience, while others that
+    /// may be answered wait for their places. To be asked for at each look.
+    package mutating func lenders() -> [Int] {
+        guard isShortOfPlaces else { return [] }
+        return places.filter { mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now }
+            .map(\.key).sorted()
+    }
+
+    /// A transfer lends its place: its try is broken off, and made again with more patience.
+    package mutating func lend(_ id: Int) {
+        guard let place = places[id] else { return }
+        if patience(place) <= now - place.attempt.began { hosts.standings[place.host].patience *= 2 }
+        release(id)
+    }
+
+    private func patience(_ place: Place) -> Int64 { hosts.standings[place.host].patience }
+
+    private func mayLend(_ place: Place) -> Bool {
+        hosts.standings[place.host].isUnanswered && patience(place) <= HostStanding.lastPatience
+    }
+
+    private var isShortOfPlaces: Bool {
+        mutating get {
+            guard !hasFreePlace, hosts.unansweredPlaces > 0 else { return false }
+            if ready.first(.fresh, hosts.standings) != nil { return true }
+            return hosts.unansweredPlaces > quarter
+                && ready.first(.known, hosts.standings) != nil
+        }
+    }
+
+    /// Counts bytes that a running transfer received.
+    package mutating func received(_ bytes: Int, by id: Int) {
+        if let host = places[id]?.host { hosts.standings[host].pace?.received(bytes) }
+    }
+
+    /// A host that a running transfer asks had too much, or hung up.
+    package mutating func backOff(_ id: Int) {
+        if let host = places[id]?.host { hosts.standings[host].pace?.backOff(now: now) }
+    }
+
+    /// Measures, where the numbers of transfers are found by that.
+    package mutating func measure() {
+        for host in hosts.measure(now: now) { reconsider(host) }
+    }
+}
