@@ -53,14 +53,18 @@ extension Dispatcher {
     /// may be answered wait for their places. To be asked for at each look.
     package mutating func lenders() -> [Int] {
         guard isShortOfPlaces else { return [] }
-        return places.filter { mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now }
-            .map(\.key).sorted()
+        return places.filter {
+            mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now
+        }
+        .map(\.key).sorted()
     }
 
     /// A transfer lends its place: its try is broken off, and made again with more patience.
     package mutating func lend(_ id: Int) {
         guard let place = places[id] else { return }
-        if patience(place) <= now - place.attempt.began { hosts.standings[place.host].patience *= 2 }
+        if patience(place) <= now - place.attempt.began {
+            hosts.standings[place.host].patience *= 2
+        }
         release(id)
     }
 

@@ -161,7 +161,8 @@ extension Dispatcher {
 
     /// The next transfer, which has a place now; nil when there is none, or no place.
     package mutating func next() -> Int? {
-        guard hasFreePlace, let host = bestHost(), let transfer = hosts.standings[host].waiting.popFirst()
+        guard hasFreePlace, let host = bestHost(),
+            let transfer = hosts.standings[host].waiting.popFirst()
         else { return nil }
         queued[transfer.id] = nil
         take(transfer.id, at: host)
@@ -206,7 +207,9 @@ extension Dispatcher {
     package mutating func admit(_ id: Int, to name: Host) -> Admission {
         guard let place = places[id] else { return .waits }
         let host = hosts.number(of: name)
-        let (refusedUntil, opensAt) = (hosts.standings[host].refusedUntil, hosts.standings[host].opensAt)
+        let (refusedUntil, opensAt) = (
+            hosts.standings[host].refusedUntil, hosts.standings[host].opensAt
+        )
         if refusedUntil > now { return .refused(milliseconds: refusedUntil - now) }
         let isThere = place.host == host
         switch hosts.standings[host].reach {

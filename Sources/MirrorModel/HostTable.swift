@@ -15,7 +15,8 @@ struct HostTable: Sendable {
     private(set) var unansweredPlaces = 0
 
     init(
-        perHost: Int, adapts: Bool, policy: RetryPolicy, jitter: @escaping @Sendable (Int64) -> Int64
+        perHost: Int, adapts: Bool, policy: RetryPolicy,
+        jitter: @escaping @Sendable (Int64) -> Int64
     ) {
         self.perHost = max(1, perHost)
         self.adapts = adapts

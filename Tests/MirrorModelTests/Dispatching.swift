@@ -28,7 +28,8 @@ final class Dispatching {
         return ids
     }
 
-    func add(_ ids: some Sequence<Int>, _ host: Host, priority: Int32 = 0, hasOthers: Bool = false) {
+    func add(_ ids: some Sequence<Int>, _ host: Host, priority: Int32 = 0, hasOthers: Bool = false)
+    {
         for id in ids {
             dispatcher.add(id, priority: priority, host: host, hasOthers: hasOthers)
         }

@@ -4,7 +4,9 @@ internal import Glibc
 enum OpenFileLimit {
     static var current: Int {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return 1024
+        }
         return Int(clamping: limit.rlim_cur)
     }
 }
