@@ -42,10 +42,12 @@ extension TransferCourse {
         guard ladder.retries < policy.retries, !live.isEmpty else {
             return Turn(.fail(finalError(error)))
         }
-        failedInRound = []
         let backOff = ladder.next(RetryPolicy(policy), jitter: jitter)
         let wait = max(backOff, live.map { sources[$0].closedFor }.min() ?? 0)
-        current = live.first { sources[$0].closedFor <= wait } ?? current
+        let open = live.filter { sources[$0].closedFor <= wait }
+        // One whose host was left alone so far was not heard yet.
+        current = open.first { !failedInRound.contains($0) } ?? open.first ?? current
+        failedInRound = []
         return Turn(
             .wait(milliseconds: wait),
             notice: .retry(cause: error, attempt: requests, waitMilliseconds: wait))

@@ -17,8 +17,17 @@ extension TransferCourse {
             return Turn(
                 request(), notice: .retry(cause: error, attempt: requests, waitMilliseconds: 0))
         }
-        failedInRound = []
-        let notice = Turn.Notice.retry(cause: error, attempt: requests, waitMilliseconds: wait)
+        // No host may be asked now: one that was not tried since the last wait comes first, on the same
+        // host too.
+        let live = sources.indices.filter { sources[$0].ending == nil }
+        let untried = live.filter { !failedInRound.contains($0) }
+        if untried.isEmpty { failedInRound = [] }
+        let next = (untried.isEmpty ? live : untried).min {
+            sources[$0].closedFor < sources[$1].closedFor
+        }
+        current = next ?? current
+        let notice = Turn.Notice.retry(
+            cause: error, attempt: requests, waitMilliseconds: sources[current].closedFor)
         return Turn(request(), notice: notice)
     }
 

@@ -6,7 +6,7 @@ public enum TortureTable {
         LyingDiskTorture.self, AnswerTorture.self, ManifestTorture.self, NameTorture.self,
         SwapTorture.self, CrowdTorture.self, IndexTorture.self, FullDiskTorture.self,
         SecretTorture.self, EndlessTorture.self, RealServerTorture.self, SignalTorture.self,
-        ClockTorture.self, FuzzTorture.self, SanitizerTorture.self,
+        ClockTorture.self, FuzzTorture.self, SanitizerTorture.self, LivenessTorture.self,
     ]
 
     /// A row: name, what was tried, how often, how often it held, and the notes.
