@@ -27,6 +27,7 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
     case conflict = "conflict"
     case obstructed = "obstructed"
     case nameTaken = "name-taken"
+    case nameMissing = "name-missing"
     case sourceFileUnreadable = "source-file-unreadable"
     case inputOutput = "input-output"
     case noSpace = "no-space"
@@ -87,6 +88,15 @@ public struct MirrorError: Error, Sendable, Hashable {
         self.message = message
         self.target = target
         self.isRetryable = code.isRetryable
+    }
+}
+
+extension MirrorError {
+    /// The sentence without the target that it begins with, for a line that has named it.
+    public func message(without target: Target) -> String {
+        let prefix = target.path + ": "
+        return message.utf8.starts(with: prefix.utf8)
+            ? String(message.utf8.dropFirst(prefix.utf8.count)) ?? message : message
     }
 }
 

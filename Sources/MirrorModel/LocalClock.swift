@@ -1,0 +1,44 @@
+/// Instants as people read them: the time of day where they are, and how long ago or from now.
+///
+/// Today's have the time of day alone, others the date before it. What is written for scripts is in
+/// UTC and does not come by here.
+public struct LocalClock: Sendable {
+    /// What counts as now.
+    public let now: Instant
+    private let offset: @Sendable (Instant) -> Int64
+
+    /// Takes now, and the seconds by which local time is ahead of UTC at an instant.
+    public init(now: Instant, offset: @escaping @Sendable (Instant) -> Int64) {
+        self.now = now
+        self.offset = offset
+    }
+
+    /// `12:03, 2 h ago` for a time that has been, `12:03, in 15 min` for one that will be.
+    public func description(of instant: Instant) -> String {
+        let seconds = now.seconds(since: instant)
+        let distance = DurationText(seconds: abs(seconds)).description
+        return "\(time(of: instant)), "
+            + (instant > now ? "in \(distance)" : "\(distance) ago")
+    }
+
+    /// `12:03`, or `2026-11-20 12:03` on another day than today.
+    public func time(of instant: Instant) -> String {
+        let (then, today) = (civil(instant), civil(now))
+        let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
+        let isToday = (then.year, then.month, then.day) == (today.year, today.month, today.day)
+        if isToday { return time }
+        return "\(padded(then.year, 4))-\(padded(then.month, 2))-\(padded(then.day, 2)) \(time)"
+    }
+
+    private func civil(_ instant: Instant) -> CivilTime {
+        CivilTime(instant.advanced(bySeconds: offset(instant)))
+    }
+}
+
+extension Reason {
+    /// The sentence that says why, with times as people read them.
+    public func because(on clock: LocalClock) -> String {
+        if case .fresh(let until) = self { return "fresh until \(clock.description(of: until))" }
+        return because
+    }
+}

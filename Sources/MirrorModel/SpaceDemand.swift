@@ -1,0 +1,49 @@
+/// What is to be written to one file system, held against what is free there.
+///
+/// A size that is not known counts as nothing, yet where not even the bytes that stay free are left, there
+/// is no room for it either.
+public struct SpaceDemand: Sendable, Hashable {
+    /// Bytes, as far as they are known.
+    public private(set) var bytes: Int64 = 0
+    private var unknown = 0
+    private var files = 0
+    private var first: Target?
+
+    /// Nothing yet.
+    public init() {}
+
+    /// Adds a file that so many bytes are to be written of; nil is not known.
+    public mutating func add(_ bytes: Int64?, for target: Target) {
+        if bytes == 0 { return }
+        first = first ?? target
+        files += 1
+        if let bytes { self.bytes = self.bytes.addingSaturated(bytes) } else { unknown += 1 }
+    }
+
+    /// Makes room for one more file for a while: the largest of those that pass through.
+    public mutating func passThrough(_ bytes: Int64?, for target: Target) {
+        if bytes == 0 { return }
+        first = first ?? target
+        files += 1
+        if let bytes { self.bytes = max(self.bytes, bytes) } else { unknown += 1 }
+    }
+
+    /// Why it does not fit; nil when it does.
+    ///
+    /// - Parameters:
+    ///   - place: the file system, as people know it: a folder on it.
+    ///   - available: bytes that may still be written there.
+    ///   - least: bytes that stay free.
+    public func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
+        guard let first, available < bytes.addingSaturated(least) else { return nil }
+        let others = files - 1
+        let more = others > 0 ? " and \(Counted(others, "more file"))" : ""
+        let size = bytes > 0 ? "\(ByteCount(bytes))" : ""
+        let open = unknown > 0 ? "\(unknown) of unknown size" : ""
+        let sizes = [size, open].filter { !$0.isEmpty }.joined(separator: " + ")
+        return MirrorError(
+            .spaceLimit,
+            "\(first)\(more): no room for \(sizes): \(place) has \(ByteCount(available)) left, and \(ByteCount(least)) stay free (--min-free). Make room, or lower --min-free.",
+            target: first)
+    }
+}

@@ -1,0 +1,48 @@
+import MirrorModel
+import Testing
+
+/// What does not fit on a file system is refused, and named.
+@Suite struct SpaceDemandTests {
+    private func demand(_ sizes: [Int64?]) throws -> SpaceDemand {
+        var demand = SpaceDemand()
+        for (number, size) in sizes.enumerated() {
+            demand.add(size, for: try Target("Caches/\(number)"))
+        }
+        return demand
+    }
+
+    @Test(
+        arguments: [
+            ([100], 199, 100, true), ([100], 200, 100, false), ([nil], 99, 100, true),
+            ([nil], 100, 100, false), ([0], 0, 100, false), ([], 0, 100, false),
+            ([nil, 50, 50], 199, 100, true), ([.max, .max], .max - 1, 0, true),
+        ] as [([Int64?], Int64, Int64, Bool)])
+    func theBytesAndWhatStaysFreeMustFit(
+        sizes: [Int64?], available: Int64, least: Int64, isRefused: Bool
+    ) throws {
+        let refusal = try demand(sizes).refusal(at: "/r", available: available, least: least)
+        #expect((refusal?.code == .spaceLimit) == isRefused)
+    }
+
+    @Test func theSentenceNamesTheTargetThePlaceAndTheNumbers() throws {
+        let one = try demand([nil]).refusal(at: "/r", available: 10, least: 1 << 20)
+        #expect(
+            one?.message
+                == "Caches/0: no room for 1 of unknown size: /r has 10 B left, and 1.0 MiB stay free (--min-free). Make room, or lower --min-free."
+        )
+        let three = try demand([1024, nil, 1024]).refusal(at: "/r", available: 10, least: 0)
+        #expect(
+            three?.message.hasPrefix(
+                "Caches/0 and 2 more files: no room for 2.0 KiB + 1 of unknown size: /r has")
+                == true)
+    }
+
+    /// Parts on another file system than their files: they are there one after the other.
+    @Test func whatPassesThroughNeedsRoomForTheLargest() throws {
+        var demand = SpaceDemand()
+        for size in [10, 300, 20] as [Int64] {
+            demand.passThrough(size, for: try Target("Caches/a"))
+        }
+        #expect(demand.bytes == 300)
+    }
+}
