@@ -42,12 +42,19 @@ public struct CacheControl: Sendable, Hashable {
 }
 
 extension ResponseHead {
+    /// Whether the answer says of no later request that it would be the same (RFC 9111 §4.1).
+    private var variesByEverything: Bool {
+        list(of: "vary").split(separator: UInt8(ascii: ",")).contains { member in
+            member.filter { $0 != 0x20 && $0 != 0x09 } == [UInt8(ascii: "*")]
+        }
+    }
+
     /// Until when the answer is fresh (RFC 9111 §4.2); nil when it does not say.
     ///
     /// - Parameter received: when the head arrived, by the local clock.
     public func freshUntil(received: Instant) -> Instant? {
         let control = CacheControl(list(of: "cache-control"))
-        if control.alwaysConfirms { return received }
+        if control.alwaysConfirms || variesByEverything { return received }
         let lifetime: Int64
         if let maxAge = control.maxAge {
             lifetime = maxAge

@@ -39,6 +39,9 @@ import Testing
             ([("Expires", "Sun, 06 Nov 1994 09:49:37 GMT"), date], 3100),
             ([("Expires", "0"), date], 0),
             ([("Expires", "Sun, 06 Nov 1994 09:49:37 GMT"), ("Cache-Control", "max-age=1")], 1),
+            ([("Cache-Control", "max-age=600"), ("Vary", "*")], 0),
+            ([("Cache-Control", "max-age=600"), ("Vary", "Accept, *")], 0),
+            ([("Cache-Control", "max-age=600"), ("Vary", "Accept")], 600),
             ([], nil),
         ] as [([(String, String)], Int64?)])
     func freshnessIsWhatTheAnswerSays(fields: [(String, String)], seconds: Int64?) {

@@ -170,10 +170,12 @@ extension ManifestBuilder {
         let isNamedByServer = written?.utf8.last == UInt8(ascii: "/")
         var path = written ?? defaults.directory + "/"
         if written == nil || isNamedByServer {
-            guard let name = url.lastSegment else {
+            let provisional = isNamedByServer ? ProvisionalName.make(for: url) : nil
+            guard let name = url.lastSegment ?? provisional else {
                 log.error(
                     at: draft.path?.place ?? draft.url?.place ?? draft.place,
-                    "the URL \(url) ends in no file name; write the file's name in path")
+                    "the URL \(url) ends in no file name; write the file's name in path, or a folder and"
+                        + " a slash where the server names it")
                 return nil
             }
             path += name
@@ -192,8 +194,9 @@ extension ManifestBuilder {
         if let size = draft.size, !pieces.value.fits(size: size) {
             log.error(
                 at: pieces.place,
-                "\(pieces.value.count) pieces of \(pieces.value.length) bytes are not a file of"
-                    + " \(size) bytes")
+                "\(Counted(pieces.value.count, "piece")) of \(Counted(pieces.value.length, "byte"))"
+                    + " \(Counted.verb(pieces.value.count, "is", "are")) not a file of"
+                    + " \(Counted(size, "byte"))")
         }
         return pieces.value
     }

@@ -134,7 +134,7 @@ final class Engine: Sendable {
             // Where jobs are still to be heard of, more may follow from them.
             hooks.onIdle = { [promoter, routes] in if routes.isEmpty { promoter.hurry() } }
             let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
-            hooks.admit = { gate.admit($0) }
+            hooks.admit = { gate.admit($0, for: $1) }
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: OpenFileLimit.current)

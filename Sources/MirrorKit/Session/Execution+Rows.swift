@@ -93,16 +93,25 @@ extension Execution {
         guard plan.isNamedByServer(step), case .nothing = step.occupant,
             let resource = plan.resource(of: step)
         else { return step.target }
-        let target = try suggestedTarget(beside: step.target, body.suggestedName)
+        let url = resource.primary.url
+        let target = try suggestedTarget(beside: step.target, body.suggestedName, for: url)
         try engine.reserve(target, for: step.target, by: claimant(position))
         try engine.index.rememberServerName(
             owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
-            source: SourceKey(resource.primary.url), target: target)
+            source: SourceKey(url), target: target)
         return target
     }
 
-    private func suggestedTarget(beside target: Target, _ name: String?) throws -> Target {
-        guard let name else { return target }
+    private func suggestedTarget(
+        beside target: Target, _ name: String?, for url: SourceURL
+    ) throws -> Target {
+        guard let name else {
+            guard ProvisionalName.isOf(target, url) else { return target }
+            throw MirrorError(
+                .nameMissing,
+                "\(target.folder)/: \(url) ends in no name, and the server gives none. Write the file's name in path.",
+                target: target)
+        }
         do {
             return try target.sibling(named: name)
         } catch {

@@ -26,7 +26,7 @@ struct RunLimits {
             guard !isAllowed else { continue }
             throw MirrorError(
                 .deleteLimit,
-                "\(manifest.owner): \(count) of its \(owned) files would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
+                "\(manifest.owner): \(count) of its \(Counted(owned, "file")) would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
             )
         }
     }
@@ -34,31 +34,30 @@ struct RunLimits {
     private func checkSpace(_ root: RootDirectory) throws(MirrorError) {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
-        var needed: [String: Int64] = [:]
+        var demands: [String: SpaceDemand] = [:]
         for position in plan.steps.notable {
             let step = plan.steps[position]
-            let bytes: Int64
+            let bytes: Int64?
             switch step.means {
-            // A part lies in tmp, and on another file system the file once more in its area.
-            case .transfer: bytes = max(0, (step.size ?? 0) - step.reusableBytes)
+            // Most often the version that is there is confirmed, and nothing is written.
+            case .transfer(_, let local) where local?.isConfirmable == true && step.size == nil:
+                continue
+            case .transfer: bytes = step.size.map { max(0, $0 - step.reusableBytes) }
             case .copy: bytes = step.size ?? 0
             case .nothing, .adoption, .move, .removal: continue
             }
             guard let volume = space.volume(of: step.target.area) else { continue }
-            needed[volume.place] = bytes.addingSaturated(needed[volume.place] ?? 0)
+            demands[volume.place, default: SpaceDemand()].add(bytes, for: step.target)
+            // A part lies in tmp, and on another file system the file once more in its area.
             if step.needsNetwork, let parts = space.volume(of: .tmp), parts != volume {
-                needed[parts.place] = max(needed[parts.place] ?? 0, bytes)
+                demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: step.target)
             }
         }
         for volume in space.volumes {
-            guard let bytes = needed[volume.place], bytes > 0 else { continue }
-            let least = configuration.leastFreeSpace
-            guard volume.availableBytes < bytes.addingSaturated(least) else { continue }
-            let place = volume.place.isEmpty ? root.path : root.path + "/" + volume.place
-            throw MirrorError(
-                .spaceLimit,
-                "\(place): \(ByteCount(bytes)) are to be written and \(ByteCount(least)) stay free (--min-free), but only \(ByteCount(volume.availableBytes)) are left. Nothing was fetched. Make room, or lower --min-free."
-            )
+            let refusal = demands[volume.place]?.refusal(
+                at: volume.path(in: root), available: volume.availableBytes,
+                least: configuration.leastFreeSpace)
+            if let refusal { throw refusal }
         }
     }
 }

@@ -12,8 +12,22 @@ final class SpaceGate: Sendable {
     private static let plenty: Int64 = 256 << 20
 
     private struct Look {
-        var availableBytes: Int64
+        var space: FreeSpace
+        /// What was let in since, by file system.
+        var admitted: [String: Int64] = [:]
         var endsAt: Int64
+
+        /// What is left on a file system, as far as is known.
+        func bytes(on volume: FreeSpace.Volume) -> Int64 {
+            volume.availableBytes - (admitted[volume.place] ?? 0)
+        }
+
+        /// Lets a body in.
+        mutating func admit(_ bytes: Int64, on volumes: [FreeSpace.Volume]) {
+            for volume in volumes {
+                admitted[volume.place] = bytes.addingSaturated(admitted[volume.place] ?? 0)
+            }
+        }
     }
 
     private let root: RootDirectory
@@ -25,30 +39,34 @@ final class SpaceGate: Sendable {
         self.leastFreeSpace = leastFreeSpace
     }
 
-    /// Whether so many more bytes fit on the file system of the parts; why not, where they do not.
-    func admit(_ bytes: Int64) -> MirrorError? {
+    /// Whether so many more bytes of a target fit, where its part lies and where it will lie; why not,
+    /// where they do not.
+    func admit(_ bytes: Int64, for target: Target) -> MirrorError? {
         let needed = bytes.addingSaturated(leastFreeSpace)
         let now = SystemClock.monotonic()
         return look.withLock { look in
-            if let known = look, now < known.endsAt,
-                known.availableBytes >= needed.addingSaturated(Self.plenty)
-            {
-                look?.availableBytes -= bytes
-                return nil
+            if let known = look, now < known.endsAt {
+                let volumes = known.space.volumes(for: target.area)
+                let enough = needed.addingSaturated(Self.plenty)
+                if volumes.allSatisfy({ known.bytes(on: $0) >= enough }) {
+                    look?.admit(bytes, on: volumes)
+                    return nil
+                }
             }
-            guard let space = try? FreeSpace(of: root), let parts = space.volume(of: .tmp) else {
-                return nil
+            guard let space = try? FreeSpace(of: root) else { return nil }
+            let volumes = space.volumes(for: target.area)
+            var demand = SpaceDemand()
+            demand.add(bytes, for: target)
+            for volume in volumes {
+                let refusal = demand.refusal(
+                    at: volume.path(in: root), available: volume.availableBytes,
+                    least: leastFreeSpace)
+                if let refusal { return refusal }
             }
-            look = Look(
-                availableBytes: parts.availableBytes - bytes, endsAt: now + Self.validity)
-            return parts.availableBytes < needed ? refusal(of: bytes, parts.availableBytes) : nil
+            var fresh = Look(space: space, endsAt: now + Self.validity)
+            fresh.admit(bytes, on: volumes)
+            look = fresh
+            return nil
         }
-    }
-
-    private func refusal(of bytes: Int64, _ availableBytes: Int64) -> MirrorError {
-        MirrorError(
-            .spaceLimit,
-            "\(root.path)/tmp: \(ByteCount(bytes)) more do not fit: \(ByteCount(availableBytes)) are left, and \(ByteCount(leastFreeSpace)) stay free (--min-free). Parts are kept. Make room, or lower --min-free."
-        )
     }
 }

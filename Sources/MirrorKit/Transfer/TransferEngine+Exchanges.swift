@@ -90,7 +90,8 @@ extension TransferEngine: Exchange.Listener {
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
             let error = admit(
-                total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0))
+                total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0),
+                transfer.job.target)
         {
             throw error
         }
@@ -288,7 +289,7 @@ extension TransferEngine: Exchange.Listener {
         }
         let error = MirrorError(
             .transferLimit,
-            "\(bytesReceived) bytes were received, the limit for a run is \(limit). Run again to go on."
+            "\(Counted(bytesReceived, "byte")) \(Counted.verb(bytesReceived, "was", "were")) received, the limit for a run is \(limit). Run again to go on."
         )
         refuseAll(error)
     }

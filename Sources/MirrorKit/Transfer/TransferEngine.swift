@@ -16,7 +16,7 @@ final class TransferEngine {
     let configuration: Configuration
     let settings: TransferSettings
     let parts: any PartStore
-    let admit: @Sendable (Int64) -> MirrorError?
+    let admit: @Sendable (Int64, Target) -> MirrorError?
     let news: NewsRelay
     let inbox: TransferInbox
     let multis: MultiHandles
@@ -53,7 +53,7 @@ final class TransferEngine {
 
     init(
         configuration: Configuration, parts: any PartStore,
-        admit: @escaping @Sendable (Int64) -> MirrorError?, news: NewsRelay,
+        admit: @escaping @Sendable (Int64, Target) -> MirrorError?, news: NewsRelay,
         inbox: TransferInbox, workers: WorkPool, copiers: WorkPool
     ) {
         self.configuration = configuration

@@ -13,9 +13,9 @@ final class TransferLoop: Sendable {
         var report: @Sendable (Int, TransferNews) -> Void
         /// No transfer is running any more; called once each time, in order with the news.
         var onIdle: @Sendable () -> Void = {}
-        /// Whether so many more bytes, not declared by the manifest, may be written; an error ends
-        /// the transfer. Called on the transfer thread, and returns quickly.
-        var admit: @Sendable (Int64) -> MirrorError? = { _ in nil }
+        /// Whether so many more bytes of a target, not declared by the manifest, may be written; an
+        /// error ends the transfer. Called on the transfer thread, and returns quickly.
+        var admit: @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
 
         init(report: @escaping @Sendable (Int, TransferNews) -> Void) { self.report = report }
     }

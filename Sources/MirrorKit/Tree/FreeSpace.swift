@@ -12,6 +12,11 @@ struct FreeSpace {
         var areas: [Area]
         /// Bytes that this process may still write; blocks kept for root do not count.
         let availableBytes: Int64
+
+        /// The folder where it was asked.
+        func path(in root: RootDirectory) -> String {
+            place.isEmpty ? root.path : root.path + "/" + place
+        }
     }
 
     /// The distinct file systems, the root's first.
@@ -46,6 +51,11 @@ struct FreeSpace {
 
     /// The volume that an area lies on.
     func volume(of area: Area) -> Volume? { volumes.first { $0.areas.contains(area) } }
+
+    /// The volumes that a file of an area is written to: its own, and that of its part.
+    func volumes(for area: Area) -> [Volume] {
+        volumes.filter { $0.areas.contains(area) || $0.areas.contains(.tmp) }
+    }
 
     private static func available(_ folder: Descriptor, path: String) throws(Errno) -> Int64 {
         var result = statvfs()

@@ -10,30 +10,46 @@ import Testing
     private let folder: TemporaryFolder
     private let root: RootDirectory
     private let free: Int64
+    private let target: Target
 
     init() throws {
         folder = try TemporaryFolder()
+        target = try Target("Caches/a.bin")
         root = try RootDirectory(opening: folder.path)
         free = try #require(try FreeSpace(of: root).volume(of: .tmp)).availableBytes
     }
 
     @Test func whatFitsIsLetIn() {
         let gate = SpaceGate(root, leastFreeSpace: 0)
-        for _ in 1...1000 { #expect(gate.admit(4096) == nil) }
+        for _ in 1...1000 { #expect(gate.admit(4096, for: target) == nil) }
     }
 
     @Test func whatDoesNotFitIsRefusedRightAfterWhatDid() {
         let gate = SpaceGate(root, leastFreeSpace: 0)
-        #expect(gate.admit(4096) == nil)
-        let refusal = gate.admit(2 * free)
+        #expect(gate.admit(4096, for: target) == nil)
+        let refusal = gate.admit(2 * free, for: target)
         #expect(refusal?.code == .spaceLimit)
         #expect(refusal?.message.contains("--min-free") == true)
-        #expect(gate.admit(4096) == nil)
+        #expect(refusal?.message.hasPrefix("Caches/a.bin: ") == true)
+        #expect(gate.admit(4096, for: target) == nil)
     }
 
     @Test func whatIsToStayFreeCounts() {
         let gate = SpaceGate(root, leastFreeSpace: 2 * free)
-        #expect(gate.admit(1)?.code == .spaceLimit)
-        #expect(gate.admit(.max)?.code == .spaceLimit)
+        #expect(gate.admit(1, for: target)?.code == .spaceLimit)
+        #expect(gate.admit(.max, for: target)?.code == .spaceLimit)
+    }
+
+    /// The part has room in tmp, the file has none in Caches.
+    @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
+    func aBodyIsJudgedOnTheFileSystemOfItsAreaToo() throws {
+        let caches = folder.path + "/Caches"
+        #expect(mkdir(caches, 0o755) == 0)
+        let small = try SmallFileSystem(bytes: 1 << 20, at: caches)
+        let gate = SpaceGate(root, leastFreeSpace: 0)
+        let refusal = gate.admit(2 << 20, for: target)
+        #expect(refusal?.code == .spaceLimit)
+        #expect(refusal?.message.contains(small.folder.path) == true)
+        #expect(gate.admit(2 << 20, for: try Target("Documents/a.bin")) == nil)
     }
 }
