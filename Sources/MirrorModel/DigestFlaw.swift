@@ -17,7 +17,7 @@ public enum DigestFlaw: Error, Sendable, Hashable, CustomStringConvertible {
         case .notHexadecimal(let character):
             "\(Quoted(String(character))) is not a hexadecimal digit"
         case .length(let digits, let algorithm):
-            "it has \(digits) hexadecimal digits; \(algorithm.rawValue) has"
+            "it has \(Counted(digits, "hexadecimal digit")); \(algorithm.rawValue) has"
                 + " \(algorithm.byteCount * 2)"
         case .integrity(let algorithm):
             "it is written as for integrity; write \"integrity\": \"\(algorithm.rawValue)-…\""

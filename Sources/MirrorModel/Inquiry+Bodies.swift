@@ -122,13 +122,14 @@ extension Inquiry {
             return nil
         }
         return Refusal(
-            .tooLarge, "the file has \(total) bytes, the limit is \(limit)",
+            .tooLarge, "the file has \(Counted(total, "byte")), the limit is \(limit)",
             expected: String(limit), actual: String(total))
     }
 
     private func sizeRefusal(declared: Int64, promised: Int64) -> Refusal {
         Refusal(
-            .sizeMismatch, "the server promises \(promised) bytes, the manifest says \(declared)",
+            .sizeMismatch,
+            "the server promises \(Counted(promised, "byte")), the manifest says \(declared)",
             expected: String(declared), actual: String(promised))
     }
 

@@ -58,7 +58,7 @@ public enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
         case .malformed(let text): "\(Quoted(text)) is not of the form sha512-…base64…"
         case .algorithm(let name): "\(Quoted(name)) is none of sha256, sha384 and sha512"
         case .length(let bytes, let algorithm):
-            "the value has \(bytes) bytes; \(algorithm.rawValue) has \(algorithm.byteCount)"
+            "the value has \(Counted(bytes, "byte")); \(algorithm.rawValue) has \(algorithm.byteCount)"
         case .several(let algorithm):
             "it has two different \(algorithm.rawValue) values; give the one of the bytes"
         }

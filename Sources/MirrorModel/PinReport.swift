@@ -86,7 +86,8 @@ public struct PinFinding: Sendable, Hashable {
                 ))
         }
         if let declared = resource.size, declared != size {
-            return finding(.contradiction("it has \(size) bytes, the manifest says \(declared)"))
+            return finding(
+                .contradiction("it has \(Counted(size, "byte")), the manifest says \(declared)"))
         }
         if sha256 != record.sha256 { return finding(.leave(.changed)) }
         if resource.pin == nil, !isOfSource { return finding(.leave(.otherSource)) }

@@ -94,14 +94,15 @@ extension Reason {
         case .digestChanged(let old, let new):
             "the manifest wants \(new.brief), \(old.brief) is there"
         case .sizeChanged(let old, let new):
-            "the manifest wants \(new) bytes, \(old) bytes are there"
+            "the manifest wants \(Counted(new, "byte")), \(old) \(Counted.verb(old, "is", "are")) there"
         case .sourceChanged(let key): "the source is now \(key)"
         case .sourceUnknown: "the index does not say which source it came from"
         case .due(let cause, let now): cause.because(at: now)
         case .dueWithoutValidator(let cause, let now):
             cause.because(at: now) + "; fetched whole, there is no validator to ask with"
         case .drifted: "changed since mirror put it there"
-        case .partAvailable(let bytes): "\(ByteCount(bytes)) of it were fetched before"
+        case .partAvailable(let bytes):
+            "\(ByteCount(bytes)) of it \(Counted.verb(bytes, "was", "were")) fetched before"
         case .edited: "edited here; the manifest still wants the version that was edited"
         case .editedAndDue: "edited here, and due"
         case .editedAndChanged: "edited here, and the manifest wants another version"

@@ -123,7 +123,16 @@ enum PlainBytes {
 
     /// Whether a URL is a relative path of such bytes.
     static func isReference(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
-        url.count <= 4096 && isPath(url)
+        url.count <= 4096 && isPath(url) && !beginsWithHost(url)
+    }
+
+    /// Whether a path begins with what may be a host: that is looked at more closely.
+    private static func beginsWithHost(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let slash = path.firstIndex(of: UInt8(ascii: "/")) else { return false }
+        let first = UnsafeBufferPointer(rebasing: path[..<slash])
+        guard first.contains(UInt8(ascii: ".")) else { return false }
+        let lowered = first.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return lowered.withUnsafeBufferPointer { BareHost.isHost($0) }
     }
 
     /// Components of such bytes, none empty, none beginning with a dot, none too long.

@@ -9,9 +9,6 @@ public struct SourceKey: Sendable, Hashable, CustomStringConvertible {
     /// Takes the text as it was stored or made.
     public init(text: String) { self.text = text }
 
-    /// The key for people: the query's hash is cut to eight digits.
-    public var description: String {
-        guard let (place, hash) = text.halves(atLast: "?") else { return text }
-        return "\(place)?\(hash.prefix(8))…"
-    }
+    /// The key for people: origin and path alone.
+    public var description: String { (text.halves(atLast: "?")?.before).map(String.init) ?? text }
 }

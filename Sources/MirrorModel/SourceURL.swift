@@ -39,6 +39,6 @@ public struct SourceURL: Sendable, Hashable {
 }
 
 extension SourceURL: CustomStringConvertible {
-    /// The URL for people: user information left out, a query shown as `?…`.
-    public var description: String { withoutSecrets + (query == nil ? "" : "?…") }
+    /// The URL for people: user information and query left out, without a sign of them.
+    public var description: String { withoutSecrets }
 }

@@ -93,7 +93,8 @@ extension TransferCourse {
     public mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil) -> Turn {
         if let expected = expectation.size, expected != size {
             let refusal = Refusal(
-                .sizeMismatch, "the file has \(size) bytes, the manifest says \(expected)",
+                .sizeMismatch,
+                "the file has \(Counted(size, "byte")), the manifest says \(expected)",
                 expected: String(expected), actual: String(size))
             return end(refusal, dropsPart: true)
         }

@@ -183,7 +183,7 @@ public struct TransferCourse: Sendable {
         let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
         if let end, length < end {
             let cut = TransportFailure(
-                .connectionLost, "the connection ended after \(length) of \(end) bytes",
+                .connectionLost, "the connection ended after \(length) of \(Counted(end, "byte"))",
                 isPassing: true, wasSent: true)
             return interrupted(cut, length: length)
         }
@@ -202,8 +202,8 @@ public struct TransferCourse: Sendable {
         reception = nil
         let cause =
             isDeclared
-            ? "the server sends more than the \(limit) bytes that were announced"
-            : "the file has more than \(limit) bytes, which is the limit"
+            ? "the server sends more than the announced \(Counted(limit, "byte"))"
+            : "the file has more than \(Counted(limit, "byte")), which is the limit"
         return end(
             Refusal(isDeclared ? .sizeMismatch : .tooLarge, cause, expected: String(limit)),
             dropsPart: true)
@@ -211,7 +211,8 @@ public struct TransferCourse: Sendable {
 
     private mutating func wrongSize(_ length: Int64, _ total: Int64) -> Turn {
         let refusal = Refusal(
-            .sizeMismatch, "the file has \(length) bytes, \(total) were expected",
+            .sizeMismatch,
+            "the file has \(Counted(length, "byte")), \(total) \(Counted.verb(total, "was", "were")) expected",
             expected: String(total), actual: String(length))
         return end(refusal, dropsPart: true)
     }

@@ -191,8 +191,10 @@ extension JSONManifestDecoder {
                 try body(&self, key, token)
             } else {
                 if !ForeignKey.isIgnored(name) {
+                    var value: String?
+                    if case .string = token { value = tokens.string }
                     builder.log.error(
-                        at: place, ForeignKey.message(name, in: Key.self, as: "key"))
+                        at: place, ForeignKey.message(name, value, in: Key.self, as: "key"))
                 }
                 try tokens.skip(token)
             }

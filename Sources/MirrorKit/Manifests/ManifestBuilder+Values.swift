@@ -134,6 +134,13 @@ extension ManifestBuilder {
         _ text: String, _ key: String, relativeTo base: SourceURL?, at place: TextPosition
     ) -> SourceURL? {
         let url: SourceURL
+        if let host = BareHost.find(in: text) {
+            log.error(
+                at: place,
+                "\(key) \(shownURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
+                    + " where a folder is meant")
+            return nil
+        }
         do throws(URLFlaw) {
             url = try SourceURL(text, relativeTo: base)
         } catch {
@@ -161,7 +168,7 @@ extension ManifestBuilder {
     /// A URL's text for people: without what stands before `@` and after `?`, where secrets are.
     private func shownURL(_ text: String) -> Quoted {
         var text = text[...]
-        if let (before, _) = text.halves(atFirst: "?") { text = before + "?…" }
+        if let (before, _) = text.halves(atFirst: "?") { text = before }
         if let (user, host) = text.halves(atLast: "@"),
             let slash = user.utf8.firstIndex(of: UInt8(ascii: "/"))
         {

@@ -40,11 +40,13 @@ enum ForeignKey {
     }
 
     /// What to say of a key that a place does not have.
-    static func message<Key: ManifestKey>(_ key: String, in _: Key.Type, as kind: String) -> String
-    {
+    static func message<Key: ManifestKey>(
+        _ key: String, _ value: String?, in _: Key.Type, as kind: String
+    ) -> String {
         let names = Key.allCases.map(\.rawValue)
+        let meant = Key.self == ResourceKey.self ? MeantKey.key(for: key, value: value) : nil
         let advice =
-            NearestName.suggestion(for: key, among: names).map { "\(Quoted($0))?" }
+            (meant ?? NearestName.suggestion(for: key, among: names)).map { "\(Quoted($0))?" }
             ?? "begin it with x- to keep a note"
         return "\(Key.place) has no \(kind) \(Quoted(key)); \(advice)"
     }

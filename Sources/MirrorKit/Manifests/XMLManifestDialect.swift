@@ -180,7 +180,8 @@ final class XMLManifestDialect: XMLDialect {
                 if !ForeignKey.isIgnored(attribute.name) {
                     builder.log.error(
                         at: attribute.place,
-                        ForeignKey.message(attribute.name, in: Key.self, as: "attribute"))
+                        ForeignKey.message(
+                            attribute.name, attribute.value, in: Key.self, as: "attribute"))
                 }
                 continue
             }

@@ -10,19 +10,35 @@ extension Manifest {
 
     /// Refuses a manifest in which a resource declares no digest that proves its bytes.
     ///
-    /// Throws `MirrorError` with `manifestInvalid`, naming up to three of them.
-    public func refuseUnpinned() throws(MirrorError) {
-        var names: [String] = []
+    /// Throws `ManifestRefusal`, which names each of them with its place, up to 20.
+    ///
+    /// - Parameter label: what the user calls the manifest; nil is what it was read from.
+    public func refuseUnpinned(label: String? = nil) throws(ManifestRefusal) {
+        var diagnostics: [Diagnostic] = []
         var count = 0
         for position in resources.indices where resources[position].pin == nil {
             count += 1
-            if names.count < 3 { names.append(resources.target(at: position).path) }
+            guard diagnostics.count < DiagnosticLog.limit else { continue }
+            let place = resources.place(at: position)
+            diagnostics.append(
+                Diagnostic(
+                    file: label ?? origin, line: place.line, column: place.column,
+                    severity: .error,
+                    message:
+                        "\(resources.target(at: position)) has no sha256, sha512 or integrity, which"
+                        + " --require-pinned asks for; add one"))
         }
         guard count > 0 else { return }
-        let more = count > names.count ? " and \(count - names.count) more" : ""
-        throw MirrorError(
-            .manifestInvalid,
-            "\(owner): --require-pinned: no sha256, sha512 or integrity for \(names.joined(separator: ", "))\(more). Add one, or leave the option out."
-        )
+        throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)
+    }
+
+    /// What it was read from, as diagnostics call it.
+    private var origin: String {
+        switch whereabouts {
+        case .file(let path): path
+        case .url(let key): key.description
+        case .standardInput: "<stdin>"
+        case .code: owner
+        }
     }
 }

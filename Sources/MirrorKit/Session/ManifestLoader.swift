@@ -36,10 +36,12 @@ struct ManifestLoader: Sendable {
     private func read(_ path: String) throws -> Loaded {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
+            let reason = String(cString: strerror(errno))
+            let hint =
+                BareHost.find(in: path) == nil ? "" : " A URL begins with https:// or http://."
             throw MirrorError(
                 .manifestUnreadable,
-                "\(path.printable): the manifest cannot be read: \(String(cString: strerror(errno)))."
-            )
+                "\(path.printable): the manifest cannot be read: \(reason).\(hint)")
         }
         let file = Descriptor(owning: number)
         var decoded = try ManifestReader.read(
@@ -103,6 +105,12 @@ struct ManifestLoader: Sendable {
     private func serve(
         _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
     ) throws -> Loaded {
+        if copy == nil, error.code == .offline {
+            throw MirrorError(
+                .offline,
+                "\(url): the manifest is not asked for, because of --offline, and no copy of it is kept here yet. Run once without --offline."
+            )
+        }
         guard let copy, error.isRetryable else {
             let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
             var failure = error

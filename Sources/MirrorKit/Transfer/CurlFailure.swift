@@ -21,17 +21,24 @@ enum CurlFailure {
         }
         let reason = Escaped(detail.isEmpty ? words : detail, limit: 160).description
         let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
-        let cause =
-            switch kind {
-            case .nameNotResolved: "the host's name was not resolved: \(reason)"
-            case .connectFailed: "no connection: \(reason)"
-            case .tlsFailed: "no safe connection: \(reason)"
-            case .malformedResponse: "the answer is malformed: \(reason)"
-            default: "the connection was lost: \(reason)"
-            }
         return TransportFailure(
-            kind, cause, isPassing: isPassing, wasSent: wasSent,
+            kind, cause(of: kind, detail: detail, reason: reason), isPassing: isPassing,
+            wasSent: wasSent,
             mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
+    }
+
+    /// What is told of a failure.
+    static func cause(of kind: FailureCode, detail: String, reason: String) -> String {
+        switch kind {
+        case .nameNotResolved: "the host's name was not resolved: \(reason)"
+        case .connectFailed: "no connection: \(reason)"
+        // What OpenSSL says when the first bytes of the answer are text.
+        case .tlsFailed where detail.contains("wrong version number"):
+            "the server does not speak TLS on this port; it may speak HTTP there: write http://, or the port of HTTPS"
+        case .tlsFailed: "no safe connection: \(reason)"
+        case .malformedResponse: "the answer is malformed: \(reason)"
+        default: "the connection was lost: \(reason)"
+        }
     }
 
     private static func kind(

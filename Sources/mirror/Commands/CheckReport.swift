@@ -24,7 +24,7 @@ struct CheckReport {
             report.decoded = decoded
             report.diagnostics = decoded.warnings
             report.omitted = decoded.omittedWarnings
-            if requirePinned { try decoded.manifest.refuseUnpinned() }
+            if requirePinned { try decoded.manifest.refuseUnpinned(label: source.label) }
         } catch let refusal as ManifestRefusal {
             report.diagnostics = refusal.diagnostics
             report.omitted = refusal.omitted

@@ -1,0 +1,16 @@
+import MirrorModel
+import Testing
+
+@testable import MirrorKit
+
+/// What is told of a failure that libcurl reports.
+@Suite struct CurlFailureTests {
+    @Test func httpsToAPortThatSpeaksHTTPSaysSo() {
+        let detail = "error:0A00010B:SSL routines::wrong version number"
+        let words = CurlFailure.cause(of: .tlsFailed, detail: detail, reason: detail)
+        #expect(words.contains("does not speak TLS on this port"))
+        #expect(words.contains("write http://"))
+        let other = CurlFailure.cause(of: .tlsFailed, detail: "expired", reason: "expired")
+        #expect(other == "no safe connection: expired")
+    }
+}
