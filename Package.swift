@@ -77,7 +77,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MirrorCommandTests",
-            dependencies: ["MirrorModel", "MirrorTestSupport", "mirror", "mirror-library-driver"],
+            dependencies: [
+                "MirrorModel", "MirrorTestSupport", "mirror", "mirror-library-driver",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             exclude: ["Scenarios"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

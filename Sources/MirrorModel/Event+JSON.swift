@@ -21,6 +21,7 @@ extension Event.Body {
         case .restart: "restart"
         case .done: "done"
         case .failed: "failed"
+        case .removed: "removed"
         case .summary: "summary"
         }
     }
@@ -37,6 +38,11 @@ extension Event.Body {
         case .retry(let again), .restart(let again): again.writeMembers(to: &json)
         case .done(let done): done.writeMembers(to: &json)
         case .failed(let failed): failed.writeMembers(to: &json)
+        case .removed(let removed):
+            json.member("path", removed.target.path)
+            json.member("reason", removed.reason.code)
+            json.member("because", removed.reason.because)
+            json.member("size", removed.size)
         case .summary(let summary): summary.writeMembers(to: &json)
         }
     }
@@ -141,6 +147,7 @@ extension Summary {
         json.member("unverified", unverified)
         json.member("bytesReceived", bytesReceived)
         json.member("bytesReused", bytesReused)
+        json.member("partBytes", partBytes)
         json.member("requests", requests)
         json.key("seconds")
         json.number(seconds, decimals: 3)

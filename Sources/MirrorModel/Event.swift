@@ -30,6 +30,8 @@ public struct Event: Sendable {
         case done(Done)
         /// A resource failed.
         case failed(Failed)
+        /// An orphan was removed, and its row is gone.
+        case removed(Removed)
         /// The run ended; the last event.
         case summary(Summary)
     }
@@ -140,6 +142,23 @@ public struct Event: Sendable {
             self.outcome = outcome
             self.reason = reason
             self.verified = verified
+        }
+    }
+
+    /// An orphan that is gone.
+    public struct Removed: Sendable {
+        /// Where it was.
+        public var target: Target
+        /// Why it was removed.
+        public var reason: Reason
+        /// How many bytes it had, where known.
+        public var size: Int64?
+
+        /// Takes what is said.
+        public init(target: Target, reason: Reason, size: Int64?) {
+            self.target = target
+            self.reason = reason
+            self.size = size
         }
     }
 

@@ -13,6 +13,7 @@ public struct Ledger: Sendable {
     public init(resources: Int, skipped: Int, orphans: Int, root: String) {
         summary.resources = resources
         summary[.skipped] = skipped
+        summary.deselected = skipped
         summary.orphans = orphans
         summary.root = root
     }
@@ -32,7 +33,18 @@ public struct Ledger: Sendable {
     /// Enters resources that were kept as they are.
     public mutating func enterKept(_ count: Int) { summary[.kept] += count }
 
-    /// Enters resources that were not finished when the run ended.
+    /// Enters a resource that had begun, and was not finished when the run ended.
+    public mutating func enterInterrupted() { summary[.interrupted] += 1 }
+
+    /// Enters the parts of interrupted resources, by how much of each can be continued.
+    public mutating func enterParts(_ bytes: some Sequence<Int64>) {
+        for bytes in bytes where bytes > 0 {
+            summary.parts += 1
+            summary.partBytes = summary.partBytes.addingSaturated(bytes)
+        }
+    }
+
+    /// Enters resources that were not begun when the run ended.
     public mutating func enterLeftOut(_ count: Int) { summary[.skipped] += count }
 
     /// Enters a resource that failed.

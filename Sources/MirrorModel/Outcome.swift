@@ -1,7 +1,12 @@
 /// How a resource ended; every resource of a run has exactly one outcome.
 public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case fetched, resumed, updated, notModified, unchanged, copied, moved, adopted, kept, repaired
-    case edited, conflict, stale, skipped, failed
+    case edited, conflict, stale
+    /// Left out by a tag, or not begun when the run ended early.
+    case skipped
+    /// Begun, and not finished when the run ended early.
+    case interrupted
+    case failed
 }
 
 /// What a run did, in numbers: the last event of every run.
@@ -12,6 +17,8 @@ public struct Summary: Sendable, Hashable {
     public var outcomes: [Outcome: Int] = [:]
     /// How many of the failed ones are optional.
     public var failedOptional = 0
+    /// How many of the skipped ones the caller's tags left out.
+    public var deselected = 0
     /// Orphans that were removed.
     public var removed = 0
     /// Orphans that were left.
@@ -22,9 +29,13 @@ public struct Summary: Sendable, Hashable {
     public var bytesReceived: Int64 = 0
     /// Bytes of parts that were not fetched again.
     public var bytesReused: Int64 = 0
+    /// How many of the interrupted ones have a part that a later run can continue.
+    public var parts = 0
+    /// What those parts keep, in bytes.
+    public var partBytes: Int64 = 0
     /// Requests made.
     public var requests = 0
-    /// How long the run took, in seconds.
+    /// How long the run took, in seconds, counted from where its options say.
     public var seconds: Double = 0
     /// What ended the run before its end.
     public var error: MirrorError?

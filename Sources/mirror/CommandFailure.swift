@@ -9,16 +9,28 @@ struct CommandFailure {
     /// The lines to print.
     let text: String
 
+    /// Takes what a command threw; a cancellation is told as what cancelled.
     init(_ failure: any Error) {
+        let wrapped = MirrorError(wrapping: failure)
+        if wrapped.code == .cancelled {
+            if Interruption.exitCode != nil {
+                text = "Interrupted \(CommandStage.now.words). Run again to go on."
+                error = MirrorError(.cancelled, text)
+            } else {
+                error = Interruption.deadlineError ?? wrapped
+                text = "mirror: error: " + error.message.printable
+            }
+            return
+        }
         switch failure {
         case let refusal as ManifestRefusal:
             text = refusal.description
-            error = MirrorError(wrapping: refusal)
+            error = wrapped
         case let failure as MirrorError:
             error = failure
             text = "mirror: error: " + failure.message.printable
         default:
-            error = MirrorError(wrapping: failure)
+            error = wrapped
             text = "mirror: error: " + error.message.printable
         }
     }

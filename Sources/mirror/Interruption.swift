@@ -2,16 +2,20 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// SIGINT and SIGTERM, turned into the cancellation of the running command.
+/// SIGINT, SIGTERM and the command's deadline, turned into the cancellation of the running command.
 ///
 /// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no Swift
 /// runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main thread
 /// with all signals open.) The command then ends by itself with its parts kept; should it not within a
 /// second, the process ends where it is, which the next run settles as after a crash. It ends so too when
-/// the runtime does nothing any more because the system gives it no thread.
+/// the runtime does nothing any more because the system gives it no thread. After the deadline it has two
+/// seconds, as it holds wherever the command is: reading a manifest from a pipe, say.
 enum Interruption {
     private struct State {
         var received: Int32?
+        var deadline: Deadline?
+        var isOverdue = false
+        var main: pthread_t?
         var end: Int32?
         var lastWords: (@Sendable (MirrorError, Int32) -> Void)?
         var begin: (@Sendable () -> Void)?
@@ -20,6 +24,13 @@ enum Interruption {
         var isAwaited = false
     }
 
+    private struct Deadline {
+        let seconds: Int64
+        var instant: ContinuousClock.Instant { CommandTime.began.advanced(by: .seconds(seconds)) }
+    }
+
+    /// How long a command may take for its end after the deadline.
+    private static let grace = Duration.seconds(2)
     /// Seconds between two looks whether the runtime does anything.
     private static let beat = 5
     /// After so many without a sign of it, and with no thread to be had, it is given up.
@@ -42,6 +53,33 @@ enum Interruption {
     /// The exit code that says which signal ended the run: 128 and the signal's number.
     static var exitCode: Int32? { state.withLock { $0.received.map { 128 + $0 } } }
 
+    /// Ends the command so many seconds after it began; nil is no limit.
+    static func setDeadline(seconds: Int64?) {
+        let main = state.withLock { state in
+            state.deadline = seconds.map(Deadline.init)
+            return state.main
+        }
+        // It may have looked already, and would sleep too long.
+        if let main { pthread_kill(main, SIGUSR1) }
+    }
+
+    /// What the deadline ended, when it is over and no signal was there before.
+    static var deadlineError: MirrorError? {
+        state.withLock { state in
+            guard state.isOverdue, state.received == nil, let deadline = state.deadline else {
+                return nil
+            }
+            return Self.error(of: deadline)
+        }
+    }
+
+    private static func error(of deadline: Deadline) -> MirrorError {
+        MirrorError(
+            .deadline,
+            "The deadline of \(DurationText(seconds: deadline.seconds)) was over \(CommandStage.now.words). Run again, or allow more with --deadline."
+        )
+    }
+
     /// What is still to be said, with what ended it and the exit code, should the process end before the
     /// command does; nil once the command has said it.
     static func setLastWords(_ words: (@Sendable (MirrorError, Int32) -> Void)?) {
@@ -58,6 +96,7 @@ enum Interruption {
         if let refusal = StandbyThread.refusal() { throw refusal }
         let main = pthread_self()
         state.withLock { state in
+            state.main = main
             state.begin = {
                 let task = Task {
                     let code = await command()
@@ -71,7 +110,7 @@ enum Interruption {
         var missed = 0
         while true {
             var signals = awaited()
-            var limit = timespec(tv_sec: beat, tv_nsec: 0)
+            var limit = pause()
             let number = sigtimedwait(&signals, nil, &limit)
             if let code = state.withLock({ $0.end }) { return code }
             switch number {
@@ -81,6 +120,7 @@ enum Interruption {
                 return waitBriefly(after: number)
             case SIGUSR1: continue
             default:
+                if meetsDeadline(standby) { continue }
                 missed = state.withLock { $0.isAwaited } ? missed + 1 : 0
                 if missed >= mostMissed, let refusal = StandbyThread.refusal() { giveUp(refusal) }
                 state.withLock { $0.isAwaited = true }
@@ -89,14 +129,39 @@ enum Interruption {
         }
     }
 
+    /// How long to wait for a signal: a beat, or until the deadline, or until the grace after it ends.
+    private static func pause() -> timespec {
+        let (deadline, isOverdue) = state.withLock { ($0.deadline, $0.isOverdue) }
+        guard let deadline else { return timespec(tv_sec: beat, tv_nsec: 0) }
+        let end = isOverdue ? deadline.instant.advanced(by: grace) : deadline.instant
+        let left = min(max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(beat))
+        return timespec(
+            tv_sec: Int(left.components.seconds),
+            tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
+    }
+
+    /// Cancels the command when its time is over, and ends the process when it does not end by itself.
+    /// False where there was nothing to do.
+    private static func meetsDeadline(_ standby: StandbyThread) -> Bool {
+        let (deadline, wasOverdue) = state.withLock { ($0.deadline, $0.isOverdue) }
+        guard let deadline, ContinuousClock.now >= deadline.instant else { return false }
+        guard wasOverdue else {
+            state.withLock { $0.isOverdue = true }
+            standby.wake()
+            return true
+        }
+        guard ContinuousClock.now >= deadline.instant.advanced(by: grace) else { return false }
+        endProcess(error(of: deadline), exit: 69)
+    }
+
     /// What the standby thread does when it is woken: what is told of a cancellation may do some work
     /// before it returns, and the runtime may never return.
     private static func attend() {
         state.withLock { $0.begin.take() }?()
-        let (received, cancel, isAwaited) = state.withLock {
-            ($0.received, $0.cancel, $0.isAwaited)
+        let (received, isOverdue, cancel, isAwaited) = state.withLock {
+            ($0.received, $0.isOverdue, $0.cancel, $0.isAwaited)
         }
-        if received != nil {
+        if received != nil || isOverdue {
             cancel?()
         } else if isAwaited {
             Task { state.withLock { $0.isAwaited = false } }
@@ -111,19 +176,22 @@ enum Interruption {
         if let code = state.withLock({ $0.end }) { return code }
         let error = MirrorError(
             .cancelled, "Interrupted while a step took its time. Run again to go on.")
-        state.withLock({ $0.lastWords })?(error, 128 + number)
-        _exit(128 + number)
+        endProcess(error, exit: 128 + number)
+    }
+
+    /// Says why, and ends the process where it is.
+    private static func endProcess(_ error: MirrorError, exit code: Int32) -> Never {
+        if let words = state.withLock({ $0.lastWords }) {
+            words(error, code)
+        } else if error.code != .cancelled {
+            Console.error.write(last: Array("mirror: error: \(error.message)\n".utf8))
+        }
+        _exit(code)
     }
 
     /// Ends the process, whose work would wait for ever for a thread.
     private static func giveUp(_ refusal: StandbyThread.Refusal) -> Never {
-        let error = MirrorError(.inputOutput, refusal.message)
-        if let words = state.withLock({ $0.lastWords }) {
-            words(error, 74)
-        } else {
-            Console.error.write(last: Array("mirror: error: \(error.message)\n".utf8))
-        }
-        _exit(74)
+        endProcess(MirrorError(.inputOutput, refusal.message), exit: 74)
     }
 
     private static func awaited() -> sigset_t {

@@ -7,6 +7,7 @@ import MirrorModel
 @main
 enum Main {
     static func main() {
+        _ = CommandTime.began
         StandardStreams.fillGaps()
         // Before any other thread exists, so that all of them inherit the mask.
         Interruption.blockSignals()
@@ -60,16 +61,22 @@ enum Main {
             return 0
         } catch let code as ExitCode {
             return code.rawValue
-        } catch  where error is MirrorError || error is ManifestRefusal {
+        } catch
+            where error is MirrorError || error is ManifestRefusal || error is CancellationError
+        {
             let failure = CommandFailure(error)
             Console.error.line(failure.text)
             return failure.exitCode
-        } catch is CancellationError {
-            return Interruption.exitCode ?? 70
         } catch {
             let text = MirrorCommand.fullMessage(for: error)
             let code = MirrorCommand.exitCode(for: error)
-            (code == .success ? Console.output : Console.error).line(text)
+            guard code != .success else {
+                Console.output.line(text)
+                return code.rawValue
+            }
+            let refusal = UsageRefusal(
+                message: MirrorCommand.message(for: error), fullText: text, words: words)
+            Console.error.line(refusal.text)
             return code.rawValue
         }
     }

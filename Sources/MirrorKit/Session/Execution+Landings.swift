@@ -35,6 +35,7 @@ extension Execution {
             record.owner = plan.manifests[step.manifest].owner
             record.promotedAt = SystemClock.now()
             record.isExecutable = plan.isExecutable(step)
+            noteBegun(position)
             emit(
                 .start(
                     Event.Start(
@@ -147,7 +148,14 @@ extension Execution {
     /// Enters the end of an orphan's removal; one that stayed is told, and is an orphan still.
     private func finishRemoval(_ position: Int, _ error: MirrorError?) {
         state.withLock { $0.ledger.enterRemoval(succeeded: error == nil) }
-        if let error { tell(failure(of: position, error)) }
+        if let error {
+            tell(failure(of: position, error))
+        } else {
+            let step = plan.steps[position]
+            emit(
+                .removed(
+                    Event.Removed(target: step.target, reason: step.reason, size: step.size)))
+        }
         close(position)
     }
 }

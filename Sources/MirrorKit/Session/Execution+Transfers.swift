@@ -82,6 +82,7 @@ extension Execution {
     private func receive(_ news: TransferNews, for step: Step, at position: Int) {
         switch news {
         case .started(let source, let size, let offset):
+            noteBegun(position)
             emit(
                 .start(
                     Event.Start(
@@ -117,7 +118,8 @@ extension Execution {
             settleFailure(position, error)
         case .cancelled(let cost):
             _ = noteEnd(of: position, cost: cost)
-            settleCancellation(position)
+            if cost.requests > 0 { noteBegun(position) }
+            settleFailure(position, .cancelled(step.target))
         }
     }
 
@@ -189,6 +191,7 @@ extension Execution {
 
     /// No source could give the bytes. Where good bytes are there, that is no loss yet.
     func settleFailure(_ position: Int, _ error: MirrorError) {
+        if error.code == .cancelled, ending != nil { return breakOff(position) }
         let step = plan.steps[position]
         if error.isRetryable, step.kind == .revalidate || step.kind == .edited {
             let outcome: Outcome = step.kind == .edited ? .edited : .stale
@@ -213,10 +216,6 @@ extension Execution {
             let record = try? engine.index.record(for: target)
         else { return true }
         return record.wasConfirmed(within: longest, of: SystemClock.now())
-    }
-
-    private func settleCancellation(_ position: Int) {
-        settleFailure(position, cancellation(of: plan.steps[position].target))
     }
 
     /// Another run of the session brought the target to its end, or gave it up.

@@ -22,7 +22,8 @@ final class Execution: Sendable {
     let unread: @Sendable () -> Int
     let state: Mutex<ExecutionState>
     let settled: WakeSignal
-    private let began = ContinuousClock.now
+    /// From where the deadline and the summary's seconds count.
+    private let began: ContinuousClock.Instant
     private let startedAt = SystemClock.now()
 
     /// What ends a run before its end.
@@ -50,6 +51,7 @@ final class Execution: Sendable {
         self.leases = leases
         self.emitEvent = emit
         self.unread = unread
+        began = options.began ?? .now
         identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         sharing = RequestSharing(plan)
         let resources = plan.wantedSteps + plan.skipped
@@ -163,7 +165,7 @@ extension Execution {
         engine.promoter.hurry()
         while state.withLock({ $0.isWaiting }) {
             let left = secondsLeft()
-            if case .interrupted = ending, abandonAfterGrace() { return }
+            if let grace = ending?.grace, abandon(after: grace) { return }
             let pause = ending == nil ? left ?? 3600 : 0.05
             settled.wait(milliseconds: Int32(min(max(pause, 0.001), 3600) * 1000))
             settled.clear()
@@ -174,20 +176,27 @@ extension Execution {
     @discardableResult
     func secondsLeft() -> Double? {
         let left = options.deadline.map { Double($0) - (ContinuousClock.now - began).inSeconds }
-        if let left, left <= 0, ending == nil { end(.error(.deadlineIsOver(options.deadline))) }
+        if let left, left <= 0, ending == nil {
+            end(.error(.deadlineIsOver(options.deadline, Summary())))
+        }
         return left
     }
 
-    /// After a signal, a flush that takes its time is not waited for: what it promotes is settled
-    /// by the next run, as after a crash. True when the wait is over.
-    private func abandonAfterGrace() -> Bool {
+    /// After a signal or the deadline, a flush that takes its time is not waited for: what it promotes
+    /// is settled by the next run, as after a crash. True when the wait is over.
+    private func abandon(after grace: Duration) -> Bool {
         state.withLock { state in
             let now = ContinuousClock.now
-            let limit = state.graceEnd ?? now.advanced(by: .milliseconds(400))
+            let limit = state.graceEnd ?? now.advanced(by: grace)
             state.graceEnd = limit
             guard now >= limit else { return false }
-            state.ledger.enterLeftOut(state.open.count)
-            state.open.removeAll()
+            for position in plan.steps.indices {
+                if !plan.steps.isRemoval(at: position) {
+                    state.enterUnfinished(position)
+                } else if state.open.remove(position) {
+                    state.ledger.enterOrphansLeft(1)
+                }
+            }
             state.isWaiting = false
             engine.promoter.abandonAtStop()
             return true
@@ -195,18 +204,21 @@ extension Execution {
     }
 
     private func close() -> Summary {
-        let ending = state.withLock { $0.ending }
-        var error: MirrorError?
-        var exit: Int32?
-        switch ending {
-        case .error(let cause): error = cause
-        case .interrupted(let code):
-            exit = code
-            error = MirrorError(.cancelled, "Interrupted. Parts are kept; run again to go on.")
-        case .firstFailure, nil: break
-        }
+        let parts = partsOfInterrupted()
         let summary = state.withLock { state in
             state.isClosed = true
+            state.ledger.enterParts(parts)
+            var error: MirrorError?
+            var exit: Int32?
+            switch state.ending {
+            case .error(let cause) where cause.code == .deadline:
+                error = .deadlineIsOver(options.deadline, state.ledger.summary)
+            case .error(let cause): error = cause
+            case .interrupted(let code):
+                exit = code
+                error = MirrorError(.cancelled, state.ledger.summary.interruption)
+            case .firstFailure, nil: break
+            }
             return state.ledger.closed(
                 error: error, exit: exit, seconds: (ContinuousClock.now - began).inSeconds)
         }
@@ -232,7 +244,12 @@ extension Execution {
     /// Sends an event; after the summary there is none.
     func emit(_ body: Event.Body) {
         if case .summary = body {} else if state.withLock({ $0.isClosed }) { return }
-        emitEvent(Event(run: identifier, time: SystemClock.now(), body: body))
+        emitEvent(event(body))
+    }
+
+    /// An event of this run, now.
+    func event(_ body: Event.Body) -> Event {
+        Event(run: identifier, time: SystemClock.now(), body: body)
     }
 
     /// Removes parts that a step's good end leaves without a use.
@@ -249,17 +266,17 @@ extension Execution {
         if done.outcome != .stale { discardSupersededParts(of: plan.steps.target(at: position)) }
         emit(.done(done))
         close(position)
-        release(position, .done(done), isPassedOn: !done.isUnfinished)
+        release(position, .done(done), isPassedOn: true)
     }
 
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
     func fail(_ position: Int, _ error: MirrorError) {
+        if error.code == .cancelled, ending != nil { return breakOff(position) }
         let failed = failure(of: position, error)
         state.withLock { $0.ledger.enter(failed) }
         tell(failed)
         close(position)
-        let isUnfinished = error.code == .cancelled || error.code == .deadline
-        release(position, .failed(failed.error), isPassedOn: !isUnfinished)
+        release(position, .failed(failed.error), isPassedOn: error.code != .cancelled)
     }
 
     /// What is told of a step that failed.
@@ -299,12 +316,5 @@ extension Execution {
             return state.isDone()
         }
         if isLast { settled.raise() }
-    }
-}
-
-extension Event.Done {
-    /// Whether the source was not asked to the end because the run ended.
-    fileprivate var isUnfinished: Bool {
-        reason == .unreachable(.cancelled) || reason == .unreachable(.deadline)
     }
 }

@@ -5,6 +5,10 @@ struct ExecutionState: Sendable {
     var ledger: Ledger
     /// Steps that have not ended.
     var open = PositionSet()
+    /// Steps that were begun: a server was asked, or bytes were on their way.
+    var begun = PositionSet()
+    /// Those of them that were not finished when the run ended early.
+    var interrupted: [Int] = []
     /// The loop's numbers of the transfers under way, by step.
     var jobs: [Int: Int] = [:]
     /// What the index knows of the targets of transfers under way, by step.
@@ -27,6 +31,17 @@ struct ExecutionState: Sendable {
     var graceEnd: ContinuousClock.Instant?
     /// The summary has been made: what ends later is no longer told.
     var isClosed = false
+
+    /// Enters a step that ended only because the run did.
+    mutating func enterUnfinished(_ position: Int) {
+        guard open.remove(position) else { return }
+        if begun.contains(position) {
+            interrupted.append(position)
+            ledger.enterInterrupted()
+        } else {
+            ledger.enterLeftOut(1)
+        }
+    }
 
     /// Whether the last open step has ended while that was waited for; true once.
     mutating func isDone() -> Bool {

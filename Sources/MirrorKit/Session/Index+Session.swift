@@ -2,6 +2,13 @@ internal import MirrorModel
 
 /// The index as a session asks it: one call a question, errors as callers of the library see them.
 extension Index {
+    /// The parts of a target.
+    func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.parts(for: target)
+        }
+    }
+
     /// What is known of a target.
     func record(for target: Target) throws(MirrorError) -> IndexRecord? {
         try reading { (database: inout Database) throws(IndexError) in

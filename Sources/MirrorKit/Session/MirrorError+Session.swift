@@ -26,11 +26,19 @@ extension MirrorError {
             target: target)
     }
 
-    /// The time for the run is over.
-    static func deadlineIsOver(_ seconds: Int64?) -> MirrorError {
+    /// The time for the run is over; the summary says how far it came.
+    static func deadlineIsOver(_ seconds: Int64?, _ summary: Summary) -> MirrorError {
         let words = seconds.map { " of \(DurationText(seconds: $0))" } ?? ""
         return MirrorError(
-            .deadline, "The deadline\(words) is over. Parts are kept; run again to go on.")
+            .deadline,
+            "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
+    }
+
+    /// A resource's transfer was cancelled by itself, and the run goes on.
+    static func cancelled(_ target: Target) -> MirrorError {
+        MirrorError(
+            .cancelled, "\(target): cancelled before it was finished. Run again to go on.",
+            target: target)
     }
 
     /// Something that is not a file is in the way, or a file that would not stay while it was read.
@@ -51,17 +59,5 @@ extension MirrorError {
             .obstructed,
             "\(step.target): \(step.reason.because). mirror replaces regular files only; move it away and run again.",
             target: step.target)
-    }
-}
-
-extension Execution {
-    /// Why a transfer was cancelled, for the resource that it was for.
-    func cancellation(of target: Target) -> MirrorError {
-        if case .error(let cause) = ending, cause.code == .deadline {
-            return MirrorError(.deadline, "\(target): \(cause.message)", target: target)
-        }
-        return MirrorError(
-            .cancelled, "\(target): not finished; its part is kept, run again to go on.",
-            target: target)
     }
 }

@@ -53,7 +53,7 @@ extension MirrorSession {
         guard limit.allows(removals: count, owned: held, resources: held) else {
             throw MirrorError(
                 .deleteLimit,
-                "\(root): \(count) of the \(held) files in Caches would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
+                "\(root): \(count) of \(Counted(held, "file")) in Caches would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
             )
         }
         return EvictionReport(root: root, isDryRun: true, eviction: eviction)

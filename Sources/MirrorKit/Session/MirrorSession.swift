@@ -171,7 +171,9 @@ extension MirrorSession {
                 if isPaused { execution.pause() }
                 executions[execution.identifier] = execution
                 run.attach(execution)
-                ended = (execution, try await Offload.run { execution.run() })
+                let summary = try await Offload.run { execution.run() }
+                run.note(execution.event(.summary(summary)))
+                ended = (execution, summary)
                 executions[execution.identifier] = nil
                 try await remember(plan.manifests, in: engine)
             }

@@ -31,8 +31,11 @@ public struct RunOptions: Sendable {
     public var deleteLimit = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.
     public var stopsAtFirstFailure = false
-    /// Seconds after which the run ends; nil is no limit.
+    /// Seconds after which the run ends, counted from `began`; nil is no limit.
     public var deadline: Int64?
+    /// When the work began that the run is the last step of, such as reading manifests; nil is when
+    /// the run begins. The deadline and the summary's seconds count from there.
+    public var began: ContinuousClock.Instant?
     /// Values for `${NAME}` in headers and bodies.
     public var secrets = Secrets()
     /// Supplies headers, such as a token, for an origin: asked once in a run, before the first

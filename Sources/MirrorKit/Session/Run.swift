@@ -29,6 +29,10 @@ public struct Run: AsyncSequence, Sendable {
     /// Ends the run early; parts are kept, and the summary carries this exit code.
     public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
 
+    /// The summary, from when the last resource has ended: it is told as an event only once the index
+    /// is closed and the lock is gone, which a slow disk may delay.
+    public var earlySummary: Event? { control.earlySummary }
+
     /// The events of the run.
     public func makeAsyncIterator() -> Iterator {
         control.noteReader()
@@ -89,6 +93,7 @@ final class RunControl: Sendable {
         var hasReader = false
         /// How many events were sent and not read yet.
         var unread = 0
+        var earlySummary: Event?
     }
 
     private let state = Mutex(State())
@@ -106,6 +111,12 @@ final class RunControl: Sendable {
         }
         execution?.end(ending)
     }
+
+    /// Notes the summary of a run that is still to be put away.
+    func note(_ summary: Event) { state.withLock { $0.earlySummary = summary } }
+
+    /// The summary that was noted.
+    var earlySummary: Event? { state.withLock { $0.earlySummary } }
 
     /// Names what carries the run out.
     func attach(_ execution: Execution) {
@@ -148,11 +159,12 @@ extension Event {
     /// The one event of a run that could not begin, or whose end nobody waits for: its summary, with
     /// the exit code that follows from the error where no other is given.
     public static func failure(
-        _ error: MirrorError, root: String, exit: Int32? = nil
+        _ error: MirrorError, root: String, exit: Int32? = nil, seconds: Double = 0
     ) -> Event {
         var summary = Summary()
         summary.root = root
         summary.error = error
+        summary.seconds = seconds
         summary.exit = exit ?? ExitVerdict.code(for: error.code)
         let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         return Event(run: run, time: SystemClock.now(), body: .summary(summary))

@@ -22,8 +22,8 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
     var requirePinned = false
 
-    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
+    @OptionGroup(title: "Output") var output: VerdictOptions
 
     func run() async throws {
         var failure: Int32 = 0

@@ -39,7 +39,7 @@ struct ConvertCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Leave out what the notation cannot say, with a warning for each.")
     var lossy = false
 
-    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
+    @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
 
     @Flag(name: .shortAndLong, help: "Say only what failed.")
     var quiet = false
@@ -71,7 +71,7 @@ struct ConvertCommand: AsyncParsableCommand {
         if !quiet {
             let count = decoded.manifest.resources.count
             Console.output.line(
-                "\(destination.printable): \(notation.rawValue), \(count) \(count == 1 ? "resource" : "resources")."
+                "\(destination.printable): \(notation.rawValue), \(Counted(count, "resource"))."
             )
         }
     }

@@ -28,7 +28,8 @@ struct EvictCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How many files may be removed, a number or a percentage. Default: half of more than 10.",
+            "How many files may be removed, a number or a percentage.",
+            discussion: "Default: half of the files in Caches where mirror has more than 10 there.",
             valueName: "n|p%"))
     var maxDelete: DeleteLimit?
 
@@ -41,7 +42,7 @@ struct EvictCommand: AsyncParsableCommand {
     var wait: DurationText?
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

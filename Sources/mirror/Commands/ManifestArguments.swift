@@ -9,7 +9,7 @@ struct ManifestArguments {
         valueName: "manifest")
 
     let locations: [String]
-    let network: NetworkOptions
+    let network: any ManifestNetwork
     /// Whether each must have a name, because files will be removed that it no longer names.
     var needsNames = false
     /// Whether each resource must be pinned.
@@ -17,23 +17,28 @@ struct ManifestArguments {
 
     /// Reads them. Throws `ManifestRefusal`, or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
+        CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
         let loaded = try await session.loadManifests(sources, isOffline: network.offline)
         for notice in loaded.notices { Console.error.line("mirror: note: \(notice.printable)") }
-        for manifest in loaded.manifests {
+        for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
                 throw MirrorError(
                     .manifestInvalid,
                     "\(manifest.owner): --prune needs to know which files are the manifest's. Add a name to it."
                 )
             }
-            if needsPins { try manifest.refuseUnpinned() }
+            if needsPins {
+                let isNamed = sources.count == loaded.manifests.count
+                try manifest.refuseUnpinned(label: isNamed ? sources[position].label : nil)
+            }
         }
         return loaded.manifests
     }
 
     /// Reads those that are given, else those that the root remembers; none is no error.
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
+        CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
         let known = sources.isEmpty ? try await session.rememberedManifests() : sources
         guard !known.isEmpty else { return [] }

@@ -39,7 +39,7 @@ struct PinCommand: AsyncParsableCommand {
     var skip: [String] = []
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
         guard case .path(let path) = try ManifestSource(argument: manifest) else {

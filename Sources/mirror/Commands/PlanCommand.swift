@@ -22,8 +22,9 @@ struct PlanCommand: AsyncParsableCommand {
 
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
-    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "How a manifest's server is talked to")
+    var network: ManifestNetworkOptions
+    @OptionGroup(title: "Output") var output: DetailOptions
 
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
     var exitCode = false

@@ -22,11 +22,14 @@ struct PruneCommand: AsyncParsableCommand {
     var dryRun = false
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
-    @OptionGroup(title: "Limits") var running: RunningOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "How a manifest's server is talked to")
+    var network: ManifestNetworkOptions
+    @OptionGroup(title: "Limits") var removal: RemovalOptions
+    @OptionGroup(title: "Limits") var ending: EndingOptions
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
+        ending.watchDeadline()
         let run = RunOutput(options: output)
         try await run.reportingFailure(opening: makeSession) { session in
             var arguments = ManifestArguments(locations: manifests, network: network)
@@ -37,13 +40,16 @@ struct PruneCommand: AsyncParsableCommand {
                     try await removals(manifests, in: session))
             }
             var options = RunOptions()
-            running.apply(to: &options)
+            ending.apply(to: &options)
+            removal.apply(to: &options)
             try await run.concluding {
-                try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+                CommandStage.enter(.waitingForLock)
+                try await session.withLock(waitingSeconds: ending.wait?.seconds ?? 0) {
+                    CommandStage.enter(.lookingAtTree)
                     for notice in try await session.notices() { run.note(notice) }
                     run.announce(root: session.root)
                     let plan = try await removals(manifests, in: session)
-                    PlanOutput(options: output).showRemovals(of: plan)
+                    CommandStage.enter(.removing)
                     try await run.show(session.execute(plan, options: options))
                 }
             }
@@ -51,9 +57,7 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     private func makeSession() throws -> MirrorSession {
-        var configuration = network.configuration
-        running.apply(to: &configuration)
-        return try MirrorSession(root: root.root, configuration: configuration)
+        try MirrorSession(root: root.root, configuration: network.configuration)
     }
 
     private func removals(

@@ -20,8 +20,9 @@ struct StatusCommand: AsyncParsableCommand {
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "How a manifest's server is talked to") var network: NetworkOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "How a manifest's server is talked to")
+    var network: ManifestNetworkOptions
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)

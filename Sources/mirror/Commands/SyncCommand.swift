@@ -26,16 +26,19 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
     var dryRun = false
 
     func run() async throws {
+        running.ending.watchDeadline()
         let output = RunOutput(options: output)
         try await output.reportingFailure(opening: makeSession) { session in
             let manifests = try await arguments.load(in: session)
             if dryRun {
+                CommandStage.enter(.lookingAtTree)
                 let plan = try await session.plan(manifests, options: selection.planOptions)
                 return try PlanOutput(options: self.output).show(plan)
             }
@@ -47,11 +50,13 @@ struct SyncCommand: AsyncParsableCommand {
         _ manifests: [Manifest], in session: MirrorSession, _ output: RunOutput
     ) async throws {
         try await output.concluding {
-            try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+            CommandStage.enter(.waitingForLock)
+            try await session.withLock(waitingSeconds: running.waitingSeconds) {
+                CommandStage.enter(.lookingAtTree)
                 for notice in try await session.notices() { output.note(notice) }
                 output.announce(root: session.root)
                 let plan = try await session.plan(manifests, options: selection.planOptions)
-                PlanOutput(options: self.output).showRemovals(of: plan)
+                CommandStage.enter(.running)
                 try await output.show(session.execute(plan, options: try runOptions()))
             }
         }
@@ -73,6 +78,7 @@ struct SyncCommand: AsyncParsableCommand {
     private func runOptions() throws -> RunOptions {
         var options = RunOptions()
         running.apply(to: &options)
+        removal.apply(to: &options)
         options.isOffline = network.offline
         options.secrets = try network.secrets()
         options.reportsKept = output.json || output.verbose

@@ -29,18 +29,22 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func run() async throws {
+        running.ending.watchDeadline()
         var configuration = network.configuration
         running.apply(to: &configuration)
         let session = try MirrorSession(root: root.root, configuration: configuration)
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
         guard repair else {
+            CommandStage.enter(.reading)
             return try show(try await session.verify(manifests))
         }
         // Under the lock from the start: what an interrupted run left is settled before the look.
         let run = RunOutput(options: output)
         try await run.concluding {
-            try await session.withLock(waitingSeconds: running.wait?.seconds ?? 0) {
+            CommandStage.enter(.waitingForLock)
+            try await session.withLock(waitingSeconds: running.waitingSeconds) {
+                CommandStage.enter(.reading)
                 let report = try await session.verify(manifests)
                 if report.discrepancies.isEmpty || !output.json {
                     VerifyOutput(options: output).show(report)
@@ -69,6 +73,7 @@ struct VerifyCommand: AsyncParsableCommand {
         options.secrets = try network.secrets()
         options.reportsKept = false
         let plan = try await session.plan(manifests, options: planning)
+        CommandStage.enter(.running)
         try await run.show(session.execute(plan, options: options))
     }
 }

@@ -1,12 +1,11 @@
 import ArgumentParser
-import Glibc
 import MirrorKit
 import MirrorModel
 
-/// How servers are talked to.
-struct NetworkOptions: ParsableArguments {
+/// How servers are talked to, for verbs that fetch resources.
+struct NetworkOptions: ParsableArguments, ManifestNetwork {
     @Option(
-        name: .long,
+        name: .shortAndLong,
         help: ArgumentHelp(
             "Transfers at once, or auto: as many for each host as measuring shows to pay.",
             valueName: "n|auto"))
@@ -25,28 +24,7 @@ struct NetworkOptions: ParsableArguments {
             valueName: "n|auto"))
     var segments = SegmentLimit.automatic
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "How often a transfer that failed in passing is tried again.", valueName: "n"))
-    var retries = 4
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "The longest wait before a retry; a server that asks for more fails now.",
-            valueName: "time"))
-    var maxWait = DurationText(seconds: 300)
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("How long less than 1 KiB/s may arrive.", valueName: "time"))
-    var stallTimeout = DurationText(seconds: 30)
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Bytes a second over all transfers, e.g. 2MiB.", valueName: "rate"))
-    var limitRate: ByteCount?
+    @OptionGroup var connection: ConnectionOptions
 
     @Option(
         name: .long,
@@ -64,24 +42,6 @@ struct NetworkOptions: ParsableArguments {
     @Flag(name: .long, help: "Refuse what cannot be vouched for.")
     var strict = false
 
-    @Flag(name: .long, help: "Take user names and passwords from ~/.netrc.")
-    var netrc = false
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"))
-    var netrcFile: String?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Trust the certificates of this PEM file, and no others.", valueName: "file"))
-    var cacert: String?
-
-    @Flag(
-        name: .long, help: "Talk to public addresses only: no private, loopback or link-local one.")
-    var publicOnly = false
-
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -93,20 +53,13 @@ struct NetworkOptions: ParsableArguments {
 
     func validate() throws {
         guard perHost ?? 1 > 0 else {
-            throw ValidationError("--per-host takes a number of at least 1.")
-        }
-        guard retries >= 0 else { throw ValidationError("--retries takes 0 or more.") }
-        guard stallTimeout.seconds > 0 else {
-            throw ValidationError("--stall-timeout takes at least 1s.")
-        }
-        if let limitRate, limitRate.bytes < 1 {
-            throw ValidationError("--limit-rate takes at least 1 byte a second.")
+            throw ValidationError("--per-host takes a whole number of at least 1.")
         }
     }
 
     /// The configuration that the options make, defaults elsewhere.
     var configuration: Configuration {
-        var configuration = Configuration()
+        var configuration = connection.configuration
         switch jobs {
         case .number(let number):
             configuration.jobs = number
@@ -117,17 +70,9 @@ struct NetworkOptions: ParsableArguments {
         }
         if let perHost { configuration.perHost = perHost }
         configuration.segments = segments
-        configuration.transfer.retries = retries
-        configuration.transfer.longestWait = maxWait.seconds
-        configuration.transfer.stallTimeout = stallTimeout.seconds
         configuration.transfer.sizeLimit = maxSize?.bytes
         configuration.transfer.isStrict = strict
-        configuration.rateLimit = limitRate?.bytes
         configuration.transferLimit = maxTransfer?.bytes
-        configuration.publicAddressesOnly = publicOnly
-        configuration.certificateAuthorities = cacert
-        configuration.netrc =
-            netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
         return configuration
     }
 

@@ -1,27 +1,24 @@
 import ArgumentParser
 import Glibc
 
-/// What is said, and how.
-struct OutputOptions: ParsableArguments {
-    @Flag(name: .long, help: "Write JSON for scripts to standard output.")
-    var json = false
+/// What is said, and how; each verb has the options that mean something to it.
+protocol OutputChoices: Sendable {
+    /// Whether JSON for scripts is written.
+    var json: Bool { get }
+    /// Whether only what failed is said.
+    var quiet: Bool { get }
+    /// Whether what was kept is said too.
+    var verbose: Bool { get }
+    /// Whether progress is left out.
+    var noProgress: Bool { get }
+    /// When output is coloured.
+    var color: ColorChoice { get }
+}
 
-    @Flag(name: .shortAndLong, help: "Say only what failed.")
-    var quiet = false
-
-    @Flag(name: .shortAndLong, help: "Say also what was kept.")
-    var verbose = false
-
-    @Flag(name: .long, help: "No live progress on a terminal, no lines of progress elsewhere.")
-    var noProgress = false
-
-    @Option(
-        name: .long, help: ArgumentHelp("Colour: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
-
-    func validate() throws {
-        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
-    }
+extension OutputChoices {
+    var verbose: Bool { false }
+    var noProgress: Bool { true }
+    var color: ColorChoice { .never }
 
     /// Whether text on a console is coloured (https://no-color.org).
     func usesColor(on console: Console) -> Bool {
@@ -32,4 +29,54 @@ struct OutputOptions: ParsableArguments {
             console.isTerminal && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         }
     }
+}
+
+/// Of verbs that give one verdict.
+struct VerdictOptions: ParsableArguments, OutputChoices {
+    @Flag(name: .long, help: "Write JSON for scripts to standard output.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Say only what failed.")
+    var quiet = false
+}
+
+/// Of verbs that print a list.
+struct ListOptions: ParsableArguments, OutputChoices {
+    @OptionGroup var verdict: VerdictOptions
+
+    @Option(
+        name: .long, help: ArgumentHelp("Colour: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
+
+    var json: Bool { verdict.json }
+    var quiet: Bool { verdict.quiet }
+}
+
+/// Of verbs that print a list from which something is left out unasked.
+struct DetailOptions: ParsableArguments, OutputChoices {
+    @OptionGroup var list: ListOptions
+
+    @Flag(name: .shortAndLong, help: "Say also what was kept.")
+    var verbose = false
+
+    var json: Bool { list.json }
+    var quiet: Bool { list.quiet }
+    var color: ColorChoice { list.color }
+
+    func validate() throws {
+        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
+    }
+}
+
+/// Of verbs that transfer.
+struct OutputOptions: ParsableArguments, OutputChoices {
+    @OptionGroup var detail: DetailOptions
+
+    @Flag(name: .long, help: "No live progress on a terminal, no lines of progress elsewhere.")
+    var noProgress = false
+
+    var json: Bool { detail.json }
+    var quiet: Bool { detail.quiet }
+    var verbose: Bool { detail.verbose }
+    var color: ColorChoice { detail.color }
 }

@@ -2,13 +2,9 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// What limits a run, and what it does with other people's bytes.
+/// What limits a run that fetches, and what it does with other people's bytes.
 struct RunningOptions: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "How many files may be removed, a number or a percentage.", valueName: "n|p%"))
-    var maxDelete: DeleteLimit?
+    @OptionGroup var ending: EndingOptions
 
     @Flag(name: .long, help: "Exit 0 when good files could not be confirmed.")
     var staleOk = false
@@ -17,12 +13,6 @@ struct RunningOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp("With --stale-ok: how old such files may be.", valueName: "time"))
     var maxStale: DurationText?
-
-    @Option(name: .long, help: ArgumentHelp("End the run after this time.", valueName: "time"))
-    var deadline: DurationText?
-
-    @Flag(name: .long, help: "End the run at the first failure.")
-    var failFast = false
 
     @Option(
         name: .long,
@@ -36,10 +26,8 @@ struct RunningOptions: ParsableArguments {
             valueName: "policy"))
     var onConflict = ConflictPolicy.rename
 
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
-    var wait: DurationText?
+    /// Seconds to wait for another run's end.
+    var waitingSeconds: Int64 { ending.wait?.seconds ?? 0 }
 
     func validate() throws {
         if maxStale != nil, !staleOk { throw ValidationError("--max-stale goes with --stale-ok.") }
@@ -51,10 +39,8 @@ struct RunningOptions: ParsableArguments {
     }
 
     func apply(to options: inout RunOptions) {
-        options.deleteLimit = maxDelete ?? .whenOmitted
+        ending.apply(to: &options)
         options.acceptsStale = staleOk
         options.longestStale = maxStale?.seconds
-        options.deadline = deadline?.seconds
-        options.stopsAtFirstFailure = failFast
     }
 }

@@ -3,7 +3,7 @@ import MirrorModel
 
 /// Shows what `mirror check` found: a JSON document for scripts, or lines as compilers print them.
 struct CheckOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints errors and warnings to standard error, and the verdict to standard output.
     func show(_ report: CheckReport) {
@@ -20,7 +20,7 @@ struct CheckOutput {
         let pinned = resources.count { $0.pin != nil }
         let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
         Console.output.line(
-            "\(report.label.printable): \(decoded.notation.rawValue), \(resources.count) resources, \(pinned) pinned, \(ByteCount(bytes)) declared."
+            "\(report.label.printable): \(decoded.notation.rawValue), \(Counted(resources.count, "resource")), \(pinned) pinned, \(ByteCount(bytes)) declared."
         )
     }
 

@@ -1,3 +1,4 @@
+import MirrorKit
 import MirrorModel
 import Synchronization
 
@@ -24,6 +25,24 @@ final class HeldSummary: Sendable {
     }
 
     private let end = Mutex<End?>(nil)
+    private let told = Mutex<String?>(nil)
+    private let run = Mutex<Run?>(nil)
+
+    /// Names the run whose summary will come.
+    func await(_ run: Run) { self.run.withLock { $0 = run } }
+
+    /// What is known of the run's end, now that its summary will not be waited for.
+    func takeEarly() -> End? {
+        take() ?? run.withLock { $0 }?.earlySummary.map { End(event: $0) }
+    }
+
+    /// Notes that a resource's line says what ended the run.
+    func note(told error: MirrorError) {
+        if error.code.endsRun { told.withLock { $0 = $0 ?? error.message } }
+    }
+
+    /// Whether a resource's line has said it.
+    func hasTold(_ error: MirrorError) -> Bool { told.withLock { $0 == error.message } }
 
     /// Keeps a summary; false for any other event.
     func keep(_ event: Event) -> Bool {

@@ -2,7 +2,7 @@ import MirrorModel
 
 /// Shows what pinning did: a JSON document for scripts, or a line a resource for people.
 struct PinOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints the report to standard output, and contradictions to standard error.
     func show(_ report: PinReport) {
@@ -49,9 +49,12 @@ struct PinOutput {
             return "\(manifest): nothing was written. Run mirror sync, or correct the manifest."
         }
         let count = report.pinned.count
-        var text = "\(manifest): \(count) \(count == 1 ? "resource" : "resources")"
+        var text = "\(manifest): \(Counted(count, "resource"))"
         text += report.isDryRun ? " would be pinned" : " pinned"
-        if !report.left.isEmpty { text += ", \(report.left.count) left as they are" }
+        if !report.left.isEmpty {
+            text +=
+                ", \(report.left.count) left as \(Counted.verb(report.left.count, "it is", "they are"))"
+        }
         return text + "."
     }
 }

@@ -2,32 +2,21 @@ import MirrorModel
 
 /// Shows a plan: a JSON document for scripts, or a line a step for people.
 struct PlanOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints the plan to standard output.
     func show(_ plan: Plan) throws {
         if options.json { return plan.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
+        let clock = LocalClock.ofThisProcess(now: plan.now)
         var lines = LineBuffer()
         lines.line("root \(plan.root.printable)")
         for position in plan.steps.indices {
             if !options.verbose, plan.steps.isPlainKeep(at: position) { continue }
             let step = plan.steps[position]
-            if shows(step) { lines.line(line(step, plan, style)) }
+            if shows(step) { lines.line(line(step, style, clock)) }
         }
         if !options.quiet { lines.line(totals(plan)) }
-        lines.flush()
-    }
-
-    /// Prints the removals of a plan that is about to be executed: they have no events of their own.
-    func showRemovals(of plan: Plan) {
-        guard !options.json, !options.quiet else { return }
-        let style = TextStyle(isColored: options.usesColor(on: .output))
-        var lines = LineBuffer()
-        for position in plan.steps.notable {
-            let step = plan.steps[position]
-            if step.means == .removal { lines.line(line(step, plan, style)) }
-        }
         lines.flush()
     }
 
@@ -36,7 +25,7 @@ struct PlanOutput {
         return options.verbose || step.kind != .keep || step.means != .nothing
     }
 
-    private func line(_ step: Step, _ plan: Plan, _ style: TextStyle) -> String {
+    private func line(_ step: Step, _ style: TextStyle, _ clock: LocalClock) -> String {
         let meaning: TextStyle.Meaning =
             switch step.kind {
             case .conflict, .edited, .remove: .warning
@@ -47,7 +36,7 @@ struct PlanOutput {
         if step.means != .nothing, let size = step.size {
             text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
-        return text + style.faint("  (\(step.reason.because.printable))")
+        return text + style.faint("  (\(step.reason.because(on: clock).printable))")
     }
 
     private func totals(_ plan: Plan) -> String {
@@ -58,7 +47,10 @@ struct PlanOutput {
         var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
         text += " To fetch: \(ByteCount(totals.bytesToFetch))"
         if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
-        if totals.bytesReused > 0 { text += "; \(ByteCount(totals.bytesReused)) are there already" }
+        if totals.bytesReused > 0 {
+            let verb = Counted.verb(totals.bytesReused, "is", "are")
+            text += "; \(ByteCount(totals.bytesReused)) \(verb) there already"
+        }
         text += "."
         if totals.orphans > 0 {
             text += " \(totals.orphans) no longer wanted (--prune removes them)."

@@ -61,7 +61,7 @@ struct ProgressBoard {
             failed += 1
             if running[failure.target.path]?.isOfUnknownSize == true { learn(0) }
             running[failure.target.path] = nil
-        case .retry, .summary: break
+        case .retry, .removed, .summary: break
         }
     }
 
@@ -83,7 +83,7 @@ struct ProgressBoard {
             $0.rate += $1.rate
         }
         let bytes = endedBytes + now.bytes
-        var text = "\(ended) of \(transfers) transfers, \(ByteCount(bytes))"
+        var text = "\(ended) of \(Counted(transfers, "transfer")), \(ByteCount(bytes))"
         if knownBytes > 0 {
             text += " of \(ByteCount(max(knownBytes, bytes)))"
             if unknownSizes > 0 { text += " + \(unknownSizes) of unknown size" }

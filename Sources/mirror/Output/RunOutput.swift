@@ -7,18 +7,22 @@ struct RunOutput {
     /// How many failures people are shown one by one.
     static let mostFailures = 50
 
-    let options: OutputOptions
+    let options: any OutputChoices
     private let held = HeldSummary()
 
     /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
     /// the run early.
     func show(_ run: Run) async throws {
+        held.await(run)
         // A task of its own: a cancelled task would stop reading before the summary.
         let reader = Task { try await read(run) }
         try await withTaskCancellationHandler {
             try await reader.value
         } onCancel: {
-            run.cancel(exit: Interruption.exitCode ?? 130)
+            // The deadline is the run's own as well, which then says how far it came.
+            if Interruption.deadlineError == nil {
+                run.cancel(exit: Interruption.exitCode ?? 130)
+            }
         }
     }
 
@@ -35,14 +39,24 @@ struct RunOutput {
         }
         if let late { end.enter(late: late) }
         if let code = Interruption.exitCode { end.summary.exit = code }
+        end.summary.seconds = CommandTime.seconds
         Interruption.setLastWords(nil)
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
         } else if let line = textReport.line(for: end.event) {
             Console.output.line(line.text)
         }
-        if let failure = end.failure { Console.error.line(CommandFailure(failure).text) }
+        if let line = lastLine(of: end) { Console.error.line(line) }
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
+    }
+
+    /// What is said after the report: what ended the run, unless a resource's line said it.
+    private func lastLine(of end: HeldSummary.End) -> String? {
+        guard let failure = end.failure else { return nil }
+        guard let error = failure as? MirrorError else { return CommandFailure(failure).text }
+        if error.code == .cancelled, Interruption.exitCode != nil { return error.message }
+        if held.hasTold(error) { return nil }
+        return "mirror: error: \(error.message.printable)"
     }
 
     /// The first line of a report: which root it is about.
@@ -71,7 +85,8 @@ struct RunOutput {
             if options.json, !(error is ExitCode) {
                 // A signal counts for more than the step that it met.
                 let event = Event.failure(
-                    CommandFailure(error).error, root: root, exit: Interruption.exitCode)
+                    CommandFailure(error).error, root: root, exit: Interruption.exitCode,
+                    seconds: CommandTime.seconds)
                 Console.output.write(bytes: RunOutput.line(event))
             }
             throw error
@@ -96,13 +111,17 @@ struct RunOutput {
     /// The process ends before the run has, or before it is put away: the summary is the last line,
     /// without numbers where there are none yet.
     private func breakOff(_ error: MirrorError, exit: Int32, root: String) {
+        var end = held.takeEarly()
+        let error = end?.summary.error ?? error
         guard options.json else {
-            let words = error.code == .cancelled ? error.message : "error: \(error.message)"
-            return Console.error.write(last: Array("mirror: \(words)\n".utf8))
+            let prefix = error.code == .cancelled ? "" : "mirror: error: "
+            return Console.error.write(last: Array("\(prefix)\(error.message)\n".utf8))
         }
-        var end = held.take()
         end?.summary.exit = exit
-        let event = end?.event ?? .failure(error, root: root, exit: exit)
+        end?.summary.seconds = CommandTime.seconds
+        let event =
+            end?.event
+            ?? .failure(error, root: root, exit: exit, seconds: CommandTime.seconds)
         Console.output.write(last: RunOutput.line(event))
     }
 
@@ -117,7 +136,8 @@ struct RunOutput {
         TextReport(
             level: options.quiet ? .quiet : options.verbose ? .verbose : .normal,
             style: TextStyle(isColored: options.usesColor(on: .output)),
-            errorStyle: TextStyle(isColored: options.usesColor(on: .error)))
+            errorStyle: TextStyle(isColored: options.usesColor(on: .error)),
+            clock: .ofThisProcess(now: MirrorSession.clock()))
     }
 
     private func report(_ run: Run) async throws {
@@ -139,8 +159,9 @@ struct RunOutput {
                 }
                 continue
             }
-            if case .failed = event.body {
+            if case .failed(let failed) = event.body {
                 failures += 1
+                held.note(told: failed.error)
                 if failures > RunOutput.mostFailures { continue }
             }
             if let line = report.line(for: event) {

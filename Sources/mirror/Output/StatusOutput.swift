@@ -14,16 +14,19 @@ final class StatusOutput: Sendable {
         var due = 0
     }
 
-    private let options: OutputOptions
+    private let options: any OutputChoices
     private let root: String
     private let style: TextStyle
-    private let now = MirrorSession.clock()
+    private let now: Instant
+    private let clock: LocalClock
     private let state = Mutex(State())
 
     /// An output that nothing has been printed to.
-    init(options: OutputOptions, root: String) {
+    init(options: any OutputChoices, root: String) {
         self.options = options
         self.root = root
+        now = MirrorSession.clock()
+        clock = .ofThisProcess(now: now)
         style = TextStyle(isColored: options.usesColor(on: .output))
     }
 
@@ -102,11 +105,11 @@ final class StatusOutput: Sendable {
         var remarks: [String] = []
         if let verified = file.verified { remarks.append("verified by \(verified.rawValue)") }
         if let confirmed = file.confirmedAt {
-            remarks.append("confirmed \(DurationText(seconds: now.seconds(since: confirmed))) ago")
+            remarks.append("confirmed \(clock.description(of: confirmed))")
         }
         switch file.freshness {
         case .due: remarks.append("due")
-        case .fresh(let until?): remarks.append("fresh until \(until.rfc3339)")
+        case .fresh(let until?): remarks.append("fresh until \(clock.description(of: until))")
         case .fresh(nil), nil: break
         }
         if file.partBytes > 0 { remarks.append("\(ByteCount(file.partBytes)) of it fetched") }

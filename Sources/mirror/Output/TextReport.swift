@@ -8,18 +8,22 @@ struct TextReport {
     let level: Level
     let style: TextStyle
     let errorStyle: TextStyle
+    let clock: LocalClock
 
     /// The line for an event, and where it belongs; nil when there is nothing to say.
     func line(for event: Event) -> (text: String, isResult: Bool)? {
         switch event.body {
         case .done(let done): return line(for: done).map { ($0, true) }
         case .failed(let failed): return (line(for: failed), false)
+        case .removed(let removed): return level == .quiet ? nil : (line(for: removed), true)
         case .retry(let again) where level == .verbose: return (line(for: again, "retry"), false)
         case .restart(let again) where level != .quiet:
             return (line(for: again, "starting over"), false)
         case .summary(let summary):
-            // A run that did not begin has nothing to count; its error is printed.
+            // A run that did not begin has nothing to count; its error is printed. One that was
+            // interrupted has one line, which `RunOutput` prints.
             let hasBegun = summary.error == nil || summary.resources > 0
+            if summary.error?.code == .cancelled { return nil }
             return level == .quiet || !hasBegun ? nil : (self.summary(summary), true)
         case .plan, .start, .progress, .retry, .restart: return nil
         }
@@ -31,12 +35,12 @@ struct TextReport {
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
         case .edited, .stale, .kept, .adopted, .moved, .copied, .updated, .unchanged, .repaired:
-            words += style.faint("  (\(done.reason.because.printable))")
+            words += style.faint("  (\(done.reason.because(on: clock).printable))")
         default: break
         }
         if done.bytesReused > 0 {
             words += style.faint(
-                "  (\(ByteCount(done.bytesReceived)) more, \(ByteCount(done.bytesReused)) were there)"
+                "  (\(ByteCount(done.bytesReceived)) more, \(ByteCount(done.bytesReused)) \(Counted.verb(done.bytesReused, "was", "were")) there)"
             )
         }
         if let conflict = done.conflict {
@@ -54,10 +58,17 @@ struct TextReport {
             + failed.error.message.printable
     }
 
+    private func line(for removed: Event.Removed) -> String {
+        let size = removed.size.map { "  \(ByteCount($0))" } ?? ""
+        return style.label("removed", .warning) + removed.target.path.printable + size
+            + style.faint("  (\(removed.reason.because(on: clock).printable))")
+    }
+
     private func line(for again: Event.Again, _ word: String) -> String {
         let wait = again.wait > 0 ? " in \(Double(again.wait / 100) / 10) s" : ""
         return errorStyle.label("note", .warning)
-            + "\(again.target.path.printable): \(word)\(wait): \(again.cause.message.printable)"
+            + "\(again.target.path.printable): \(word)\(wait): "
+            + again.cause.message(without: again.target).printable
     }
 
     private func summary(_ summary: Summary) -> String {
@@ -71,10 +82,10 @@ struct TextReport {
         }
         let counts = parts.isEmpty ? "nothing to do" : parts.joined(separator: ", ")
         var text =
-            "\(summary.resources) \(summary.resources == 1 ? "resource" : "resources"): \(counts)."
+            "\(Counted(summary.resources, "resource")): \(counts)."
         text += " \(ByteCount(summary.bytesReceived)) received"
         if summary.bytesReused > 0 { text += ", \(ByteCount(summary.bytesReused)) reused" }
-        text += ", \(summary.requests) \(summary.requests == 1 ? "request" : "requests")"
+        text += ", \(Counted(summary.requests, "request"))"
         text += ", \(TextReport.seconds(summary.seconds))."
         return text
     }

@@ -2,7 +2,7 @@ import MirrorModel
 
 /// Shows what verification found: a JSON document for scripts, or a line a difference for people.
 struct VerifyOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints the report to standard output.
     func show(_ report: VerifyReport) {
@@ -27,9 +27,9 @@ struct VerifyOutput {
         guard !options.quiet else { return }
         let count = report.discrepancies.count
         let verdict =
-            count == 0 ? "all as expected" : count == 1 ? "1 difference" : "\(count) differences"
+            count == 0 ? "all as expected" : Counted(count, "difference").description
         lines.line(
-            "\(report.files) \(report.files == 1 ? "file" : "files") read, \(ByteCount(report.bytes)): \(verdict)."
+            "\(Counted(report.files, "file")) read, \(ByteCount(report.bytes)): \(verdict)."
         )
     }
 }

@@ -11,7 +11,7 @@ import Testing
         plan(bytes: 78, unknownSizes: 0, requests: 1)
         try start("Documents/a", .resume, size: 144, offset: 66)
         try progress("Documents/a", bytes: 100, size: 144)
-        #expect(board.total == "0 of 1 transfers, 34 B of 78 B")
+        #expect(board.total == "0 of 1 transfer, 34 B of 78 B")
     }
 
     @Test mutating func aSizeThatIsLearnedIsNoLongerUnknown() throws {
@@ -41,7 +41,7 @@ import Testing
                     target: try Target("Documents/a"), cause: MirrorError(.sourceChanged, ""),
                     attempt: 2, wait: 0)))
         try progress("Documents/a", bytes: 5, size: 144)
-        #expect(board.total == "0 of 1 transfers, 5 B of 144 B")
+        #expect(board.total == "0 of 1 transfer, 5 B of 144 B")
     }
 
     private mutating func apply(_ body: Event.Body) {

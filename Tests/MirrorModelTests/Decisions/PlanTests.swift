@@ -103,7 +103,7 @@ import Testing
         let text = String(decoding: bytes, as: UTF8.self)
         let steps =
             #"{"v":1,"root":"/r","steps":[{"path":"Caches/a","step":"fetch","reason":"missing","#
-            + #""because":"not there","source":"https://a.example/x?…","size":5,"offset":0},"#
+            + #""because":"not there","source":"https://a.example/x","size":5,"offset":0},"#
             + #"{"path":"Caches/b","step":"copy","reason":"missing","because":"not there","#
             + #""source":"Caches/a","size":null,"offset":0}],"totals":{"#
         #expect(text.hasPrefix(steps), "\(text)")
@@ -127,8 +127,9 @@ import Testing
         let counts = [
             "resources", "fetched", "resumed", "updated", "revalidated", "unchanged", "copied",
             "moved", "adopted", "kept", "repaired", "edited", "conflicts", "stale", "skipped",
-            "failed", "failedOptional", "removed", "orphans", "unverified", "bytesReceived",
-            "bytesReused", "requests",
+            "interrupted", "failed", "failedOptional", "removed", "orphans", "unverified",
+            "bytesReceived",
+            "bytesReused", "partBytes", "requests",
         ]
         let expected =
             #"{"exit":0,"error":null,"root":"","#

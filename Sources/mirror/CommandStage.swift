@@ -1,0 +1,27 @@
+import Synchronization
+
+/// What the command is about, for the sentence that says where its time ran out.
+enum CommandStage: Sendable {
+    case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
+
+    private static let current = Mutex(CommandStage.beginning)
+
+    /// Notes what is done from now on.
+    static func enter(_ stage: CommandStage) { current.withLock { $0 = stage } }
+
+    /// What is done now.
+    static var now: CommandStage { current.withLock { $0 } }
+
+    /// What the deadline ended, as the end of a sentence.
+    var words: String {
+        switch self {
+        case .beginning: "before anything was done"
+        case .readingManifests: "while the manifests were read"
+        case .waitingForLock: "while another run held the lock"
+        case .lookingAtTree: "while the tree was looked at"
+        case .reading: "while files were read"
+        case .removing: "while files were removed"
+        case .running: "while what had ended was put away"
+        }
+    }
+}

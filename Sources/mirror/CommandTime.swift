@@ -1,0 +1,27 @@
+import Glibc
+import MirrorModel
+
+/// When the command began: its deadline and its seconds count from there.
+enum CommandTime {
+    /// The instant at which `main` was entered; it is fixed by its first use, which is there.
+    static let began = ContinuousClock.now
+
+    /// Seconds since then.
+    static var seconds: Double {
+        let (seconds, attoseconds) = began.duration(to: .now).components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}
+
+extension LocalClock {
+    /// The clock of this process: now, in the zone that TZ or the system says.
+    static func ofThisProcess(now: Instant) -> LocalClock {
+        tzset()
+        return LocalClock(now: now) { instant in
+            var seconds = time_t(instant.seconds)
+            var local = tm()
+            guard localtime_r(&seconds, &local) != nil else { return 0 }
+            return Int64(local.tm_gmtoff)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Glibc
+import MirrorKit
+import MirrorModel
+
+/// How a server is asked, whatever for.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How often a transfer that failed in passing is tried again.", valueName: "n"))
+    var retries = 4
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The longest wait before a retry; a server that asks for more fails now.",
+            valueName: "time"))
+    var maxWait = DurationText(seconds: 300)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long less than 1 KiB/s may arrive.", valueName: "time"))
+    var stallTimeout = DurationText(seconds: 30)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Bytes a second over all transfers, e.g. 2MiB.", valueName: "rate"))
+    var limitRate: ByteCount?
+
+    @Flag(name: .long, help: "Take user names and passwords from ~/.netrc.")
+    var netrc = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"))
+    var netrcFile: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Trust the certificates of this PEM file, and no others.", valueName: "file"))
+    var cacert: String?
+
+    @Flag(
+        name: .long, help: "Talk to public addresses only: no private, loopback or link-local one.")
+    var publicOnly = false
+
+    func validate() throws {
+        guard retries >= 0 else { throw ValidationError("--retries takes 0 or more.") }
+        guard stallTimeout.seconds > 0 else {
+            throw ValidationError("--stall-timeout takes at least 1s.")
+        }
+        if let limitRate, limitRate.bytes < 1 {
+            throw ValidationError("--limit-rate takes at least 1 byte a second.")
+        }
+    }
+
+    /// The configuration that the options make, defaults elsewhere.
+    var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.transfer.retries = retries
+        configuration.transfer.longestWait = maxWait.seconds
+        configuration.transfer.stallTimeout = stallTimeout.seconds
+        configuration.rateLimit = limitRate?.bytes
+        configuration.publicAddressesOnly = publicOnly
+        configuration.certificateAuthorities = cacert
+        configuration.netrc =
+            netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
+        return configuration
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import MirrorModel
+
+/// What is said to a command line that cannot be carried out: what is wrong with it, what would be
+/// right, and where all options are listed.
+struct UsageRefusal {
+    /// What the parser says, as a sentence.
+    let message: String
+    /// The same with usage and help, of which the last line says where to read on.
+    let fullText: String
+    /// The words after the program's name.
+    let words: [String]
+
+    /// The lines to print.
+    var text: String {
+        var sentence = Self.correction(of: message) ?? otherVerb ?? verbSuggestion ?? message
+        if let last = sentence.last, !".?:".contains(last) { sentence += "." }
+        let help = helpLine.map { "\n" + $0 } ?? ""
+        return "mirror: error: " + sentence.printableLines + help
+    }
+
+    /// `Run 'mirror sync --help' …`, from the parser's own last line.
+    private var helpLine: String? {
+        guard let line = fullText.split(separator: "\n").last,
+            let (_, rest) = line.halves(around: "See '"),
+            let (command, _) = rest.halves(around: "' for more")
+        else { return nil }
+        return "Run \(command) for what can be said."
+    }
+
+    /// A verb that was misspelt, which the parser takes for an argument too many.
+    private var verbSuggestion: String? {
+        guard let word = words.first, !word.hasPrefix("-") else { return nil }
+        let verbs = MirrorCommand.configuration.subcommands.map {
+            $0.configuration.commandName ?? ""
+        }
+        guard !verbs.contains(word), word != "help" else { return nil }
+        let nearest = NearestName.suggestion(for: word, among: verbs)
+        return "mirror has no verb \(Quoted(word))"
+            + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
+    }
+
+    /// An option that `sync` has and this verb does not: a nearest name would lead astray.
+    private var otherVerb: String? {
+        guard let verb = words.first, let (_, rest) = message.halves(around: "Unknown option '"),
+            let name = rest.split(separator: "'").first
+        else { return nil }
+        let isOfSync = SyncCommand.helpMessage().split(separator: "\n").contains {
+            $0.split(separator: " ").prefix(2).contains(name)
+        }
+        return isOfSync ? "mirror \(verb) has no \(name); mirror sync has" : nil
+    }
+
+    /// What would be right in the place of a value that is not: the parser says only that it is not.
+    static func correction(of message: String) -> String? {
+        guard let (before, after) = message.halves(around: "' is invalid for '"),
+            let (_, value) = before.halves(around: "The value '"),
+            let name = after.split(separator: "'").first
+        else { return nil }
+        let option = name.split(separator: " ").first.map(String.init) ?? ""
+        let kind = name.split(separator: "<").last.map { String($0.dropLast()) } ?? ""
+        if let right = allowed[kind] { return "\(option) \(Quoted(value)): write \(right)." }
+        guard let (_, choices) = after.halves(around: "Please provide one of ") else { return nil }
+        let words = choices.filter { $0 != "'" }
+        let (first, second) = words.halves(around: " and ") ?? (words[...], "")
+        let right = second.isEmpty ? "\(first)" : "\(first) or \(second)"
+        return "\(option) \(Quoted(value)): write \(right)"
+    }
+
+    /// What a value may be, by the name that stands for it in the help.
+    static let allowed = [
+        "n|auto": "a whole number of at least 1, or auto",
+        "n": "a whole number",
+        "n|p%": "a whole number, or a percentage such as 25%",
+        "time": "a whole number and a unit, such as 90s, 15m, 6h, 1d or 2w",
+        "size": "a number of bytes, or a number and a unit such as 64MiB or 2GB",
+        "rate": "a number of bytes a second, or a number and a unit such as 2MiB",
+        "target": "a path beneath Documents, Caches or tmp, such as Caches/feed.json",
+    ]
+}
+
+extension String {
+    /// The text without control characters, lines kept.
+    fileprivate var printableLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
+            .joined(separator: "\n")
+    }
+}
+
+extension StringProtocol {
+    /// What stands before and after a text; nil when it is not there.
+    fileprivate func halves(around text: String) -> (SubSequence, SubSequence)? {
+        let bytes = utf8
+        var at = bytes.startIndex
+        while at < bytes.endIndex {
+            if bytes[at...].starts(with: text.utf8) {
+                return (self[..<at], self[bytes.index(at, offsetBy: text.utf8.count)...])
+            }
+            bytes.formIndex(after: &at)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import MirrorModel
+import Testing
+
+@testable import mirror
+
+/// What is said to a command line that cannot be carried out.
+@Suite struct UsageRefusalTests {
+    private func refusal(_ words: [String]) -> String {
+        do {
+            _ = try MirrorCommand.parseAsRoot(words)
+            return "taken"
+        } catch {
+            return UsageRefusal(
+                message: MirrorCommand.message(for: error),
+                fullText: MirrorCommand.fullMessage(for: error), words: words
+            ).text
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                ["sync", "--jobs", "0"],
+                "--jobs \"0\": write a whole number of at least 1, or auto."
+            ),
+            (["sync", "-j", "x"], "-j \"x\": write a whole number of at least 1, or auto."),
+            (
+                ["sync", "--deadline", "ten"],
+                "--deadline \"ten\": write a whole number and a unit, such as 90s, 15m, 6h, 1d or 2w."
+            ),
+            (["sync", "--color", "red"], "--color \"red\": write auto, always or never."),
+            (
+                ["sync", "--on-conflict", "x"],
+                "--on-conflict \"x\": write rename, keep or replace."
+            ),
+            (["snyc", "m.json"], "mirror has no verb \"snyc\". mirror sync?"),
+            (["sync", "--jbos", "4"], "Unknown option '--jbos'. Did you mean '--jobs'?"),
+            (["plan", "--jobs", "4"], "mirror plan has no --jobs; mirror sync has."),
+        ])
+    func whatWouldBeRightIsSaid(words: [String], sentence: String) {
+        let lines = refusal(words).split(separator: "\n")
+        #expect(lines.first == "mirror: error: \(sentence)")
+        let verb = words[0] == "snyc" ? "mirror" : "mirror " + words[0]
+        #expect(lines.last == "Run \(verb) --help for what can be said.")
+    }
+
+    @Test(
+        arguments: [
+            (CheckCommand.helpMessage(), ["--jobs", "--offline", "--deadline", "--verbose"]),
+            (ConvertCommand.helpMessage(), ["--jobs", "--offline", "--max-transfer", "--json"]),
+            (PlanCommand.helpMessage(), ["--jobs", "--env", "--max-size", "--no-progress"]),
+            (StatusCommand.helpMessage(), ["--jobs", "--strict", "--verbose"]),
+            (PruneCommand.helpMessage(), ["--jobs", "--min-free", "--on-conflict", "--stale-ok"]),
+            (VerifyCommand.helpMessage(), ["--max-delete"]),
+        ])
+    func aVerbListsOnlyWhatItCanUse(help: String, options: [String]) {
+        for option in options { #expect(!help.contains("  \(option)"), "\(option)") }
+    }
+
+    @Test func everyKindOfValueInTheHelpIsExplained() {
+        for kind in UsageRefusal.allowed.keys {
+            let helps = [SyncCommand.helpMessage(), EvictCommand.helpMessage()]
+            #expect(helps.contains { $0.contains("<\(kind)>") }, "\(kind)")
+        }
+    }
+}
