@@ -25,3 +25,12 @@ extension LocalClock {
         }
     }
 }
+
+extension Instant {
+    /// The wall clock's time (clock_gettime(2), CLOCK_REALTIME).
+    static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

@@ -58,7 +58,7 @@ extension TransferEngine {
         _ transfer: Transfer, _ segments: TransferSegments, failure: TransportFailure?
     ) {
         if let main = segments.main, let run = segments.plan.runs[main] {
-            excuse(run, segments, failure)
+            excuse(run, segments, isShort: failure != nil)
             segments.plan.end(main)
         }
         segments.main = nil
@@ -146,7 +146,8 @@ extension TransferEngine {
                 segments.barred.insert(segment.run.source)
                 return
             }
-            return excuse(run, segments, run.isDone ? nil : failure)
+            // An answer that ends well before its range does is no better than one that breaks.
+            return excuse(run, segments, isShort: !run.isDone)
         }
         segments.barred.insert(segment.run.source)
         let host = Host(segment.course.plan.url)
@@ -169,9 +170,9 @@ extension TransferEngine {
     }
 
     private func excuse(
-        _ run: Segmentation.Run, _ segments: TransferSegments, _ failure: TransportFailure?
+        _ run: Segmentation.Run, _ segments: TransferSegments, isShort: Bool
     ) {
-        if failure != nil, run.position - run.start < TransferEngine.bytesThatExcuse {
+        if isShort, run.position - run.start < TransferEngine.bytesThatExcuse {
             segments.barred.insert(run.source)
         }
     }

@@ -9,7 +9,7 @@ struct ConnectionOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "How often a transfer that failed in passing is tried again.", valueName: "n"))
-    var retries = 4
+    var retries = 7
 
     @Option(
         name: .long,

@@ -36,7 +36,8 @@ final class LiveDisplay: Sendable {
             do { try await Task.sleep(for: pause) } catch { break }
             state.withLock { state in
                 guard !state.isOver, state.board.isActive else { return }
-                if isLive { draw(&state) } else { Console.error.line(state.board.total) }
+                if isLive { return draw(&state) }
+                for line in state.board.plainLines(now: .now) { Console.error.line(line) }
             }
         }
     }
@@ -51,7 +52,8 @@ final class LiveDisplay: Sendable {
 
     private func draw(_ state: inout State) {
         let size = Console.error.size
-        let lines = state.board.lines(columns: size.columns, rows: size.rows)
+        let lines = state.board.lines(
+            columns: size.columns, rows: size.rows, now: .now)
         erase(&state)
         Console.error.write(lines.map { $0 + "\u{1B}[K\n" }.joined())
         state.shownLines = lines.count

@@ -22,12 +22,14 @@ struct ProgressBoard {
     private var ended = 0
     private var failed = 0
     private var transfers = 0
+    private var outage = OutageNote()
 
     /// Whether something is being transferred.
     var isActive: Bool { !running.isEmpty }
 
     /// Takes in what happened.
     mutating func apply(_ event: Event) {
+        outage.apply(event)
         switch event.body {
         case .plan(let totals):
             knownBytes = totals.bytesToFetch
@@ -66,15 +68,19 @@ struct ProgressBoard {
     }
 
     /// The lines for a terminal of a width, the total last.
-    func lines(columns: Int, rows: Int) -> [String] {
+    func lines(columns: Int, rows: Int, now: Instant) -> [String] {
         let shown = running.sorted { $0.value.number < $1.value.number }
             .prefix(max(1, min(rows - 3, 16)))
         var lines = shown.map { line($0.key, $0.value, columns: columns) }
         let more = running.count - shown.count
         if more > 0 { lines.append("… and \(more) more") }
+        if let note = outage.line(at: now) { lines.append(note) }
         lines.append(total)
         return lines.map { clipped($0, to: columns - 1) }
     }
+
+    /// The lines for where nothing is rewritten in place.
+    func plainLines(now: Instant) -> [String] { [outage.line(at: now), total].compactMap { $0 } }
 
     /// One line about the whole: files, bytes, rate, time left.
     var total: String {
