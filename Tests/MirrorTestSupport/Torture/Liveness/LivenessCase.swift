@@ -70,9 +70,10 @@ struct LivenessCase: Sendable {
         switch sickness {
         // Each half brings enough for another ladder, until less than 16 KiB are left.
         case .stalls: return 9 * attempt + ladder + 2
-        // Nothing but the file's bytes counts, in whatever number of requests they come; a range that
-        // is not continued begins anew twice.
-        case .byteARequest, .slowBody, .slowHead: return 2 * attempt + ladder + 2
+        // A stalled transfer is found out by the time in which it asks; what lies between hundreds of
+        // requests is not counted, and comes on top.
+        case .byteARequest: return 2 * (2 * attempt + ladder) + 2
+        case .slowBody, .slowHead: return 2 * attempt + ladder + 2
         default: return ladder + 2
         }
     }
