@@ -7,9 +7,10 @@ struct Adoption: Sendable {
     private let changed: Int64
     private let inode: UInt64
 
-    /// Of 4,096 numbers for a reason the first four are reasons, and the others the owners before.
+    /// Of 4,096 numbers for a reason the first five are reasons, and the others the owners before.
     private static let reasons: [Reason] = [
         .touched, .unrecorded, .modeChanged(isExecutable: false), .modeChanged(isExecutable: true),
+        .proven,
     ]
 
     /// How many owners have a number.

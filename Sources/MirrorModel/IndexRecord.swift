@@ -2,8 +2,8 @@
 public struct IndexRecord: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The owner of the target: a manifest's name.
-    public var owner: String
+    /// The manifests that the target is of.
+    public var owners: Owners
     /// The file as it was right after promotion.
     public var stamp: FileStamp
     /// The sha256 of the bytes.
@@ -33,7 +33,7 @@ public struct IndexRecord: Sendable, Hashable {
         promotedAt: Instant
     ) {
         self.target = target
-        self.owner = owner
+        self.owners = Owners(owner)
         self.stamp = stamp
         self.sha256 = sha256
         self.verified = verified

@@ -9,6 +9,9 @@ public struct Manifest: Sendable {
     public var resources: ResourceTable
     /// Where it came from.
     public var whereabouts = Whereabouts.code
+    /// What people are told of where it is: a path as it was given, or a URL; nil when it was made by
+    /// a program.
+    public var label: String?
 
     /// Where a manifest can come from.
     public enum Whereabouts: Sendable, Hashable {

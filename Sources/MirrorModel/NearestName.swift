@@ -4,8 +4,12 @@ public enum NearestName {
     ///
     /// Near is an edit distance of at most a third of the name, so that `sha265` suggests `sha256`
     /// and `colour` suggests nothing.
-    public static func suggestion(for name: String, among candidates: [String]) -> String? {
-        let word = Array(name.lowercased().unicodeScalars.prefix(40))
+    ///
+    /// - Parameter longest: how many characters of a name count; the time grows with their square.
+    public static func suggestion(
+        for name: String, among candidates: [String], longest: Int = 40
+    ) -> String? {
+        let word = Array(name.lowercased().unicodeScalars.prefix(longest))
         var best: (name: String, distance: Int)?
         for candidate in candidates {
             let distance = distance(word, Array(candidate.lowercased().unicodeScalars))

@@ -16,6 +16,10 @@ public struct Plan: Sendable {
     public var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     public var forgotten: [Target] = []
+    /// Who owns a target from now on, where that is not only the manifest of its step.
+    public var owners: [Target: Owners] = [:]
+    /// Who still owns files that manifests of the run have let go.
+    public var released: [Target: Owners] = [:]
     /// Parts of wanted targets that no step goes on from, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
@@ -35,6 +39,11 @@ public struct Plan: Sendable {
     public func resource(of step: Step) -> Resource? {
         guard let resource = step.resource else { return nil }
         return manifests[step.manifest].resources[resource]
+    }
+
+    /// Who owns a step's target once the step is done.
+    package func owners(of step: Step) -> Owners {
+        owners[step.target] ?? Owners(manifests[step.manifest].owner)
     }
 
     /// Whether a step's file is to be executable.

@@ -7,6 +7,8 @@ public enum Reason: Sendable, Hashable {
     case unrecorded
     case modeChanged(isExecutable: Bool)
     case ownedBefore(by: String)
+    case ownedTogether(by: String)
+    case proven
     // Something to fetch.
     case missing
     case refetchAsked
@@ -50,6 +52,8 @@ extension Reason {
         case .unrecorded: "unrecorded"
         case .modeChanged: "mode-changed"
         case .ownedBefore: "owner-changed"
+        case .ownedTogether: "owner-shared"
+        case .proven: "proven"
         case .missing: "missing"
         case .refetchAsked: "refetch"
         case .digestChanged: "digest-changed"
@@ -88,7 +92,9 @@ extension Reason {
         case .unrecorded: "its bytes are the wanted ones, the index did not know them"
         case .modeChanged(let isExecutable):
             "the manifest wants it \(isExecutable ? "" : "not to be ")executable"
-        case .ownedBefore(let owner): "the manifest \(owner) put it there"
+        case .ownedBefore(let owner): "it was of \(owner) until now"
+        case .ownedTogether(let owners): "it is of \(owners) now, who pin the same bytes"
+        case .proven: "it was read, and has the digest that the manifest declares"
         case .missing: "not there"
         case .refetchAsked: "asked for by --refetch"
         case .digestChanged(let old, let new):

@@ -80,16 +80,25 @@ public struct Reconciler: Sendable {
                     occupant: .recorded(sha256: record.sha256))
             }
         }
-        if situation.isUntouched {
+        if situation.isUntouched, !situation.isNewlyProven {
             return Decision(
                 .keep, .intact, means: .nothing, occupant: .recorded(sha256: record.sha256))
         }
         if stamp != record.stamp { return adoption(situation, stamp, .touched) }
         return adoption(
             situation, stamp,
-            record.owner == situation.owner
-                ? .modeChanged(isExecutable: situation.resource.isExecutable)
-                : .ownedBefore(by: record.owner))
+            reasonToWrite(situation, record))
+    }
+
+    /// Why the row of a file that is as it was is written again.
+    private func reasonToWrite(_ situation: Situation, _ record: IndexRecord) -> Reason {
+        if record.owners != situation.owners {
+            return situation.owners.isShared
+                ? .ownedTogether(by: situation.owners.description)
+                : .ownedBefore(by: record.owners.description)
+        }
+        return record.isExecutable == situation.resource.isExecutable
+            ? .proven : .modeChanged(isExecutable: situation.resource.isExecutable)
     }
 
     /// A file that changed since mirror put it there.

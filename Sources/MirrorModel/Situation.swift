@@ -7,6 +7,8 @@ public struct Situation: Sendable {
     public var resource: Resource
     /// Who wants it: the manifest's name, or what stands for it.
     public var owner: String
+    /// Who owns the target once the step is done.
+    public var owners: Owners
     /// The keys of the resource's sources, in their order.
     public var sources: [SourceKey]
     /// What the index knows of the target.
@@ -30,6 +32,7 @@ public struct Situation: Sendable {
     public init(resource: Resource, owner: String, sources: [SourceKey]) {
         self.resource = resource
         self.owner = owner
+        owners = Owners(owner)
         self.sources = sources
     }
 }
@@ -44,8 +47,14 @@ extension Situation {
     /// The file's bytes are those that mirror put there, and so is everything else about it.
     var isUntouched: Bool {
         guard let record, case .file(let stamp, _) = file else { return false }
-        return isIntact && stamp == record.stamp && record.owner == owner
+        return isIntact && stamp == record.stamp && record.owners == owners
             && record.isExecutable == resource.isExecutable
+    }
+
+    /// The file was read, and that proved its bytes by a digest that the record does not know yet.
+    var isNewlyProven: Bool {
+        guard holdsPinnedBytes, let pin = resource.pin, let record else { return false }
+        return record.verified != .digest || record.digest(of: pin.algorithm) == nil
     }
 
     /// The file was read, and its bytes are of the digest and size that the manifest declares.
@@ -135,7 +144,7 @@ extension IndexRecord {
     }
 
     /// Whether a declared digest proves the bytes: it is strong, and the record has it.
-    func isProven(by declared: Digest) -> Bool {
+    package func isProven(by declared: Digest) -> Bool {
         declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
     }
 
@@ -161,5 +170,17 @@ extension PartRecord {
             end = range.upperBound
         }
         return bytes
+    }
+}
+
+extension Situation {
+    /// Whether those that want the target own it already, and it is the version that they want: then
+    /// the other owners have agreed before.
+    package func isSettledAmongOwners(_ wanting: [String]) -> Bool {
+        guard let record, wanting.allSatisfy(record.owners.contains), resource.pin != nil else {
+            return false
+        }
+        return resource.digests.contains(where: record.isProven)
+            && record.isExecutable == resource.isExecutable
     }
 }

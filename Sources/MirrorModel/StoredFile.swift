@@ -2,8 +2,8 @@
 public struct StoredFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The manifest that put it there; nil for a wanted file that the index does not know.
-    public var owner: String?
+    /// The manifests that it is of; nil for a file that the index does not know.
+    public var owners: Owners?
     /// What a look at the file says.
     public var state: State
     /// The size in bytes; nil when it is not there.
@@ -20,6 +20,8 @@ public struct StoredFile: Sendable, Hashable {
     public var freshness: Freshness?
     /// Bytes of an unfinished download.
     public var partBytes: Int64 = 0
+    /// The target that a conflict copy had to make room at.
+    public var conflictOf: Target?
 
     /// What a look at a file says.
     public enum State: String, Sendable, Hashable, CaseIterable {
@@ -33,6 +35,8 @@ public struct StoredFile: Sendable, Hashable {
         case stranger
         /// Something that is not a regular file is there.
         case obstructed
+        /// Made room for a new version; `mirror resolve` ends the conflict.
+        case conflict
     }
 
     /// A file of which only its target and its state are known.
@@ -41,12 +45,20 @@ public struct StoredFile: Sendable, Hashable {
         self.state = state
     }
 
+    /// A conflict copy.
+    public init(_ copy: ConflictCopy) {
+        self.init(target: copy.copy, state: .conflict)
+        size = copy.size
+        conflictOf = copy.target
+    }
+
     /// Writes the file as one JSON object; keys that do not apply are null.
     public func write(to json: inout JSONWriter, now: Instant) {
         json.object { json in
             json.member("path", target.path)
             json.member("state", state.rawValue)
-            json.member("manifest", owner)
+            json.member("manifest", owners?.names.first)
+            json.member("manifests", owners?.names ?? [])
             json.member("size", size)
             json.member("sha256", sha256?.hex)
             json.member("verified", verified?.rawValue)
@@ -55,6 +67,7 @@ public struct StoredFile: Sendable, Hashable {
             json.member("fresh", freshness?.word)
             json.member("freshUntil", freshness?.end?.rfc3339)
             json.member("partBytes", partBytes)
+            json.member("conflictOf", conflictOf?.path)
         }
     }
 }

@@ -45,6 +45,9 @@ public struct VerifyReport: Sendable {
     /// What differs, in the order of the targets' bytes.
     public var discrepancies: [Discrepancy] = []
 
+    /// Files that made room for a new version and wait to be resolved; they are no differences.
+    public var conflicts: [ConflictCopy] = []
+
     /// A report of nothing.
     public init(root: String) { self.root = root }
 
@@ -64,11 +67,22 @@ public struct VerifyReport: Sendable {
                     }
                 }
             }
+            json.key("conflicts")
+            json.array { json in
+                for conflict in conflicts {
+                    json.object { json in
+                        json.member("path", conflict.target.path)
+                        json.member("copy", conflict.copy.path)
+                        json.member("size", conflict.size)
+                    }
+                }
+            }
             json.key("totals")
             json.object { json in
                 json.member("files", files)
                 json.member("bytes", bytes)
                 json.member("differences", discrepancies.count)
+                json.member("conflicts", conflicts.count)
             }
         }
     }

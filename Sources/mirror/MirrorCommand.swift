@@ -32,6 +32,7 @@ struct MirrorCommand: AsyncParsableCommand {
         subcommands: [
             SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
             CheckCommand.self, PruneCommand.self, EvictCommand.self,
-            PinCommand.self, ConvertCommand.self,
+            PinCommand.self, ConvertCommand.self, ManifestsCommand.self, ForgetCommand.self,
+            ResolveCommand.self,
         ])
 }

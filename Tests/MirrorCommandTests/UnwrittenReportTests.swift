@@ -9,6 +9,7 @@ import Testing
             let program = BuiltProgram.path(of: "mirror")
             let ground = try Playground(program: program)
             defer { ground.remove() }
+            try ground.root.makeFolders(above: ".mirror/.")
             let manifest = try ground.write(manifest: #"{"name":"t","resources":[]}"#)
             let script = "MIRROR_ROOT='\(ground.root.path)' '\(program)' \(verb) '\(manifest)'"
             let result = try Command.run("/bin/sh", ["-c", "exec >/dev/full; \(script)"])

@@ -1,43 +1,7 @@
 internal import MirrorModel
 
-/// Rows of `manifests`, `runs` and `server_names`: what outlives a run besides files and parts.
+/// Rows of `runs` and `server_names`: what outlives a run besides files, parts and manifests.
 extension Database {
-    /// The remembered manifests, in the order of their locations.
-    mutating func manifests() throws(IndexError) -> [ManifestRecord] {
-        try all(
-            """
-            SELECT location, owner, kind, synced_at, copy_name, copy_sha256, source, answered_by, \
-            entity_tag, last_modified, strong, fresh_until FROM manifests ORDER BY location
-            """
-        ) { (row: inout Row) throws(IndexError) in try row.manifest() }
-    }
-
-    /// Remembers a manifest, or what changed about it.
-    mutating func put(_ manifest: ManifestRecord) throws(IndexError) {
-        try execute(
-            """
-            INSERT OR REPLACE INTO manifests (location, owner, kind, synced_at, copy_name, \
-            copy_sha256, source, answered_by, entity_tag, last_modified, strong, fresh_until) \
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """
-        ) {
-            $0.add(manifest.location)
-            $0.add(manifest.owner)
-            $0.add(manifest.kind.rawValue)
-            $0.add(manifest.syncedAt?.milliseconds)
-            $0.add(manifest.copyName)
-            $0.add(manifest.copyDigest?.bytes)
-            $0.add(manifest.provenance)
-            $0.add(manifest.validators)
-            $0.add(manifest.freshUntil?.milliseconds)
-        }
-    }
-
-    /// Forgets a manifest.
-    mutating func removeManifest(at location: String) throws(IndexError) {
-        try execute("DELETE FROM manifests WHERE location = ?") { $0.add(location) }
-    }
-
     /// The runs, the earliest id first.
     mutating func runs() throws(IndexError) -> [RunRecord] {
         try all("SELECT id, started_at, ended_at, exit, summary FROM runs ORDER BY id") {
@@ -97,24 +61,5 @@ extension Database {
             $0.add(source.text)
             $0.add(target.path)
         }
-    }
-}
-
-extension Row {
-    fileprivate mutating func manifest() throws(IndexError) -> ManifestRecord {
-        let location = try text()
-        let owner = try text()
-        guard let kind = ManifestRecord.Kind(rawValue: try text()) else { throw nonsense() }
-        var manifest = ManifestRecord(location: location, owner: owner, kind: kind)
-        manifest.syncedAt = try optionalInstant()
-        manifest.copyName = try optionalText()
-        if let bytes = try optionalBlob() {
-            guard let digest = Digest(.sha256, bytes: bytes) else { throw nonsense() }
-            manifest.copyDigest = digest
-        }
-        manifest.provenance = try provenance()
-        manifest.validators = try validators()
-        manifest.freshUntil = try optionalInstant()
-        return manifest
     }
 }

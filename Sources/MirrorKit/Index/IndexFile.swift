@@ -163,6 +163,7 @@ struct IndexFile: Sendable {
             let tables = try database.number("SELECT count(*) FROM sqlite_schema")
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
+            if let tables = Schema.substitutes[version] { try database.run(tables) }
             if thoroughly { try database.verifyAll() } else { try database.check("quick_check") }
             return .sound
         } catch {

@@ -4,7 +4,7 @@ extension Binder {
     /// The columns of `Schema.recordColumns`.
     mutating func add(_ record: IndexRecord) {
         add(record.target.path)
-        add(record.owner)
+        add(record.owners.text)
         add(record.stamp.size)
         add(record.stamp.modified)
         add(record.stamp.changed)
@@ -44,7 +44,7 @@ extension Row {
     /// The columns of `Schema.recordColumns`.
     mutating func record() throws(IndexError) -> IndexRecord {
         let target = try target()
-        let owner = try text()
+        let owners = Owners(text: try text())
         let size = try int()
         if size < 0 { throw nonsense() }
         let stamp = FileStamp(
@@ -57,8 +57,9 @@ extension Row {
         let mediaType = try optionalText()
         guard let verified = Verification(rawValue: try text()) else { throw nonsense() }
         var record = IndexRecord(
-            target: target, owner: owner, stamp: stamp, sha256: sha256, verified: verified,
+            target: target, owner: "", stamp: stamp, sha256: sha256, verified: verified,
             promotedAt: Instant(milliseconds: try int()))
+        record.owners = owners
         record.otherDigest = otherDigest
         record.provenance = provenance
         record.validators = validators

@@ -2,14 +2,18 @@ internal import MirrorModel
 
 /// A manifest that this root remembers, and what is known of its last good copy.
 struct ManifestRecord: Sendable, Hashable {
-    /// Where it is: an absolute path, or a URL; unique.
-    var location: String
-    /// Who owns its targets.
-    var owner: String
-    /// Whether the location is a URL or a path.
-    var kind: Kind
-    /// When a sync with it last ended.
+    /// Its name, which owns its targets; unique.
+    var name: String
+    /// Where it was last synced from.
+    var place: ManifestPlace
+    /// How many resources it had.
+    var resources: Int?
+    /// The file at the place when the copy was taken; a file that is like it is not read again for that.
+    var stamp: FileStamp?
+    /// When a sync with it last ended that had something to do, or found another text or place.
     var syncedAt: Instant?
+    /// When the copy was taken, or last confirmed by the server.
+    var copiedAt: Instant?
     /// The file in `.mirror/manifests/` that holds the last good copy.
     var copyName: String?
     /// The sha256 of that copy.
@@ -21,8 +25,32 @@ struct ManifestRecord: Sendable, Hashable {
     /// Until when HTTP caching calls the copy fresh.
     var freshUntil: Instant?
 
-    /// What a location is.
-    enum Kind: String, Sendable {
-        case path, url
+    init(name: String, place: ManifestPlace) {
+        self.name = name
+        self.place = place
+    }
+}
+
+extension ManifestPlace {
+    /// The columns `kind`, `location` and `beside`.
+    var columns: (kind: String, location: String?, beside: String?) {
+        switch self {
+        case .relative(let path): ("path", nil, path)
+        case .either(let relative, let absolute): ("path", absolute, relative)
+        case .absolute(let path): ("path", path, nil)
+        case .url(let key): ("url", key.text, nil)
+        }
+    }
+
+    /// What the columns say; nil for what makes no sense.
+    init?(kind: String, location: String?, beside: String?) {
+        switch (kind, location, beside) {
+        case ("path", nil, let beside?): self = .relative(beside)
+        case ("path", let location?, let beside?):
+            self = .either(relative: beside, absolute: location)
+        case ("path", let location?, nil): self = .absolute(location)
+        case ("url", let location?, nil): self = .url(SourceKey(text: location))
+        default: return nil
+        }
     }
 }

@@ -1,14 +1,14 @@
 internal import MirrorModel
 
-/// The tables of the index, version 2.
+/// The tables of the index, version 3.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
-/// a source is stored by its key. Files have no index by digest: digests come in no order, and 500,000
+/// a source is stored by its key. A file's owner is the text of `Owners`. Files have no index by digest: digests come in no order, and 500,000
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -37,14 +37,48 @@ enum Schema {
             sha256 BLOB NOT NULL, PRIMARY KEY (part, start, length)) WITHOUT ROWID
         """
 
-    /// What brings a database of an earlier version to this one, by that version.
+    // The manifests that the root remembers, by name; which of the places is used, the kind says.
+    private static let manifests = """
+        manifests (
+            name TEXT PRIMARY KEY, kind TEXT NOT NULL, location TEXT, beside TEXT,
+            resources INTEGER, size INTEGER, modified INTEGER, changed INTEGER, inode INTEGER,
+            synced_at INTEGER, copied_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT,
+            answered_by TEXT, entity_tag TEXT, last_modified INTEGER, strong INTEGER,
+            fresh_until INTEGER) WITHOUT ROWID
+        """
+
+    // Until version 2 manifests were remembered by location: of several with one name, the one that
+    // was synced last has it.
+    private static func named(manifestsOf table: String) -> String {
+        """
+        INSERT OR REPLACE INTO manifests (name, kind, location, synced_at, copied_at, copy_name,
+            copy_sha256, source, answered_by, entity_tag, last_modified, strong, fresh_until)
+        SELECT owner, kind, location, synced_at, iif(copy_name IS NULL, NULL, synced_at),
+            copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong,
+            fresh_until FROM \(table) ORDER BY synced_at;
+        """
+    }
+
+    /// What brings a database of an earlier version to the next one, by that version.
     static let migrations: [Int64: String] = [
-        1: "CREATE TABLE \(extents); PRAGMA user_version = 2;"
+        1: "CREATE TABLE \(extents); PRAGMA user_version = 2;",
+        2: """
+        ALTER TABLE manifests RENAME TO manifests_by_location;
+        CREATE TABLE \(manifests);
+        \(named(manifestsOf: "manifests_by_location"))
+        DROP TABLE manifests_by_location;
+        PRAGMA user_version = 3;
+        """,
     ]
 
     /// What a database of an earlier version needs to be read as one of this version, by that
     /// version: tables that are in memory only.
-    static let substitutes: [Int64: String] = [1: "CREATE TEMP TABLE \(extents);"]
+    static let substitutes: [Int64: String] = [
+        1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory)", 2: manifestsInMemory,
+    ]
+
+    private static let manifestsInMemory =
+        "CREATE TEMP TABLE \(manifests); \(named(manifestsOf: "main.manifests"))"
 
     /// Makes all tables in an empty database.
     static let creation = """
@@ -71,11 +105,7 @@ enum Schema {
         CREATE TABLE server_names (
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
             PRIMARY KEY (owner, folder, source)) WITHOUT ROWID;
-        CREATE TABLE manifests (
-            location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
-            synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT, answered_by TEXT,
-            entity_tag TEXT, last_modified INTEGER, strong INTEGER, fresh_until INTEGER
-            ) WITHOUT ROWID;
+        CREATE TABLE \(manifests);
         CREATE TABLE runs (
             id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, ended_at INTEGER, exit INTEGER,
             summary TEXT) WITHOUT ROWID;

@@ -71,7 +71,7 @@ struct OrphanHeirs {
         let candidate =
             resource.pin.map { byDigest[$0] }
             ?? situation.sources.lazy.compactMap { bySource[$0] }.first
-        guard let candidate, candidate.owner == situation.owner,
+        guard let candidate, candidate.owners.contains(situation.owner),
             resource.size ?? candidate.stamp.size == candidate.stamp.size
         else { return nil }
         return candidate

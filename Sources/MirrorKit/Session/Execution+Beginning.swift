@@ -85,7 +85,9 @@ extension Execution {
             while unread() >= Self.mostAtOnce, ending == nil { rest() }
             if ending != nil { return }
             // What cannot be read vouches for nothing.
-            let verified = try? rows?.verification(of: step.target)
+            var verified = try? rows?.verification(of: step.target)
+            // A pinned file is kept only where the index knows that it has the digest.
+            if verified != .digest, plan.resource(of: step)?.pin != nil { verified = .digest }
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
                 verified: verified ?? .none)

@@ -32,7 +32,7 @@ extension Execution {
             }
             var record = donor
             record.target = step.target
-            record.owner = plan.manifests[step.manifest].owner
+            record.owners = plan.owners(of: step)
             record.promotedAt = SystemClock.now()
             record.isExecutable = plan.isExecutable(step)
             noteBegun(position)
@@ -114,7 +114,7 @@ extension Execution {
             let step = plan.steps[position]
             var record = landed
             record.target = step.target
-            record.owner = plan.manifests[step.manifest].owner
+            record.owners = plan.owners(of: step)
             record.isExecutable = plan.isExecutable(step)
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .copied,

@@ -11,6 +11,7 @@ extension Execution {
             sha256: body.sha256, verified: body.verified, promotedAt: now)
         record.otherDigest = body.otherDigest
         record.confirm(by: body.answer, at: now)
+        record.owners = plan.owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         return record
     }
@@ -59,14 +60,18 @@ extension Execution {
         var record = IndexRecord(
             target: step.target, owner: plan.manifests[step.manifest].owner, stamp: stamp,
             sha256: sha256, verified: .digest, promotedAt: SystemClock.now())
+        let pin = plan.resource(of: step)?.pin
         if let known, known.sha256 == sha256 {
             record = known
             record.stamp = stamp
-            record.owner = plan.manifests[step.manifest].owner
         } else {
-            let pin = plan.resource(of: step)?.pin
             record.otherDigest = pin.flatMap { $0.algorithm == .sha256 ? nil : $0 }
         }
+        if let pin, step.reason == .proven || record.isProven(by: pin) {
+            record.verified = .digest
+            if pin.algorithm != .sha256 { record.otherDigest = pin }
+        }
+        record.owners = plan.owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
@@ -82,8 +87,9 @@ extension Execution {
         (try? engine.index.record(for: target))?.verified ?? .none
     }
 
-    /// Removes the rows of orphans whose files are gone.
+    /// Removes the rows of orphans whose files are gone, and notes who owns what others let go.
     func forgetLostOrphans() throws {
+        try engine.index.setOwners(plan.released)
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 

@@ -169,6 +169,7 @@ extension Execution {
             }
             var record = known
             record.confirm(by: confirmation, at: SystemClock.now())
+            record.owners = plan.owners(of: step)
             if case .ours(let stamp, record.sha256) = step.occupant {
                 record.stamp = stamp
                 record.isExecutable = plan.isExecutable(step)

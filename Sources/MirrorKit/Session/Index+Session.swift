@@ -119,6 +119,31 @@ extension Index {
         try writing { (batch: inout Database) throws(IndexError) in try batch.put(manifest) }
     }
 
+    /// Forgets a manifest; what only it owned loses its row.
+    func forgetManifest(named name: String) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.release(allOf: name)
+            try batch.removeManifest(named: name)
+        }
+    }
+
+    /// Gives all that manifests own to their new names.
+    func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
+        guard !names.isEmpty else { return }
+        let names = names.map { [$0.old, $0.new] }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for pair in names { try batch.rename(pair[0], to: pair[1]) }
+        }
+    }
+
+    /// Writes who owns targets that others have let go.
+    func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
+        guard !owners.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for (target, owners) in owners { try batch.setOwners(owners, of: target) }
+        }
+    }
+
     /// Writes a run's row.
     func put(_ run: RunRecord) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }

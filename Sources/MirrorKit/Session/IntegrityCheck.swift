@@ -7,6 +7,7 @@ struct IntegrityCheck: ~Copyable {
     private let isCancelled: @Sendable () -> Bool
     private var next = 0
     private var result = VerifyReport(root: "")
+    private var conflicts = ConflictSurvey()
 
     init(
         view: TreeView, manifests: [Manifest], isCancelled: @escaping @Sendable () -> Bool
@@ -32,6 +33,7 @@ struct IntegrityCheck: ~Copyable {
             }
         }
         try checkWanted(before: nil)
+        result.conflicts = try conflicts.copies(in: view, wanted)
         return result
     }
 
@@ -48,6 +50,7 @@ struct IntegrityCheck: ~Copyable {
     private mutating func check(
         _ target: Target, record: IndexRecord?, resource: Resource?
     ) throws {
+        conflicts.note(target)
         let pin = resource?.pin
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }

@@ -9,6 +9,7 @@ struct Inventory: ~Copyable {
     private var scan: TreeScan?
     private var parts: [Target: Int64] = [:]
     private var next = 0
+    private var conflicts = ConflictSurvey()
 
     init(view: TreeView, manifests: [Manifest], now: Instant) throws {
         self.view = view
@@ -17,7 +18,7 @@ struct Inventory: ~Copyable {
         scan = view.root.map { TreeScan($0) }
     }
 
-    /// Hands over the files, in the order of their targets' bytes.
+    /// Hands over the files, in the order of their targets' bytes, and then the conflict copies.
     mutating func files(_ body: (StoredFile) throws -> Void) throws {
         if let index = view.index {
             for part in try index.allParts() {
@@ -26,8 +27,13 @@ struct Inventory: ~Copyable {
             var cursor = try index.cursor()
             while let record = try cursor.nextRecord() {
                 try tellWanted(before: record.target, body)
+                conflicts.note(record.target)
                 var file = StoredFile(record, file: try look(at: record.target))
                 if let resource = takeWanted(record.target) {
+                    // Known bytes that are declared by now are proved by that.
+                    if resource.pin != nil, resource.digests.contains(where: record.isProven) {
+                        file.verified = .digest
+                    }
                     file.freshness =
                         resource.pin != nil
                         ? .fresh(until: nil)
@@ -37,6 +43,7 @@ struct Inventory: ~Copyable {
             }
         }
         try tellWanted(before: nil, body)
+        for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
     }
 
     /// Hands over wanted files that the index does not know.
@@ -47,6 +54,7 @@ struct Inventory: ~Copyable {
             let candidate = wanted.target(of: wanted.entries[next])
             if let target, candidate >= target { return }
             next += 1
+            conflicts.note(candidate)
             let state: StoredFile.State
             switch try look(at: candidate) {
             case .absent: state = .missing

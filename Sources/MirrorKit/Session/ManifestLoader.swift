@@ -21,44 +21,53 @@ struct ManifestLoader: Sendable {
     /// Reads one manifest. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     func load(_ source: ManifestSource) async throws -> Loaded {
         switch source {
-        case .path(let path): return try await Offload.run { try read(path) }
+        case .path(let path):
+            return try await Offload.run {
+                do { return try LocalManifest.read(path) } catch let error as MirrorError {
+                    guard error.code == .manifestUnreadable,
+                        let memory = try LocalManifest.memory(of: path, in: view),
+                        let loaded = try memory.serveCopy(because: error.message)
+                    else { throw error }
+                    return loaded
+                }
+            }
         case .standardInput:
             return try await Offload.run {
                 var decoded = try ManifestReader.read(
                     descriptor: STDIN_FILENO, label: source.label, origin: .standardInput)
                 decoded.manifest.whereabouts = .standardInput
+                decoded.manifest.label = source.label
                 return Loaded(decoded: decoded)
             }
         case .url(let url): return try await fetch(url)
         }
     }
 
-    private func read(_ path: String) throws -> Loaded {
-        let number = open(path, O_RDONLY | O_CLOEXEC)
-        guard number >= 0 else {
-            let reason = String(cString: strerror(errno))
-            let hint =
-                BareHost.find(in: path) == nil ? "" : " A URL begins with https:// or http://."
-            throw MirrorError(
-                .manifestUnreadable,
-                "\(path.printable): the manifest cannot be read: \(reason).\(hint)")
+    /// Reads a manifest that the root remembers: from its place, else its last good copy.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    func load(_ memory: ManifestMemory) async throws -> Loaded {
+        guard case .url(let key) = memory.record.place else {
+            return try await Offload.run { try memory.read() }
         }
-        let file = Descriptor(owning: number)
-        var decoded = try ManifestReader.read(
-            descriptor: file.number, label: path, origin: .file(path: path))
-        let location = realpath(path, nil).map { resolved in
-            defer { free(resolved) }
-            return String(cString: resolved)
+        if !key.text.utf8.contains(UInt8(ascii: "?")),
+            let url = try? SourceURL(key.text, relativeTo: nil)
+        {
+            return try await fetch(url)
         }
-        decoded.manifest.whereabouts = .file(path: location ?? path)
-        let record = ManifestRecord(
-            location: location ?? path, owner: decoded.manifest.owner, kind: .path)
-        return Loaded(decoded: decoded, memory: FetchedManifest(record: record))
+        return try await Offload.run {
+            let why =
+                "\(key): its query is not kept, so the manifest cannot be asked for again."
+            guard let loaded = try memory.serveCopy(because: why) else {
+                throw MirrorError(.manifestUnreadable, "\(why) Name the whole URL.")
+            }
+            return loaded
+        }
     }
 
     private func fetch(_ url: SourceURL) async throws -> Loaded {
         let key = SourceKey(url)
-        let known = try view.index?.manifests().first { $0.location == key.text }
+        let known = try view.index?.manifests().first { $0.place == .url(key) }
         let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
         if isOffline {
             return try serve(copy, url, because: MirrorError(.offline, "--offline"))
@@ -68,15 +77,13 @@ struct ManifestLoader: Sendable {
         case .received(let body, let bytes):
             var decoded = try bytes.decode(label: url.description, origin: .url(url))
             decoded.manifest.whereabouts = .url(key)
-            var record = ManifestRecord(
-                location: key.text, owner: decoded.manifest.owner, kind: .url)
-            record.copyName = ManifestCopy.name(for: key)
-            record.copyDigest = body.sha256
+            decoded.manifest.label = url.description
+            var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
+            record.resources = decoded.manifest.resources.count
             record.provenance = body.answer.provenance
             record.validators = body.answer.validators
             record.freshUntil = body.answer.freshUntil
-            return Loaded(
-                decoded: decoded, memory: FetchedManifest(record: record, newCopy: bytes))
+            return Loaded(decoded: decoded, memory: FetchedManifest(record: record, text: bytes))
         case .notModified:
             guard let copy else {
                 throw MirrorError(.internalError, "\(url): not modified, and there is no copy.")
@@ -97,7 +104,8 @@ struct ManifestLoader: Sendable {
     private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
         var decoded = try ManifestReader.read(
             descriptor: copy.file.number, label: url.description, origin: .url(url))
-        decoded.manifest.whereabouts = .url(SourceKey(text: copy.record.location))
+        decoded.manifest.whereabouts = .url(SourceKey(url))
+        decoded.manifest.label = url.description
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
     }
 
@@ -121,10 +129,16 @@ struct ManifestLoader: Sendable {
         var loaded = try decode(copy, url)
         // The copy does not grow younger by being used: its row stays as it is.
         loaded.memory = nil
-        let age = copy.record.syncedAt.map { SystemClock.now().seconds(since: $0) }
-        let words = age.map { "\(DurationText(seconds: $0)) old" } ?? "of unknown age"
         loaded.notice =
-            "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(words), is used."
+            "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(copy.age), is used."
         return loaded
+    }
+}
+
+extension ManifestCopy {
+    /// How old it is, for a sentence.
+    var age: String {
+        record.copiedAt.map { "\(DurationText(seconds: SystemClock.now().seconds(since: $0))) old" }
+            ?? "of unknown age"
     }
 }

@@ -18,6 +18,14 @@ extension MirrorError {
         }
     }
 
+    /// Nothing says what should be in the tree.
+    static func noManifest(_ root: String) -> MirrorError {
+        MirrorError(
+            .usage,
+            "\(root): no manifest was given, and this root remembers none. Name one: a path, a URL, or - for standard input."
+        )
+    }
+
     /// A file that someone else put there is kept, because that was asked for.
     static func conflictKept(_ target: Target) -> MirrorError {
         MirrorError(

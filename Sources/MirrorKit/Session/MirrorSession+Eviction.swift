@@ -43,7 +43,7 @@ extension MirrorSession {
         }
     }
 
-    private static let removalsAtOnce = 8192
+    static let removalsAtOnce = 8192
 
     private func chosen(
         by policy: EvictionPolicy, _ survey: CacheSurvey, _ limit: DeleteLimit
@@ -60,7 +60,7 @@ extension MirrorSession {
     }
 
     /// Removes files durably; gives those that are still there.
-    private func remove(
+    func remove(
         _ files: [CachedFile], _ engine: Engine
     ) async -> [(file: CachedFile, error: MirrorError)] {
         let leases = leases

@@ -92,7 +92,7 @@ extension StoredFile {
         case .file(let stamp, _): state = stamp == record.stamp ? .intact : .changed
         }
         self.init(target: record.target, state: state)
-        owner = record.owner
+        owners = record.owners
         if case .file(let stamp, _) = file { size = stamp.size }
         sha256 = record.sha256
         verified = record.verified

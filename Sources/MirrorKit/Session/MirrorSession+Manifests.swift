@@ -1,22 +1,41 @@
-internal import MirrorModel
+public import MirrorModel
 
 extension MirrorSession {
     /// Reads manifests; without any, those that this root remembers.
     ///
     /// A manifest that comes by URL is asked for conditionally, and its last good copy serves, with a
-    /// notice, when the network does not. Throws `ManifestRefusal`, or `MirrorError` with
-    /// `manifestUnreadable` or `usage`.
+    /// notice, when the network does not; so does the copy of a file that is gone. Throws
+    /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
     public func loadManifests(
         _ sources: [ManifestSource], isOffline: Bool = false
     ) async throws -> LoadedManifests {
+        if sources.isEmpty {
+            return try await reading { view in
+                let known = try ManifestMemory.all(in: view)
+                guard !known.isEmpty else { throw MirrorError.noManifest(root) }
+                return try await load(known, view, isOffline, passesOverLost: false)
+            }
+        }
         // Only what comes by URL, or is remembered, has anything in the index; opening it takes longer
         // than reading a short manifest.
-        if !sources.isEmpty, sources.allSatisfy(\.isLocal) {
-            return try await load(sources, TreeView(root: nil, index: nil), isOffline)
+        if sources.allSatisfy(\.isLocal) {
+            do {
+                return try await load(sources, TreeView(root: nil, index: nil), isOffline)
+            } catch let error as MirrorError {
+                // A copy may serve; but what came from a pipe comes only once.
+                guard error.code == .manifestUnreadable, !sources.contains(.standardInput)
+                else { throw error }
+            }
         }
-        return try await reading { view in
-            let sources = try sources.isEmpty ? remembered(in: view) : sources
-            return try await load(sources, view, isOffline)
+        return try await reading { view in try await load(sources, view, isOffline) }
+    }
+
+    /// Reads the manifests that this root remembers; none is no error, and one of which nothing can be
+    /// read is passed over with a notice. Throws `ManifestRefusal`, or `MirrorError`.
+    public func loadRememberedManifests(isOffline: Bool = false) async throws -> LoadedManifests {
+        try await reading { view in
+            try await load(
+                try ManifestMemory.all(in: view), view, isOffline, passesOverLost: true)
         }
     }
 
@@ -26,14 +45,30 @@ extension MirrorSession {
         let loader = ManifestLoader(
             view: view, configuration: configuration, isOffline: isOffline)
         var result = LoadedManifests()
-        for source in sources {
-            let loaded = try await loader.load(source)
-            result.manifests.append(loaded.decoded.manifest)
-            result.decoded.append(loaded.decoded)
-            if let notice = loaded.notice { result.notices.append(notice) }
-            if let memory = loaded.memory { fetchedManifests[memory.record.location] = memory }
+        for source in sources { add(try await loader.load(source), to: &result) }
+        return result
+    }
+
+    private func load(
+        _ memories: [ManifestMemory], _ view: TreeView, _ isOffline: Bool, passesOverLost: Bool
+    ) async throws -> LoadedManifests {
+        let loader = ManifestLoader(
+            view: view, configuration: configuration, isOffline: isOffline)
+        var result = LoadedManifests()
+        for memory in memories {
+            do { add(try await loader.load(memory), to: &result) } catch let error as MirrorError {
+                guard passesOverLost, error.code == .manifestUnreadable else { throw error }
+                result.notices.append(error.message)
+            }
         }
         return result
+    }
+
+    private func add(_ loaded: ManifestLoader.Loaded, to result: inout LoadedManifests) {
+        result.manifests.append(loaded.decoded.manifest)
+        result.decoded.append(loaded.decoded)
+        if let notice = loaded.notice { result.notices.append(notice) }
+        if let memory = loaded.memory { fetchedManifests[memory.record.name] = memory }
     }
 
     /// Reads one manifest for its own sake: no root is looked for, and nothing is kept.
@@ -45,78 +80,137 @@ extension MirrorSession {
         return try await loader.load(source).decoded
     }
 
-    /// The manifests that this root remembers; empty when none was synced yet.
-    public func rememberedManifests() async throws -> [ManifestSource] {
+    /// The manifests that this root remembers, in the order of their names; empty when none was
+    /// synced yet.
+    public func rememberedManifests() async throws -> [RememberedManifest] {
         try await reading { view in
-            try view.index?.manifests().compactMap(ManifestSource.init(_:)) ?? []
+            try await Offload.run { try ManifestMemory.all(in: view).map(RememberedManifest.init) }
         }
     }
 
-    private func remembered(in view: TreeView) throws -> [ManifestSource] {
-        let records = try view.index?.manifests() ?? []
-        guard !records.isEmpty else {
-            throw MirrorError(
-                .usage,
-                "\(root): no manifest was given, and this root remembers none. Name one: a path, a URL, or - for standard input."
-            )
-        }
-        return try records.map { record in
-            guard let source = ManifestSource(record) else {
-                throw MirrorError(
-                    .manifestUnreadable,
-                    "\(SourceKey(text: record.location)): its query is not kept, so it cannot be asked for again. Name the whole URL."
-                )
+    /// Where the manifests that this root remembers can be read for their own sake. Throws
+    /// `MirrorError` with `usage` when it remembers none.
+    public func rememberedSources() async throws -> [ManifestSource] {
+        try await reading { view in
+            let known = try ManifestMemory.all(in: view)
+            guard !known.isEmpty else { throw MirrorError.noManifest(root) }
+            return known.map { memory in
+                if case .url(let key) = memory.record.place,
+                    !key.text.utf8.contains(UInt8(ascii: "?")),
+                    let url = try? SourceURL(key.text, relativeTo: nil)
+                {
+                    return .url(url)
+                }
+                return .path(memory.found ?? memory.place)
             }
-            return source
         }
     }
+}
 
-    /// Writes what is to be remembered of the manifests of an executed plan.
-    func remember(_ manifests: [Manifest], in engine: Engine) async throws {
-        let known = manifests.compactMap { manifest in
-            manifest.rememberedAs.flatMap { fetchedManifests[$0] }
+// MARK: Remembering
+
+extension MirrorSession {
+    /// Writes what is to be remembered of the manifests of an executed plan. A run that finds nothing
+    /// to do leaves the index as it is, unless a manifest has another place or another text.
+    func remember(_ plan: Plan, in engine: Engine) async throws {
+        let known = plan.manifests.compactMap { manifest -> FetchedManifest? in
+            guard let memory = fetchedManifests[manifest.owner],
+                memory.whereabouts == manifest.whereabouts
+            else { return nil }
+            return memory
         }
         guard !known.isEmpty else { return }
+        let hasDoneSomething = !plan.isEmpty
         try await Offload.run {
+            let root = LocalManifest.canonical(folder: engine.root.path)
             let rows = try engine.index.manifests()
+            var changed: [ManifestRecord] = []
             for manifest in known {
-                var record = manifest.record
-                // A run that finds nothing new leaves the index as it is.
-                let isNews = !rows.contains {
-                    $0.location == record.location && $0.owner == record.owner
-                }
-                guard record.kind == .url || isNews else { continue }
-                if let text = manifest.newCopy, let name = record.copyName {
-                    try ManifestCopy.write(text, name: name, in: engine.root)
-                }
-                record.syncedAt = SystemClock.now()
-                try engine.index.put(record)
+                let row = rows.first { $0.name == manifest.record.name }
+                let record = try manifest.record(
+                    after: row, in: engine.root, at: root, isSynced: hasDoneSomething)
+                if let record { changed.append(record) }
+            }
+            try engine.index.renameManifests(
+                FormerNames.of(plan.manifests, among: rows, root: root)
+                    .map { (old: $0.key, new: plan.manifests[$0.value].owner) })
+            guard !changed.isEmpty else { return }
+            for record in changed { try engine.index.put(record) }
+            let names = Set(rows.compactMap(\.copyName))
+            guard changed.contains(where: { $0.copyName.map(names.contains) == false }) else {
+                return
+            }
+            // The row that speaks of the copy before must be gone before that copy is.
+            do throws(Errno) { try engine.index.makeDurable() } catch { throw MirrorError(error) }
+            ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
+        }
+    }
+}
+
+extension FetchedManifest {
+    /// What the manifest's `whereabouts` say when it is this one.
+    var whereabouts: Manifest.Whereabouts {
+        if case .url(let key) = record.place { return .url(key) }
+        return .file(path: path ?? "")
+    }
+
+    /// The row that is to be written, after its copy; nil when the row that is there says it all.
+    func record(
+        after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool
+    ) throws(MirrorError) -> ManifestRecord? {
+        var record = record
+        record.place = path.map { ManifestPlace(path: $0, root: rootPath) } ?? record.place
+        record.syncedAt = SystemClock.now()
+        let hasCopy = row.map { ManifestCopy.isThere($0, in: root) } ?? false
+        let isSame = hasCopy && row?.place == record.place && row?.stamp == record.stamp
+        if path != nil, isSame, !isSynced { return nil }
+        if path == nil, text == nil {
+            // The server confirmed the copy that the row spoke of.
+            record.copiedAt = SystemClock.now()
+        } else if let row, isSame, path != nil {
+            (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
+            record.copiedAt = row.copiedAt
+        } else {
+            try takeCopy(into: &record, after: hasCopy ? row : nil, root)
+        }
+        return record
+    }
+
+    /// Takes a copy of the text, unless the one before is of the same.
+    private func takeCopy(
+        into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory
+    ) throws(MirrorError) {
+        guard let text else { return }
+        if case .open(let file) = text {
+            let status = try? file.status(path: path ?? "")
+            guard status?.stamp == record.stamp else {
+                // It was written to since it was read: the next run takes the copy.
+                record.stamp = nil
+                (record.copyName, record.copyDigest) = (row?.copyName, row?.copyDigest)
+                record.copiedAt = row?.copiedAt
+                return
+            }
+            if let row, let known = row.copyDigest,
+                let digest = try? ManifestCopy.digest(of: file, path: path ?? ""), digest == known
+            {
+                (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
+                record.copiedAt = row.copiedAt
+                return
             }
         }
+        let copy = try ManifestCopy.write(text, of: record.name, in: root)
+        (record.copyName, record.copyDigest) = (copy.name, copy.digest)
+        record.copiedAt = SystemClock.now()
     }
 }
 
-extension Manifest {
-    /// The location under which it is remembered; nil for one that cannot be read again.
-    var rememberedAs: String? {
-        switch whereabouts {
-        case .file(let path): path
-        case .url(let key): key.text
-        case .code, .standardInput: nil
-        }
-    }
-}
-
-extension ManifestSource {
-    /// A remembered manifest; nil when its URL had a query, of which only a hash is kept.
-    init?(_ record: ManifestRecord) {
-        switch record.kind {
-        case .path: self = .path(record.location)
-        case .url:
-            guard !record.location.utf8.contains(UInt8(ascii: "?")),
-                let url = try? SourceURL(record.location, relativeTo: nil)
-            else { return nil }
-            self = .url(url)
-        }
+extension RememberedManifest {
+    init(_ memory: ManifestMemory) {
+        let record = memory.record
+        self.init(name: record.name, place: memory.place, kind: .path)
+        if case .url = record.place { kind = .url } else { isThere = memory.found != nil }
+        resources = record.resources
+        copiedAt = record.copyName == nil ? nil : record.copiedAt
+        syncedAt = record.syncedAt
     }
 }

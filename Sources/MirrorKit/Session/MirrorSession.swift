@@ -175,7 +175,7 @@ extension MirrorSession {
                 run.note(execution.event(.summary(summary)))
                 ended = (execution, summary)
                 executions[execution.identifier] = nil
-                try await remember(plan.manifests, in: engine)
+                try await remember(plan, in: engine)
             }
         } catch {
             guard ended != nil else { return run.fail(error, root: root) }
@@ -184,6 +184,17 @@ extension MirrorSession {
         guard let (execution, summary) = ended else { return }
         execution.emit(.summary(summary))
         run.finish(throwing: summary.error)
+    }
+
+    /// Refuses a folder that is no root yet, so that nothing is made in it by a slip.
+    ///
+    /// Every verb but those that fetch asks this first. Throws `MirrorError` with `rootUnusable`.
+    public nonisolated func requireRoot() throws(MirrorError) {
+        if try location.openIfThere()?.isRoot == true { return }
+        throw MirrorError(
+            .rootUnusable,
+            "\(root): no root here: it has no .mirror. Pass --root, or make one with mirror sync MANIFEST."
+        )
     }
 
     /// Root and index as they can be read now: the engine's, which stays open meanwhile, where

@@ -12,6 +12,11 @@ public struct PlanOptions: Sendable {
     public var everythingIsDue = false
     /// Targets that are treated as not there.
     public var refetched: Set<Target> = []
+    /// Whether a target that a manifest outside the run wants otherwise is moved to the one that was
+    /// given, instead of the plan being refused.
+    public var takesOver = false
+    /// Whether tags and targets that no manifest has are refused.
+    public var refusesUnknownNames = false
     /// Whether files whose stamps say that they are unchanged are read all the same.
     public var rehashes = false
 

@@ -10,6 +10,7 @@ struct PinSurvey {
         of manifest: Manifest, options: PlanOptions
     ) throws -> [(position: Int, finding: PinFinding)] {
         let wanted = try Wanted([manifest], options: options, index: view.index)
+        if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
         return try wanted.entries.map { entry in
             (Int(entry.resource), try finding(of: wanted.resource(of: entry)))
         }

@@ -23,7 +23,7 @@ struct PreparedRequests: Sendable {
         var onlyOrigins: [String: Origin] = [:]
         for manifest in plan.manifests {
             try expansion.check(
-                manifest, label: manifest.label, isLocal: manifest.isLocal,
+                manifest, label: manifest.label ?? manifest.owner, isLocal: manifest.isLocal,
                 onlyOrigins: &onlyOrigins)
         }
     }
@@ -79,12 +79,6 @@ struct PreparedRequests: Sendable {
 }
 
 extension Manifest {
-    /// What diagnostics call it.
-    fileprivate var label: String {
-        if case .file(let path) = whereabouts { return path }
-        return owner
-    }
-
     /// Whether it was written on this machine.
     fileprivate var isLocal: Bool {
         switch whereabouts {

@@ -43,20 +43,24 @@ final class ScratchPartStore: PartStore {
     }
 }
 
-/// The bytes of a manifest that came over the network.
+/// The bytes of a manifest.
 enum ManifestText: Sendable {
     case memory([UInt8])
+    /// What came over the network.
     case file(PartFile)
+    /// A file of this machine.
+    case open(Descriptor)
 
     /// Decodes them. Throws `ManifestRefusal`, or `MirrorError`.
     func decode(label: String, origin: ManifestOrigin) throws -> DecodedManifest {
+        let descriptor: Int32
         switch self {
         case .memory(let bytes):
             return try ManifestReader.read(bytes, label: label, origin: origin)
-        case .file(let file):
-            lseek(file.descriptor, 0, SEEK_SET)
-            return try ManifestReader.read(
-                descriptor: file.descriptor, label: label, origin: origin)
+        case .file(let file): descriptor = file.descriptor
+        case .open(let file): descriptor = file.number
         }
+        lseek(descriptor, 0, SEEK_SET)
+        return try ManifestReader.read(descriptor: descriptor, label: label, origin: origin)
     }
 }

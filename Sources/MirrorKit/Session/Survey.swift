@@ -24,19 +24,34 @@ struct Survey: ~Copyable {
         reconciler.everythingIsDue = options.everythingIsDue
         reconciler.refetched = options.refetched
         reconciler.prunes = options.prunes
-        let selectsAll = options.only.isEmpty && options.skip.isEmpty
-        var owners: [String: Int] = [:]
-        for (position, manifest) in manifests.enumerated() where selectsAll {
-            if let name = manifest.name { owners[name] = position }
-        }
+        let wanted = try Wanted(manifests, options: options, index: index)
+        if let refusal = ManifestRefusal(wanted.disputes) { throw refusal }
+        if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
+        let book = try OwnerBook(manifests, view: TreeView(root: root, index: index))
         view = SurveyView(
-            wanted: try Wanted(manifests, options: options, index: index), options: options,
-            reconciler: reconciler, root: root, index: index, now: now, isCancelled: isCancelled,
-            orphanOwners: owners)
+            wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
+            now: now, isCancelled: isCancelled, book: book,
+            orphanOwners: Survey.orphanOwners(manifests, book, options))
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
-    /// Looks, and decides; `path` is what the plan calls the root. Throws `MirrorError`.
+    /// The manifests that let go of what they no longer name, by the names in rows.
+    private static func orphanOwners(
+        _ manifests: [Manifest], _ book: OwnerBook, _ options: PlanOptions
+    ) -> [String: Int] {
+        guard options.only.isEmpty, options.skip.isEmpty else { return [:] }
+        var owners: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() {
+            if let name = manifest.name { owners[Owners(name).text] = position }
+        }
+        for (name, position) in book.formerNames where manifests[position].name != nil {
+            owners[Owners(name).text] = position
+        }
+        return owners
+    }
+
+    /// Looks, and decides; `path` is what the plan calls the root. Throws `MirrorError`, or
+    /// `ManifestRefusal` where another manifest wants a target otherwise.
     consuming func plan(for path: String) throws -> Plan {
         if let index = view.index {
             for part in try index.allParts() {
@@ -48,6 +63,7 @@ struct Survey: ~Copyable {
             hasSplit
             ? try Survey.findings(of: view, splitAt: count / 2)
             : try SurveyStretch(0..<count, of: view).look()
+        if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
         try TreeSources(view).look(&findings)
         let removals = view.options.prunes ? removals(beside: findings) : []
         var plan = Plan(
@@ -58,6 +74,8 @@ struct Survey: ~Copyable {
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten
+        plan.owners = findings.owners
+        plan.released = findings.released
         for (target, parts) in view.parts {
             guard let position = plan.steps.position(of: target) else { continue }
             let used = plan.steps[position].part?.name

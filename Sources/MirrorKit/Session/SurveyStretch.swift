@@ -1,77 +1,5 @@
 internal import MirrorModel
 
-/// What all stretches of a survey share.
-struct SurveyView: Sendable {
-    let wanted: Wanted
-    let options: PlanOptions
-    let reconciler: Reconciler
-    let root: RootDirectory?
-    let index: Index?
-    let now: Instant
-    var isCancelled: @Sendable () -> Bool
-    /// Manifests whose orphans are looked for, by owner.
-    let orphanOwners: [String: Int]
-    /// The parts that the index knows.
-    var parts: [Target: [PartRecord]] = [:]
-}
-
-/// What was found in a stretch of the targets.
-struct SurveyFindings: Sendable {
-    var steps: StepList
-    var orphans = OrphanTable()
-    /// How many more there are that could not be read, and so are left.
-    var unreadOrphans = 0
-    /// Steps that need bytes, which the tree may have under other names.
-    private(set) var searching: [Search] = []
-    private var situations: [Situation] = []
-    /// How many rows the index has of each owner.
-    var owned: [String: Int] = [:]
-    /// Rows of orphans whose files are gone.
-    var forgotten: [Target] = []
-
-    /// A step that needs bytes: eight bytes for a plain fetch, of which there may be a million.
-    struct Search {
-        var step: Int32
-        /// The position of what it was decided from; -1 for a plain fetch, whose situation can be
-        /// put together again.
-        fileprivate var situation: Int32
-    }
-
-    init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
-
-    /// Notes that the step that comes next needs bytes; nil says that it is a plain fetch.
-    mutating func search(with situation: Situation?) {
-        searching.append(
-            Search(
-                step: Int32(steps.count),
-                situation: situation == nil ? -1 : Int32(situations.count)))
-        if let situation { situations.append(situation) }
-    }
-
-    /// What a step was decided from; nil for a plain fetch.
-    func situation(of search: Search) -> Situation? {
-        search.situation < 0 ? nil : situations[Int(search.situation)]
-    }
-
-    /// Adds what was found in the next stretch.
-    mutating func append(_ next: consuming SurveyFindings) {
-        let (steps, known) = (Int32(steps.count), Int32(situations.count))
-        let rest = next.steps
-        next.steps = StepList()
-        self.steps.append(contentsOf: consume rest)
-        orphans.append(contentsOf: next.orphans)
-        unreadOrphans += next.unreadOrphans
-        searching += next.searching.map { search in
-            Search(
-                step: search.step + steps,
-                situation: search.situation < 0 ? -1 : search.situation + known)
-        }
-        situations += next.situations
-        owned.merge(next.owned, uniquingKeysWith: +)
-        forgotten += next.forgotten
-    }
-}
-
 /// A stretch of the targets, looked at in their order: what is wanted, known and there, merged in one
 /// pass over three sorted streams.
 ///
@@ -143,18 +71,32 @@ struct SurveyStretch: ~Copyable {
             try decide(record: try cursor.wholeRecord())
             return true
         }
-        if !view.orphanOwners.isEmpty,
-            let manifest = view.orphanOwners[String(decoding: row.owner, as: UTF8.self)]
-        {
-            try addOrphan(try cursor.wholeRecord(), of: manifest)
-        }
+        if !view.orphanOwners.isEmpty { try letGo(&cursor, row) }
         return true
+    }
+
+    /// What a manifest no longer names is an orphan, unless others own it too.
+    private mutating func letGo(_ cursor: inout BriefCursor, _ row: BriefRow) throws {
+        let text = String(decoding: row.owner, as: UTF8.self)
+        if let manifest = view.orphanOwners[text] {
+            return try addOrphan(try cursor.wholeRecord(), of: manifest)
+        }
+        let owners = Owners(text: text)
+        guard owners.isShared,
+            let left = OwnerVerdict.left(of: owners, letsGo: { view.orphanOwners[$0] != nil })
+        else { return }
+        if left.isEmpty, let manifest = view.orphanOwners[owners.names[0]] {
+            try addOrphan(try cursor.wholeRecord(), of: manifest)
+        } else {
+            found.released[try cursor.rowTarget()] = left
+        }
     }
 
     /// Keeps a file that is as its row says, where that is all that its resource asks for.
     private mutating func keeps(_ row: BriefRow) -> Bool {
         let entry = view.wanted.entries[next]
-        guard view.wanted.isPlainlySatisfied(entry, by: row), scan?.isUnchanged(row) == true
+        guard view.wanted.isPlainlySatisfied(entry, by: row), view.keepsOwners(entry, row),
+            scan?.isUnchanged(row) == true
         else { return false }
         found.steps.appendPlainKeep(
             manifest: Int(entry.manifest), resource: Int(entry.resource))
@@ -172,7 +114,9 @@ struct SurveyStretch: ~Copyable {
 
     private mutating func countOwned() {
         if ownedRows > 0 {
-            found.owned[String(decoding: owner, as: UTF8.self), default: 0] += ownedRows
+            for name in Owners(text: String(decoding: owner, as: UTF8.self)).names {
+                found.owned[name, default: 0] += ownedRows
+            }
         }
         ownedRows = 0
     }
@@ -190,11 +134,15 @@ struct SurveyStretch: ~Copyable {
         var situation = view.situation(of: entry)
         let target = situation.resource.target
         situation.record = record
+        situation.owners = owners(of: situation, entry)
         situation.file = try scan?.look(at: target) ?? .absent
         situation.parts = view.parts[target] ?? []
         try readWhereInDoubt(&situation)
         let decision = view.reconciler.step(for: situation, now: view.now)
         let isPlain = view.isPlainFetch(decision, entry)
+        if situation.owners != Owners(situation.owner) {
+            found.owners[target] = situation.owners
+        }
         // Bytes can be found by a pin, and where nothing is also by their source.
         if case .transfer = decision.means, view.index != nil,
             situation.resource.pin != nil || situation.file == .absent
@@ -207,6 +155,30 @@ struct SurveyStretch: ~Copyable {
         } else {
             found.steps.append(view.step(decision, entry, situation))
         }
+    }
+
+    /// Who owns a wanted target from now on; a dispute is noted, and nothing will come of the plan.
+    private mutating func owners(of situation: Situation, _ entry: Wanted.Entry) -> Owners {
+        let wanting = view.wanted.owners(of: entry)
+        let target = situation.resource.target
+        let isSettled = situation.isSettledAmongOwners(wanting)
+        var dispute: TargetDispute?
+        let owners = OwnerVerdict.owners(
+            recorded: situation.record?.owners, wanting: wanting,
+            takesOver: view.options.takesOver
+        ) { name in
+            if isSettled, !view.book.isOfRun(name) { return .agrees }
+            guard let other = view.book.claim(of: name, on: target) else { return .silent }
+            let difference = TargetDifference.between(
+                situation.resource, other.resource, record: situation.record)
+            guard let difference else { return .agrees }
+            dispute = TargetDispute(
+                target: target, given: view.wanted.claim(of: entry), other: other.claim,
+                difference: difference, areBothGiven: other.isGiven)
+            return .disputes
+        }
+        if owners == nil, let dispute { found.disputes.append(dispute) }
+        return owners ?? Owners(wanting)
     }
 
     /// Reads a file that its stamp does not vouch for, or that a digest is declared for which
@@ -265,35 +237,5 @@ struct SurveyStretch: ~Copyable {
             if error.code == .cancelled { throw error }
             found.unreadOrphans += 1
         }
-    }
-}
-
-extension SurveyView {
-    /// What is wanted by an entry, with nothing known of it yet.
-    func situation(of entry: Wanted.Entry) -> Situation {
-        let resource = wanted.resource(of: entry)
-        return Situation(
-            resource: resource, owner: wanted.manifests[Int(entry.manifest)].owner,
-            sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
-    }
-
-    /// Whether a decision says nothing that the resource does not.
-    func isPlainFetch(_ decision: Decision, _ entry: Wanted.Entry) -> Bool {
-        decision.kind == .fetch && decision.reason == .missing && decision.occupant == .nothing
-            && decision.means == .transfer(part: nil, ifChangedSince: nil)
-            && !wanted.isNamedByServer(entry)
-    }
-
-    /// The step that a decision makes.
-    func step(_ decision: Decision, _ entry: Wanted.Entry, _ situation: Situation) -> Step {
-        var size = situation.resource.size ?? situation.record?.stamp.size
-        if decision.kind != .keep, situation.resource.size == nil {
-            size = nil
-            if case .transfer(let part?, _) = decision.means { size = part.total }
-        }
-        return Step(
-            target: situation.resource.target, manifest: Int(entry.manifest),
-            resource: Int(entry.resource), kind: decision.kind, reason: decision.reason,
-            means: decision.means, occupant: decision.occupant, size: size)
     }
 }

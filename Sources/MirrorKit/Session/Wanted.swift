@@ -19,6 +19,11 @@ struct Wanted: Sendable {
     /// Targets that a server named in an earlier run, where the manifest leaves the name to it.
     private var remembered: [Int64: Target] = [:]
 
+    /// Targets that two of the manifests want, each in its own way; the first of them has the entry.
+    private(set) var disputes: [TargetDispute] = []
+    /// Further manifests that want the bytes of an entry's target.
+    private var sharers: [Int64: [Int32]] = [:]
+
     /// The manifests' owners as bytes, and their resources.
     private let owners: [[UInt8]]
     private let tables: [ResourceTable]
@@ -27,8 +32,9 @@ struct Wanted: Sendable {
     /// beside each other.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         self.manifests = manifests
-        owners = manifests.map { Array($0.owner.utf8) }
+        owners = manifests.map { Array(Owners($0.owner).text.utf8) }
         tables = manifests.map(\.resources)
+        try Wanted.refuseEqualNames(manifests)
         let selectsAll = options.only.isEmpty && options.skip.isEmpty
         for (position, manifest) in manifests.enumerated() {
             for number in manifest.resources.indices {
@@ -61,7 +67,7 @@ struct Wanted: Sendable {
         }
         // The targets of one manifest were held against each other when it was read.
         let isOneDecoded = manifests.count == 1 && manifests[0].whereabouts != .code
-        if !isOneDecoded || !remembered.isEmpty { try refuseEqualTargets() }
+        if !isOneDecoded || !remembered.isEmpty { try mergeEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
     }
 
@@ -83,13 +89,31 @@ struct Wanted: Sendable {
         withPath(of: entry) { ByteOrder.compare($0, path) }
     }
 
-    /// Whether the version that a row speaks of is all that an entry asks for.
+    /// Whether the version that a row speaks of is all that an entry asks for, owners apart.
     func isPlainlySatisfied(_ entry: Entry, by row: BriefRow) -> Bool {
-        let owner = owners[Int(entry.manifest)]
-        return owner.withUnsafeBufferPointer { ByteOrder.compare($0, row.owner) == 0 }
-            && tables[Int(entry.manifest)].isPlainlySatisfied(
-                at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
-                isExecutable: row.isExecutable)
+        tables[Int(entry.manifest)].isPlainlySatisfied(
+            at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
+            isExecutable: row.isExecutable)
+    }
+
+    /// Whether what a row says of its owners is the one manifest that wants an entry.
+    func isOnlyOwner(of entry: Entry, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }
+        return owners[Int(entry.manifest)].withUnsafeBufferPointer {
+            ByteOrder.compare($0, text) == 0
+        }
+    }
+
+    /// The names of the manifests that want an entry's target.
+    func owners(of entry: Entry) -> [String] {
+        let first = manifests[Int(entry.manifest)].owner
+        guard !sharers.isEmpty, let others = sharers[Wanted.key(entry)] else { return [first] }
+        return [first] + others.map { manifests[Int($0)].owner }
+    }
+
+    /// Where an entry is declared.
+    func claim(of entry: Entry) -> TargetDispute.Claim {
+        manifests[Int(entry.manifest)].claim(at: Int(entry.resource))
     }
 
     /// Whether a server may name an entry's file.
@@ -127,17 +151,55 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].withPath(at: Int(entry.resource), body)
     }
 
-    private func refuseEqualTargets() throws {
-        for (left, right) in zip(entries, entries.dropFirst())
-        where compare(left, right) == 0 {
-            let owners = [left, right].map { manifests[Int($0.manifest)].owner }
-            let target = target(of: left)
+    /// Gives one entry to each target: manifests that pin the same bytes share it.
+    private mutating func mergeEqualTargets() throws {
+        let hasEqual = zip(entries, entries.dropFirst()).contains { compare($0, $1) == 0 }
+        guard hasEqual else { return }
+        var merged: [Entry] = []
+        for entry in entries {
+            guard let last = merged.last, compare(last, entry) == 0 else {
+                merged.append(entry)
+                continue
+            }
+            // The manifest that was given first is the one whose sources are asked.
+            let first = min(last.manifest, entry.manifest) == last.manifest ? last : entry
+            let second = first.manifest == last.manifest ? entry : last
+            try refuseTwins(first, second)
+            merged[merged.count - 1] = first
+            sharers[Wanted.key(first)] =
+                (sharers.removeValue(forKey: Wanted.key(last)) ?? []) + [second.manifest]
+            let difference = TargetDifference.between(
+                resource(of: first), resource(of: second))
+            guard let difference else { continue }
+            disputes.append(
+                TargetDispute(
+                    target: target(of: first), given: claim(of: second), other: claim(of: first),
+                    difference: difference, areBothGiven: true))
+        }
+        entries = merged
+    }
+
+    private func refuseTwins(_ first: Entry, _ second: Entry) throws {
+        guard first.manifest == second.manifest else { return }
+        let target = target(of: first)
+        throw MirrorError(
+            .manifestInvalid,
+            "\(target): two resources of \(manifests[Int(first.manifest)].owner) have this target. Give one a path.",
+            target: target)
+    }
+
+    /// What manifests own is told by their names.
+    private static func refuseEqualNames(_ manifests: [Manifest]) throws {
+        var seen: [String: Manifest] = [:]
+        for manifest in manifests {
+            guard let other = seen.updateValue(manifest, forKey: manifest.owner) else { continue }
+            let files = [other, manifest].map { $0.label ?? $0.owner }
             throw MirrorError(
                 .manifestInvalid,
-                owners[0] == owners[1]
-                    ? "\(target): two resources of \(owners[0]) have this target. Give one a path."
-                    : "\(target): wanted by \(owners[0]) and by \(owners[1]). Name it in one of them.",
-                target: target)
+                files[0] == files[1]
+                    ? "\(files[0]): this manifest is given twice. Name it once."
+                    : "\(files[0]) and \(files[1]) are both called \(Quoted(manifest.owner)), and what a manifest owns is told by its name. Give one of them another name."
+            )
         }
     }
 

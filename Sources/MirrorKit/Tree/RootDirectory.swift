@@ -58,6 +58,9 @@ final class RootDirectory: Sendable {
         )
     }
 
+    /// Whether mirror has worked here before.
+    var isRoot: Bool { (try? openFolder(".mirror")) != nil }
+
     /// Opens a folder beneath the root; the empty path is the root.
     func openFolder(_ path: String) throws(Errno) -> Descriptor {
         if path.isEmpty { return descriptor }

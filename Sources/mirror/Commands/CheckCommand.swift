@@ -13,24 +13,26 @@ struct CheckCommand: AsyncParsableCommand {
 
             EXAMPLES:
               mirror check manifest.json
+              mirror check                       every manifest that this root remembers
               mirror check --require-pinned maps.xml && git commit maps.xml
             """)
 
     @Argument(help: ManifestArguments.help)
-    var manifests: [String]
+    var manifests: [String] = []
 
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
     var requirePinned = false
 
+    @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Output") var output: VerdictOptions
 
     func run() async throws {
         var failure: Int32 = 0
         var reports: [CheckReport] = []
-        for argument in manifests {
+        for source in try await sources() {
             let report = try await CheckReport.make(
-                ManifestSource(argument: argument), requirePinned: requirePinned,
+                source, requirePinned: requirePinned,
                 configuration: network.configuration)
             if !output.json { CheckOutput(options: output).show(report) }
             reports.append(report)
@@ -38,5 +40,15 @@ struct CheckCommand: AsyncParsableCommand {
         }
         if output.json { CheckOutput(options: output).document(reports) }
         if failure != 0 { throw ExitCode(failure) }
+    }
+
+    /// Those that are given; a root is looked for only without any.
+    private func sources() async throws -> [ManifestSource] {
+        guard manifests.isEmpty else {
+            return try manifests.map { try ManifestSource(argument: $0) }
+        }
+        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        try session.requireRoot()
+        return try await session.rememberedSources()
     }
 }

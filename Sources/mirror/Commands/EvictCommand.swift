@@ -46,6 +46,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)
+        try session.requireRoot()
         let report = try await session.evict(
             toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted, isDryRun: dryRun,
             waitingSeconds: wait?.seconds ?? 0)

@@ -20,7 +20,7 @@ struct ManifestArguments {
         CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
         let loaded = try await session.loadManifests(sources, isOffline: network.offline)
-        for notice in loaded.notices { Console.error.line("mirror: note: \(notice.printable)") }
+        loaded.showNotices()
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
                 throw MirrorError(
@@ -40,8 +40,18 @@ struct ManifestArguments {
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
-        let known = sources.isEmpty ? try await session.rememberedManifests() : sources
-        guard !known.isEmpty else { return [] }
-        return try await session.loadManifests(known, isOffline: network.offline).manifests
+        let loaded =
+            sources.isEmpty
+            ? try await session.loadRememberedManifests(isOffline: network.offline)
+            : try await session.loadManifests(sources, isOffline: network.offline)
+        loaded.showNotices()
+        return loaded.manifests
+    }
+}
+
+extension LoadedManifests {
+    /// Says how they were read, where that is not as usual.
+    fileprivate func showNotices() {
+        for notice in notices { Console.error.line("mirror: note: \(notice.printable)") }
     }
 }

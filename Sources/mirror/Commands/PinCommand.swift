@@ -47,9 +47,11 @@ struct PinCommand: AsyncParsableCommand {
                 .usage, "mirror pin writes into a file. Name the path of a manifest.")
         }
         let session = try MirrorSession(root: root.root)
+        try session.requireRoot()
         var options = PlanOptions()
         options.only = Set(only)
         options.skip = Set(skip)
+        options.refusesUnknownNames = true
         let report = try await session.pin(path, options: options, isDryRun: dryRun)
         PinOutput(options: output).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }

@@ -31,6 +31,7 @@ struct PlanCommand: AsyncParsableCommand {
 
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        if manifests.isEmpty { try session.requireRoot() }
         var arguments = ManifestArguments(locations: manifests, network: network)
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned

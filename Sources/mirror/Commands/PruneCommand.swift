@@ -32,6 +32,7 @@ struct PruneCommand: AsyncParsableCommand {
         ending.watchDeadline()
         let run = RunOutput(options: output)
         try await run.reportingFailure(opening: makeSession) { session in
+            try session.requireRoot()
             var arguments = ManifestArguments(locations: manifests, network: network)
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)

@@ -9,7 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         abstract: "Say what is in the tree, how fresh, and how sure.",
         discussion: """
             Looks at the index and at the files' times and sizes; reads no file and asks no server. \
-            `mirror verify` reads every file.
+            `mirror verify` reads every file. A file that had to make room for a new version is listed \
+            as a conflict, until `mirror resolve` ends it.
 
             EXAMPLES:
               mirror status
@@ -26,6 +27,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        try session.requireRoot()
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
         let status = StatusOutput(options: output, root: session.root)

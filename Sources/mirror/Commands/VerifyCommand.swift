@@ -33,6 +33,7 @@ struct VerifyCommand: AsyncParsableCommand {
         var configuration = network.configuration
         running.apply(to: &configuration)
         let session = try MirrorSession(root: root.root, configuration: configuration)
+        try session.requireRoot()
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
         guard repair else {

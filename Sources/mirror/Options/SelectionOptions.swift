@@ -28,6 +28,11 @@ struct SelectionOptions: ParsableArguments {
         help: ArgumentHelp("Treat this file as not there; repeatable.", valueName: "target"))
     var refetch: [Target] = []
 
+    @Flag(
+        name: .long,
+        help: "Move a target that another manifest wants otherwise to the one that is given.")
+    var takeOver = false
+
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
     var requirePinned = false
 
@@ -39,6 +44,8 @@ struct SelectionOptions: ParsableArguments {
         options.everythingIsDue = refresh
         options.refetched = Set(refetch)
         options.rehashes = verify
+        options.takesOver = takeOver
+        options.refusesUnknownNames = true
         return options
     }
 }

@@ -62,6 +62,8 @@ extension Target: ExpressibleByArgument {
 
 extension ConflictPolicy: ExpressibleByArgument {}
 
+extension ConflictSide: ExpressibleByArgument {}
+
 extension DecodedManifest.Notation: ExpressibleByArgument {}
 
 /// When output is coloured.

@@ -97,12 +97,15 @@ final class StatusOutput: Sendable {
         let meaning: TextStyle.Meaning =
             switch file.state {
             case .intact: .good
-            case .changed, .stranger: .warning
+            case .changed, .stranger, .conflict: .warning
             case .missing, .obstructed: .failure
             }
         var text = style.label(file.state.rawValue, meaning) + file.target.path.printable
         if let size = file.size { text += "  \(ByteCount(size))" }
         var remarks: [String] = []
+        if let target = file.conflictOf {
+            remarks.append("made room for \(target.path.printable); mirror resolve ends that")
+        }
         if let verified = file.verified { remarks.append("verified by \(verified.rawValue)") }
         if let confirmed = file.confirmedAt {
             remarks.append("confirmed \(clock.description(of: confirmed))")

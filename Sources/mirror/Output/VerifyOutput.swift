@@ -25,11 +25,24 @@ struct VerifyOutput {
             lines.line(text)
         }
         guard !options.quiet else { return }
+        for conflict in report.conflicts {
+            lines.line(
+                style.label("conflict", .warning) + conflict.copy.path.printable
+                    + style.faint("  (made room for \(conflict.target.path.printable))"))
+        }
         let count = report.discrepancies.count
         let verdict =
             count == 0 ? "all as expected" : Counted(count, "difference").description
         lines.line(
-            "\(Counted(report.files, "file")) read, \(ByteCount(report.bytes)): \(verdict)."
+            "\(Counted(report.files, "file")) read, \(ByteCount(report.bytes)): \(verdict).\(conflicts(report))"
         )
+    }
+
+    private func conflicts(_ report: VerifyReport) -> String {
+        let count = report.conflicts.count
+        if count == 0 { return "" }
+        return count == 1
+            ? " 1 conflict copy waits for mirror resolve."
+            : " \(count) conflict copies wait for mirror resolve."
     }
 }

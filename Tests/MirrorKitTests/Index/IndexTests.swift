@@ -199,8 +199,11 @@ extension IndexSuite {
 
     @Test func manifestsRunsAndServerNamesComeBack() throws {
         let index = try open().index
-        var manifest = ManifestRecord(location: "https://a/m.json", owner: "m", kind: .url)
+        var manifest = ManifestRecord(
+            name: "m", place: .url(SourceKey(text: "https://a/m.json")))
         manifest.copyName = "m.json"
+        manifest.stamp = FileStamp(size: 1, modified: 2, changed: 3, inode: .max)
+        manifest.resources = 7
         manifest.copyDigest = ByteHasher.digest(.sha256, of: [])
         manifest.syncedAt = start
         let remembered = manifest

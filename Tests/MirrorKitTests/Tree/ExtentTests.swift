@@ -127,7 +127,16 @@ import Testing
         let (record, _) = try part([0..<100])
         let name = record.name
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.run("DROP TABLE extents; PRAGMA user_version = 1")
+            try batch.run(
+                """
+                DROP TABLE extents; DROP TABLE manifests;
+                CREATE TABLE manifests (
+                    location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
+                    synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT,
+                    answered_by TEXT, entity_tag TEXT, last_modified INTEGER, strong INTEGER,
+                    fresh_until INTEGER) WITHOUT ROWID;
+                PRAGMA user_version = 1
+                """)
         }
         try index.close(now: Instant(seconds: 0))
         let root = try RootDirectory(opening: folder.path)

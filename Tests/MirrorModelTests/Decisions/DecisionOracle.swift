@@ -73,7 +73,9 @@ extension DecisionOracle {
         if isDue(cell) {
             return DecisionOracle(.revalidate, fetched(cell, isConditional: true), .ours)
         }
-        return DecisionOracle(.keep, cell.tree == .touched ? .adoption : .nothing, .ours)
+        // What was read to be held against a new digest is remembered, and not read again.
+        let isNews = cell.tree == .touched || cell.wish == .sha512UnknownToRow
+        return DecisionOracle(.keep, isNews ? .adoption : .nothing, .ours)
     }
 
     private static func notThere(_ cell: DecisionCell) -> DecisionOracle {

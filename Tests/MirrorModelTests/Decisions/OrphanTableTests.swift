@@ -76,7 +76,7 @@ import Testing
             let row = try Self.row(number)
             return Step(
                 target: row.target, manifest: number % 2, resource: nil, kind: .remove,
-                reason: .orphan(of: row.owner), means: .removal,
+                reason: .orphan(of: row.owners.text), means: .removal,
                 occupant: .ours(row.stamp, sha256: row.sha256), size: row.stamp.size)
         }
         #expect(Array(list.dropFirst()) == expected)

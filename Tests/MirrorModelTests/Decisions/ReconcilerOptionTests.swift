@@ -84,7 +84,7 @@ import Testing
 
     @Test func aTargetThatChangesHandsIsAdopted() throws {
         let decision = try Rows.decide(.pinnedToRecorded, .row, .intact) {
-            $0.record?.owner = "other"
+            $0.record?.owners = Owners("other")
         }
         #expect(decision.reason == .ownedBefore(by: "other"))
         #expect(decision.means == .adoption(sha256: try Content.recorded.digest(.sha256)))

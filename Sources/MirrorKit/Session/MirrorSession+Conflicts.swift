@@ -1,0 +1,126 @@
+internal import Glibc
+public import MirrorModel
+
+extension MirrorSession {
+    /// Ends a conflict: the file that had to make room gets its place back, or goes.
+    ///
+    /// What comes back is an edited file from then on: mirror keeps it as long as the manifest wants
+    /// the version that is there now.
+    ///
+    /// - Parameters:
+    ///   - name: the target, or one of its conflict copies where there are several.
+    ///   - side: which file stays; `mine` is the one that had to make room.
+    ///   - wait: seconds to wait for another run's end.
+    /// - Throws: `MirrorError` with `usage` where there is no such conflict, or with `conflict`,
+    ///   `locked`, `inputOutput`.
+    public func resolve(
+        _ name: Target, keeping side: ConflictSide, waitingSeconds wait: Int64 = 0
+    ) async throws -> ResolveReport {
+        let root = root
+        return try await withEngine(waitingSeconds: wait) { engine in
+            try await Offload.run {
+                let resolution = Resolution(engine: engine)
+                let ending = try resolution.ending(of: name, keeping: side)
+                try resolution.carryOut(ending)
+                return ResolveReport(root: root, side: side, ending: ending)
+            }
+        }
+    }
+}
+
+/// The end of one conflict; the root's lock is held and nothing else is under way.
+private struct Resolution {
+    let engine: Engine
+
+    func ending(of name: Target, keeping side: ConflictSide) throws -> ConflictEnding {
+        let copies = try copies(beside: name)
+        do throws(ConflictEnding.Obstacle) {
+            return try ConflictEnding.decide(name, keeping: side, among: copies)
+        } catch {
+            switch error {
+            case .none(let nearest):
+                let hint =
+                    nearest.map { "Did you mean \($0)?" } ?? "mirror status lists those that are."
+                throw MirrorError(.usage, "\(name): there is no conflict copy of it. \(hint)")
+            case .several(let copies):
+                let names = copies.map(\.copy.path).joined(separator: ", ")
+                throw MirrorError(
+                    .usage,
+                    "\(name): there are \(copies.count) conflict copies, and one can take its place. Name the one to keep: \(names)."
+                )
+            case .wouldNotLast:
+                throw MirrorError(
+                    .usage,
+                    "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up with --keep theirs."
+                )
+            }
+        }
+    }
+
+    private func copies(beside name: Target) throws -> [ConflictCopy] {
+        var survey = ConflictSurvey()
+        survey.note(name)
+        // Names that were cut are told by the targets of the folder.
+        let prefix = Array((name.folder + "/").utf8)
+        var cursor = try engine.index.briefCursor(from: name.folder + "/")
+        while try cursor.goOn(), let row = cursor.row, row.path.starts(with: prefix) {
+            let rest = row.path.dropFirst(prefix.count)
+            if !rest.contains(UInt8(ascii: "/")) { survey.note(try cursor.rowTarget()) }
+        }
+        return try survey.copies(in: TreeView(root: engine.root, index: engine.index))
+    }
+
+    func carryOut(_ ending: ConflictEnding) throws {
+        var folders = FolderCache(engine.root)
+        do {
+            let entry = try folders.entry(ending.target.path)
+            let there = try entry.status()
+            if let copy = ending.restored {
+                try restore(entry.sibling(copy.copy.name), to: entry, there, ending)
+            } else {
+                guard there?.isFile == true else {
+                    throw MirrorError(
+                        .conflict,
+                        "\(ending.target): mirror's version is not there, so its copy was kept. Run mirror sync first.",
+                        target: ending.target)
+                }
+                for copy in ending.removed { try entry.sibling(copy.copy.name).unlink() }
+            }
+            try entry.folder.flush(path: ending.target.folder)
+        } catch let error as Errno { throw MirrorError(error, target: ending.target) }
+    }
+
+    /// Gives a copy the target's name. What was there goes only if mirror put it there.
+    private func restore(
+        _ copy: Entry, to entry: Entry, _ there: FileStatus?, _ ending: ConflictEnding
+    ) throws {
+        guard let there else { return try copy.renameToFree(entry) }
+        guard try isOurs(entry, there, ending.target) else { throw bothChanged(ending.target) }
+        do throws(Errno) { try copy.exchange(with: entry) } catch {
+            guard error.isUnsupportedRename else { throw error }
+            return try copy.replace(entry)
+        }
+        // Somebody may have written to it, or put another file there, since it was looked at.
+        guard let out = try copy.status() else { return }
+        guard out.stamp.inode == there.stamp.inode, out.stamp.size == there.stamp.size,
+            out.stamp.modified == there.stamp.modified
+        else { throw bothChanged(ending.target) }
+        try copy.unlink()
+    }
+
+    private func isOurs(_ entry: Entry, _ there: FileStatus, _ target: Target) throws -> Bool {
+        guard there.isFile, let row = try engine.index.record(for: target) else { return false }
+        if row.stamp == there.stamp { return true }
+        guard row.stamp.size == there.stamp.size else { return false }
+        let digest = try FileDigests.compute(
+            try entry.open(O_RDONLY), algorithms: [.sha256], path: entry.path)
+        return digest?.first == row.sha256
+    }
+
+    private func bothChanged(_ target: Target) -> MirrorError {
+        MirrorError(
+            .conflict,
+            "\(target): the file that is there was changed too, so both are kept. Move one of them away, then run again.",
+            target: target)
+    }
+}

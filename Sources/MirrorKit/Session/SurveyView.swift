@@ -1,0 +1,58 @@
+internal import MirrorModel
+
+/// What all stretches of a survey share.
+struct SurveyView: Sendable {
+    let wanted: Wanted
+    let options: PlanOptions
+    let reconciler: Reconciler
+    let root: RootDirectory?
+    let index: Index?
+    let now: Instant
+    var isCancelled: @Sendable () -> Bool
+    /// What other owners of targets want.
+    let book: OwnerBook
+    /// Manifests whose orphans are looked for, by owner.
+    let orphanOwners: [String: Int]
+    /// The parts that the index knows.
+    var parts: [Target: [PartRecord]] = [:]
+}
+
+extension SurveyView {
+    /// Whether a row names the owners of an entry already.
+    func keepsOwners(_ entry: Wanted.Entry, _ row: BriefRow) -> Bool {
+        if wanted.isOnlyOwner(of: entry, row.owner) { return true }
+        guard Owners.areShared(row.owner) else { return false }
+        let owners = Owners(text: String(decoding: row.owner, as: UTF8.self))
+        let wanting = wanted.owners(of: entry)
+        return wanting.allSatisfy(owners.contains)
+            && owners.names.allSatisfy { wanting.contains($0) || !book.isOfRun($0) }
+    }
+
+    /// What is wanted by an entry, with nothing known of it yet.
+    func situation(of entry: Wanted.Entry) -> Situation {
+        let resource = wanted.resource(of: entry)
+        return Situation(
+            resource: resource, owner: wanted.manifests[Int(entry.manifest)].owner,
+            sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
+    }
+
+    /// Whether a decision says nothing that the resource does not.
+    func isPlainFetch(_ decision: Decision, _ entry: Wanted.Entry) -> Bool {
+        decision.kind == .fetch && decision.reason == .missing && decision.occupant == .nothing
+            && decision.means == .transfer(part: nil, ifChangedSince: nil)
+            && !wanted.isNamedByServer(entry)
+    }
+
+    /// The step that a decision makes.
+    func step(_ decision: Decision, _ entry: Wanted.Entry, _ situation: Situation) -> Step {
+        var size = situation.resource.size ?? situation.record?.stamp.size
+        if decision.kind != .keep, situation.resource.size == nil {
+            size = nil
+            if case .transfer(let part?, _) = decision.means { size = part.total }
+        }
+        return Step(
+            target: situation.resource.target, manifest: Int(entry.manifest),
+            resource: Int(entry.resource), kind: decision.kind, reason: decision.reason,
+            means: decision.means, occupant: decision.occupant, size: size)
+    }
+}

@@ -1,0 +1,152 @@
+/// A file that had to make room for a target's new version, under the name that it got.
+public struct ConflictCopy: Sendable, Hashable {
+    /// The target that it stood at.
+    public var target: Target
+    /// The copy's own path.
+    public var copy: Target
+    /// Its size in bytes.
+    public var size: Int64
+
+    /// Takes what was found.
+    public init(target: Target, copy: Target, size: Int64) {
+        self.target = target
+        self.copy = copy
+        self.size = size
+    }
+}
+
+extension ConflictName {
+    private static let mark = ".mirror-conflict-"
+
+    /// What is in every conflict name; a cheap first look.
+    public static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
+
+    /// The target that a file's name says it had to make room at; nil for any other name.
+    ///
+    /// - Parameters:
+    ///   - name: the file's name.
+    ///   - folder: its folder beneath the root.
+    ///   - long: targets of that folder whose names may have been cut to make room for the mark.
+    public static func target(of name: String, in folder: String, long: [Target]) -> Target? {
+        guard let at = find(name) else { return nil }
+        let stem = String(name[..<at])
+        let rest = name[at...].utf8.dropFirst(mark.utf8.count)
+        guard let (stamp, suffix) = split(Substring(rest)) else { return nil }
+        let cut = long.first { target in
+            guard target.folder == folder else { return false }
+            return target.name.utf8.starts(with: stem.utf8)
+                && target.name.utf8.count + mark.utf8.count + stamp.utf8.count > 255
+        }
+        return cut ?? (stem.isEmpty ? nil : try? Target(folder + "/" + stem + suffix))
+    }
+
+    private static func find(_ name: String) -> String.Index? {
+        let bytes = Array(name.utf8)
+        let mark = Array(mark.utf8)
+        guard bytes.count > mark.count + 15 else { return nil }
+        // The last one: a conflict copy can itself be in the way.
+        let at = (0...(bytes.count - mark.count - 16)).last { start in
+            bytes[start...].starts(with: mark)
+        }
+        return at.map { name.utf8.index(name.startIndex, offsetBy: $0) }
+    }
+
+    /// The time with its number, and what follows; nil where that is not the form.
+    private static func split(_ rest: Substring) -> (stamp: String, suffix: String)? {
+        let bytes = Array(rest.utf8)
+        guard bytes.count >= 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z"),
+            (0..<15).allSatisfy({ $0 == 8 || (0x30...0x39).contains(bytes[$0]) })
+        else { return nil }
+        var end = 16
+        if bytes.count > end, bytes[end] == UInt8(ascii: "-") {
+            end += 1
+            while bytes.count > end, (0x30...0x39).contains(bytes[end]) { end += 1 }
+            guard end > 17 else { return nil }
+        }
+        guard bytes.count == end || bytes[end] == UInt8(ascii: ".") else { return nil }
+        return (
+            String(decoding: bytes[..<end], as: UTF8.self),
+            String(decoding: bytes[end...], as: UTF8.self)
+        )
+    }
+}
+
+/// Which of two files is to stand at a target.
+public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
+    /// The file that had to make room.
+    case mine
+    /// The version that mirror brought.
+    case theirs
+}
+
+/// What ending a conflict is: which copies go, and which one takes the target's place.
+public struct ConflictEnding: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The copy that gets the target's name; nil when the target stays as it is.
+    public var restored: ConflictCopy?
+    /// The copies that are removed.
+    public var removed: [ConflictCopy] = []
+
+    /// Why a conflict cannot be ended as asked.
+    public enum Obstacle: Error, Sendable, Hashable {
+        /// There is no copy; perhaps this target is meant.
+        case none(nearest: Target?)
+        /// Several copies are there, and only one can take the target's place.
+        case several([ConflictCopy])
+        /// In this area a changed file is fetched again, so it would not last.
+        case wouldNotLast
+    }
+
+    /// Decides how a conflict ends; `name` is the target, or one of its copies.
+    public static func decide(
+        _ name: Target, keeping side: ConflictSide, among copies: [ConflictCopy]
+    ) throws(Obstacle) -> ConflictEnding {
+        let meant = copies.filter { $0.copy == name }
+        let chosen = meant.isEmpty ? copies.filter { $0.target == name } : meant
+        guard let first = chosen.first else {
+            let nearest = NearestName.suggestion(
+                for: name.path, among: copies.map(\.target.path), longest: 3072)
+            throw .none(nearest: copies.first { $0.target.path == nearest }?.target)
+        }
+        switch side {
+        case .theirs: return ConflictEnding(target: first.target, removed: chosen)
+        case .mine:
+            guard first.target.area == .documents else { throw .wouldNotLast }
+            guard chosen.count == 1 else { throw .several(chosen) }
+            return ConflictEnding(target: first.target, restored: first)
+        }
+    }
+}
+
+/// How a conflict ended.
+public struct ResolveReport: Sendable {
+    /// The root's path.
+    public var root: String
+    /// Which side stays.
+    public var side: ConflictSide
+    /// What was done.
+    public var ending: ConflictEnding
+
+    /// Takes what was done.
+    public init(root: String, side: ConflictSide, ending: ConflictEnding) {
+        self.root = root
+        self.side = side
+        self.ending = ending
+    }
+
+    /// Writes the report as one JSON document.
+    public func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("v", 1)
+            json.member("root", root)
+            json.member("path", ending.target.path)
+            json.member("kept", side.rawValue)
+            json.member("restored", ending.restored?.copy.path)
+            json.key("removed")
+            json.array { json in
+                for copy in ending.removed { json.string(copy.copy.path) }
+            }
+        }
+    }
+}

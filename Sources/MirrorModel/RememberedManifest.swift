@@ -1,0 +1,106 @@
+/// A manifest that a root remembers, as its user sees it.
+public struct RememberedManifest: Sendable, Hashable {
+    /// Its name, which owns its targets.
+    public var name: String
+    /// Where it is looked for: an absolute path, or a URL without its query.
+    public var place: String
+    /// Whether the place is a path or a URL.
+    public var kind: Kind
+    /// Whether a file can be read there now; nil for a URL, which is not asked.
+    public var isThere: Bool?
+    /// How many resources it had when it was last synced; nil where an older version did not say.
+    public var resources: Int?
+    /// When the last good copy was taken, or last confirmed; nil where there is none.
+    public var copiedAt: Instant?
+    /// When a sync with it last ended that had something to do, or found another text or place.
+    public var syncedAt: Instant?
+
+    /// What a place is.
+    public enum Kind: String, Sendable, Hashable {
+        case path, url
+    }
+
+    /// Takes what is always known.
+    public init(name: String, place: String, kind: Kind) {
+        self.name = name
+        self.place = place
+        self.kind = kind
+    }
+
+    /// Writes it as one JSON object; keys that do not apply are null.
+    public func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("name", name)
+            json.member("place", place)
+            json.member("kind", kind.rawValue)
+            json.key("found")
+            if let isThere { json.boolean(isThere) } else { json.null() }
+            json.member("resources", resources)
+            json.member("copied", copiedAt?.rfc3339)
+            json.member("synced", syncedAt?.rfc3339)
+        }
+    }
+}
+
+/// What forgetting a manifest did, or would do.
+public struct ForgetReport: Sendable {
+    /// The root's path.
+    public var root: String
+    /// The manifest's name.
+    public var name: String
+    /// Whether nothing was to be done.
+    public var isDryRun: Bool
+    /// Files that were removed with it, and their sizes.
+    public var removed: [(target: Target, size: Int64)] = []
+    /// Files that stay, and belong to nobody any more.
+    public var left: [Target] = []
+    /// Files that would have been removed, and stay because they were changed.
+    public var changed: [Target] = []
+    /// How many files other manifests own too.
+    public var shared = 0
+    /// Why files could not be removed; the manifest is then still remembered.
+    public var failures: [MirrorError] = []
+
+    /// A report of nothing.
+    public init(root: String, name: String, isDryRun: Bool) {
+        self.root = root
+        self.name = name
+        self.isDryRun = isDryRun
+    }
+
+    /// The bytes of the files that were removed.
+    public var bytesRemoved: Int64 { removed.reduce(0) { $0.addingSaturated($1.size) } }
+
+    /// Writes the report as one JSON document.
+    public func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("v", 1)
+            json.member("root", root)
+            json.member("name", name)
+            json.member("dryRun", isDryRun)
+            json.member("forgotten", !isDryRun && failures.isEmpty)
+            json.key("steps")
+            json.array { json in
+                for file in removed { ForgetReport.write(file.target, "remove", to: &json) }
+                for target in changed { ForgetReport.write(target, "changed", to: &json) }
+                for target in left { ForgetReport.write(target, "leave", to: &json) }
+            }
+            json.key("totals")
+            json.object { json in
+                json.member("removed", removed.count)
+                json.member("bytesRemoved", bytesRemoved)
+                json.member("changed", changed.count)
+                json.member("left", left.count)
+                json.member("shared", shared)
+                json.member("failed", failures.count)
+            }
+        }
+    }
+
+    private static func write(_ target: Target, _ step: String, to json: inout JSONWriter) {
+        json.object { json in
+            json.member("path", target.path)
+            json.member("step", step)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+/// Why two manifests cannot both have a target: what they say of it is not the same bytes.
+public enum TargetDifference: Sendable, Hashable {
+    /// Their digests differ.
+    case digests(Digest, Digest)
+    /// Their digests are of different algorithms, and nothing says that they are of the same bytes.
+    case incomparable(Digest, Digest)
+    /// One of them, or both, declare no digest that proves the bytes.
+    case unpinned
+    /// Only one wants the file to be executable.
+    case mode
+
+    /// Holds what two manifests say of one target against each other; nil when both can own it.
+    ///
+    /// - Parameter record: what the index knows of the target: bytes of which two digests are known
+    ///   tell that digests of two algorithms are of the same.
+    public static func between(
+        _ first: Resource, _ second: Resource, record: IndexRecord? = nil
+    ) -> TargetDifference? {
+        guard let firstPin = first.pin, let secondPin = second.pin else { return .unpinned }
+        guard first.isExecutable == second.isExecutable else { return .mode }
+        let strong = first.digests.filter(\.algorithm.isStrong)
+        var haveCommon = false
+        for mine in strong {
+            guard let other = second.digests.first(where: { $0.algorithm == mine.algorithm })
+            else { continue }
+            if other != mine { return .digests(mine, other) }
+            haveCommon = true
+        }
+        if haveCommon { return nil }
+        let isOne =
+            record.map { record in
+                [first, second].allSatisfy { $0.digests.contains(where: record.isProven) }
+            } ?? false
+        return isOne ? nil : .incomparable(firstPin, secondPin)
+    }
+
+    /// A sentence's middle, for people.
+    public var because: String {
+        switch self {
+        case .digests(let first, let second):
+            "one says \(first.brief), the other \(second.brief)"
+        case .incomparable(let first, let second):
+            "one gives \(first.brief), the other \(second.brief): give both the same algorithm"
+        case .unpinned: "both must pin it to the same digest, and at least one does not pin it"
+        case .mode: "only one wants it to be executable"
+        }
+    }
+}
+
+/// A target that two manifests want, each in its own way.
+public struct TargetDispute: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The manifest that was given.
+    public var given: Claim
+    /// The other one.
+    public var other: Claim
+    /// What they do not agree on.
+    public var difference: TargetDifference
+    /// Whether both were given, so that `--take-over` would not say which is meant.
+    public var areBothGiven: Bool
+
+    /// Where a manifest names a target.
+    public struct Claim: Sendable, Hashable {
+        /// The manifest's name.
+        public var name: String
+        /// The file, as people know it.
+        public var file: String
+        /// The line from 1; 0 where there are no lines.
+        public var line: Int
+        /// The column from 1; 0 where there are none.
+        public var column: Int
+
+        /// Takes where a manifest names a target.
+        public init(name: String, file: String, line: Int, column: Int) {
+            self.name = name
+            self.file = file
+            self.line = line
+            self.column = column
+        }
+
+        /// `file:line`.
+        public var place: String { line > 0 ? "\(file):\(line)" : file }
+    }
+
+    /// Takes the two sides.
+    public init(
+        target: Target, given: Claim, other: Claim, difference: TargetDifference,
+        areBothGiven: Bool
+    ) {
+        self.target = target
+        self.given = given
+        self.other = other
+        self.difference = difference
+        self.areBothGiven = areBothGiven
+    }
+
+    /// What is wrong and what would be right, for whoever reads it at the given manifest's line.
+    public var sentence: String {
+        let advice =
+            areBothGiven
+            ? "Name it in one of them"
+            : "Name it in one of them, or pass --take-over to move it to \(given.name)"
+        return
+            "\(target) of \(given.name) is also the target of \(other.name) (\(other.place)), and "
+            + "\(difference.because). \(advice)."
+    }
+}

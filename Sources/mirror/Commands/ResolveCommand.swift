@@ -1,0 +1,50 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror resolve`: ends a conflict.
+struct ResolveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve",
+        abstract: "End a conflict: keep your file, or the manifest's.",
+        discussion: """
+            When a file that mirror did not put there has to make room for a new version, it is \
+            kept beside it under a conflict name; `mirror status` lists such copies. With --keep \
+            mine the copy takes its place back, and counts as edited from then on; with --keep \
+            theirs the copy is removed. Where there are several copies, name one of them.
+
+            EXAMPLES:
+              mirror resolve Documents/rules.txt --keep mine
+              mirror resolve Documents/rules.txt --keep theirs
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The target, or one of its conflict copies; a path beneath the root.",
+            valueName: "target"))
+    var target: Target
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "mine is the file that had to make room, theirs the manifest's version.",
+            valueName: "mine|theirs"))
+    var keep: ConflictSide
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
+    var wait: DurationText?
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root)
+        try session.requireRoot()
+        let report = try await session.resolve(
+            target, keeping: keep, waitingSeconds: wait?.seconds ?? 0)
+        ResolveOutput(options: output).show(report)
+        if Console.output.writeError != nil { throw ExitCode(74) }
+    }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+
+/// What a session remembers of manifests, and finds again after they, or the root, were moved.
+@Suite struct RememberedManifestTests {
+    private let ground: TemporaryFolder
+    private let bytes = Array("the bytes of a file".utf8)
+
+    init() throws {
+        ground = try TemporaryFolder()
+        try ground.write(bytes, to: "files/a.txt")
+    }
+
+    private func write(_ path: String, name: String = "maps", target: String = "Caches/a") throws {
+        let sum = ByteHasher.digest(.sha256, of: bytes).hex
+        let text = """
+            { "name": "\(name)", "resources": [
+              { "path": "\(target)", "url": "file://\(ground.path)/files/a.txt", "sha256": "\(sum)" } ] }
+            """
+        try ground.write(Array(text.utf8), to: path)
+    }
+
+    private func session(_ root: String) throws -> MirrorSession {
+        var configuration = Configuration()
+        configuration.leastFreeSpace = 0
+        return try MirrorSession(
+            root: ground.path + "/" + root, configuration: configuration)
+    }
+
+    /// Syncs manifests by their paths, or what the root remembers.
+    @discardableResult
+    private func sync(_ root: String, _ paths: String...) async throws -> LoadedManifests {
+        let session = try session(root)
+        let loaded = try await session.loadManifests(
+            paths.map { .path(ground.path + "/" + $0) })
+        try await session.withLock {
+            let plan = try await session.plan(loaded.manifests)
+            for try await _ in session.execute(plan) {}
+        }
+        return loaded
+    }
+
+    private func move(_ from: String, _ to: String) throws {
+        try #require(rename(ground.path + "/" + from, ground.path + "/" + to) == 0)
+    }
+
+    private func remembered(_ root: String) async throws -> [RememberedManifest] {
+        try await session(root).rememberedManifests()
+    }
+
+    @Test(arguments: ["m.json", "root/m.json", "ci/deep/m.json"])
+    func rootAndManifestMoveTogether(_ place: String) async throws {
+        try write("job/" + place)
+        try await sync("job/root", "job/" + place)
+        try move("job", "elsewhere")
+        let loaded = try await sync("elsewhere/root")
+        #expect(loaded.notices.isEmpty)
+        let known = try await remembered("elsewhere/root")
+        #expect(known.map(\.isThere) == [true])
+        #expect(known.map(\.place) == [ground.path + "/elsewhere/" + place])
+    }
+
+    @Test func aPlaceFartherAwayIsFoundWhereItWas() async throws {
+        try write("job/ci/m.json")
+        try await sync("job/root", "job/ci/m.json")
+        try move("job/root", "moved")
+        let loaded = try await sync("moved")
+        #expect(loaded.notices.isEmpty)
+        #expect(loaded.manifests.map(\.name) == ["maps"])
+    }
+
+    @Test func whatWasBesideARootThatMovedAloneIsServedFromItsCopy() async throws {
+        try write("job/m.json")
+        try await sync("job/root", "job/m.json")
+        try ground.write([], to: "far/.keep")
+        try move("job/root", "far/root")
+        let loaded = try await sync("far/root")
+        #expect(loaded.notices.count == 1)
+        #expect(loaded.notices[0].contains("The last good copy of maps, "))
+        #expect(loaded.manifests.map(\.resources.count) == [1])
+    }
+
+    @Test func aRunWithNothingToDoWritesNothing() async throws {
+        try write("m.json")
+        try await sync("root", "m.json")
+        let files = [".mirror/index.sqlite", ".mirror/manifests"].map {
+            ground.path + "/root/" + $0
+        }
+        let before = files.map(changed)
+        try await sync("root", "m.json")
+        try await sync("root")
+        #expect(files.map(changed) == before)
+    }
+
+    /// The inode change time of a file, in nanoseconds.
+    private func changed(_ path: String) -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return -1 }
+        return status.st_ctim.tv_sec * 1_000_000_000 + status.st_ctim.tv_nsec
+    }
+
+    @Test func anotherTextIsCopiedAndTheCopyBeforeGoes() async throws {
+        try write("m.json")
+        try await sync("root", "m.json")
+        let first = ground.names(in: "root/.mirror/manifests")
+        try write("m.json", target: "Caches/b")
+        try await sync("root")
+        let second = ground.names(in: "root/.mirror/manifests")
+        #expect(first.count == 1 && second.count == 1 && first != second)
+        var status = stat()
+        try #require(stat(ground.path + "/root/.mirror/manifests/" + second[0], &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        try #require(unlink(ground.path + "/m.json") == 0)
+        let served = try await sync("root").manifests
+        #expect(served.map { $0.resources.target(at: 0).path } == ["Caches/b"])
+    }
+
+    @Test func aTouchedTextIsNotCopiedAgain() async throws {
+        try write("m.json")
+        try await sync("root", "m.json")
+        let before = try await remembered("root")
+        try write("m.json")
+        try await sync("root")
+        #expect(try await remembered("root").map(\.copiedAt) == before.map(\.copiedAt))
+    }
+
+    @Test func aCopyThatSomebodyAlteredServesNobody() async throws {
+        try write("m.json")
+        try await sync("root", "m.json")
+        let name = try #require(ground.names(in: "root/.mirror/manifests").first)
+        try ground.write(Array("{}".utf8), to: "root/.mirror/manifests/" + name)
+        try #require(unlink(ground.path + "/m.json") == 0)
+        await #expect(throws: MirrorError.self) { try await sync("root") }
+        let session = try session("root")
+        let lenient = try await session.loadRememberedManifests()
+        #expect(lenient.manifests.isEmpty)
+        #expect(lenient.notices.first?.contains("mirror forget maps") == true)
+    }
+
+    @Test func anotherManifestAtAPlaceDoesNotTakeTheName() async throws {
+        try write("a.json", name: "a")
+        try write("b.json", name: "b", target: "Caches/b")
+        try await sync("root", "a.json", "b.json")
+        try write("a.json", name: "b", target: "Caches/b")
+        let loaded = try await sync("root")
+        #expect(loaded.manifests.map(\.name) == ["a", "b"])
+        #expect(loaded.notices.first?.contains("is the manifest b now") == true)
+    }
+
+    @Test func aLinkIsKeptAsALink() async throws {
+        try write("v1.json")
+        try #require(symlink("v1.json", ground.path + "/latest.json") == 0)
+        try await sync("root", "latest.json")
+        try write("v2.json", target: "Caches/b")
+        try #require(unlink(ground.path + "/latest.json") == 0)
+        try #require(symlink("v2.json", ground.path + "/latest.json") == 0)
+        let loaded = try await sync("root")
+        #expect(loaded.manifests.map { $0.resources.target(at: 0).path } == ["Caches/b"])
+    }
+}

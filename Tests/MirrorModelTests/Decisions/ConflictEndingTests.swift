@@ -1,0 +1,85 @@
+import MirrorModel
+import Testing
+
+/// Which file is a conflict copy, and how a conflict ends.
+@Suite struct ConflictEndingTests {
+    private func copy(_ target: String, _ name: String) throws -> ConflictCopy {
+        ConflictCopy(target: try Target(target), copy: try Target(name), size: 1)
+    }
+
+    @Test(arguments: [
+        ("a.mirror-conflict-20261121T035600Z.txt", "a.txt"),
+        ("a.mirror-conflict-20261121T035600Z-12.txt", "a.txt"),
+        ("a.mirror-conflict-20261121T035600Z", "a"),
+        (
+            "a.mirror-conflict-20261121T035600Z.mirror-conflict-20261122T035600Z.txt",
+            "a.mirror-conflict-20261121T035600Z.txt"
+        ),
+        ("a.mirror-conflict-20261121T035600Z-.txt", nil),
+        ("a.mirror-conflict-2026-11-21.txt", nil),
+        ("a.mirror-conflict-notes.txt", nil),
+        (".mirror-conflict-20261121T035600Z.txt", nil),
+        ("a.txt", nil),
+    ])
+    func theNameTellsTheTarget(_ name: String, _ target: String?) throws {
+        let found = ConflictName.target(of: name, in: "Documents", long: [])
+        #expect(found?.name == target)
+    }
+
+    @Test func aCutNameIsToldByTheTargetsOfItsFolder() throws {
+        let target = try Target("Documents/" + String(repeating: "n", count: 240) + ".txt")
+        let other = try Target("Documents/" + String(repeating: "m", count: 240) + ".txt")
+        let copy = try #require(
+            ConflictName.make(for: target, at: Instant(seconds: 1_000_000), attempt: 3))
+        #expect(
+            ConflictName.target(of: copy.name, in: "Documents", long: [other, target]) == target)
+    }
+
+    @Test func everyNameThatIsMadeIsKnown() throws {
+        for path in ["Documents/a.txt", "Caches/x/.hidden", "tmp/no extension"] {
+            let target = try Target(path)
+            let copy = try #require(ConflictName.make(for: target, at: Instant(seconds: 5)))
+            #expect(ConflictName.mayBe(copy.name))
+            #expect(ConflictName.target(of: copy.name, in: target.folder, long: []) == target)
+        }
+    }
+
+    @Test func theirsRemovesAllCopies() throws {
+        let copies = [
+            try copy("Documents/a", "Documents/a1"), try copy("Documents/a", "Documents/a2"),
+        ]
+        let ending = try ConflictEnding.decide(
+            try Target("Documents/a"), keeping: .theirs, among: copies)
+        #expect(ending.removed == copies)
+        #expect(ending.restored == nil)
+    }
+
+    @Test func mineTakesTheOneCopyOrTheNamedOne() throws {
+        let copies = [
+            try copy("Documents/a", "Documents/a1"), try copy("Documents/a", "Documents/a2"),
+        ]
+        #expect(throws: ConflictEnding.Obstacle.several(copies)) {
+            try ConflictEnding.decide(try Target("Documents/a"), keeping: .mine, among: copies)
+        }
+        let ending = try ConflictEnding.decide(
+            try Target("Documents/a2"), keeping: .mine, among: copies)
+        #expect(ending.restored == copies[1])
+        #expect(ending.removed.isEmpty)
+        #expect(ending.target == copies[1].target)
+    }
+
+    @Test func whatWouldBeFetchedAgainIsNotRestored() throws {
+        #expect(throws: ConflictEnding.Obstacle.wouldNotLast) {
+            try ConflictEnding.decide(
+                try Target("Caches/a"), keeping: .mine, among: [try copy("Caches/a", "Caches/a1")])
+        }
+    }
+
+    @Test func anotherTargetSuggestsTheNearest() throws {
+        let copies = [try copy("Documents/rules.txt", "Documents/r1")]
+        #expect(throws: ConflictEnding.Obstacle.none(nearest: copies[0].target)) {
+            try ConflictEnding.decide(
+                try Target("Documents/rule.txt"), keeping: .theirs, among: copies)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import MirrorModel
+import Testing
+
+/// How a root keeps the place of a manifest, and finds it again after it was moved.
+@Suite struct ManifestPlaceTests {
+    @Test(arguments: [
+        ("/w/root", "/w/root/m.json", ManifestPlace.relative("m.json")),
+        ("/w/root", "/w/root/Documents/m.json", .relative("Documents/m.json")),
+        ("/w/root", "/w/m.json", .relative("../m.json")),
+        (
+            "/w/root", "/w/ci/m.json",
+            .either(relative: "../ci/m.json", absolute: "/w/ci/m.json")
+        ),
+        ("/w/root", "/etc/m.json", .absolute("/etc/m.json")),
+        (
+            "/w/root", "/w/rootless/m.json",
+            .either(relative: "../rootless/m.json", absolute: "/w/rootless/m.json")
+        ),
+        ("/root", "/m.json", .relative("../m.json")),
+        ("/root", "/etc/m.json", .absolute("/etc/m.json")),
+        ("/", "/m.json", .relative("m.json")),
+    ])
+    func insideAndBesideAreRelative(_ root: String, _ path: String, _ place: ManifestPlace) {
+        #expect(ManifestPlace(path: path, root: root) == place)
+        #expect(place.paths(from: root).first == path)
+    }
+
+    @Test func aMovedRootLooksBesideItself() {
+        let place = ManifestPlace(path: "/w/m.json", root: "/w/root")
+        #expect(place.paths(from: "/builds/7/root") == ["/builds/7/m.json"])
+        #expect(place.paths(from: "/root") == ["/m.json"])
+    }
+
+    @Test func aPlaceFartherAwayIsAlsoLookedForWhereItWas() {
+        let place = ManifestPlace(path: "/w/ci/m.json", root: "/w/root")
+        #expect(place.paths(from: "/builds/root") == ["/builds/ci/m.json", "/w/ci/m.json"])
+        #expect(place.paths(from: "/w/root") == ["/w/ci/m.json"])
+    }
+
+    @Test func aURLHasNoPath() {
+        #expect(ManifestPlace.url(SourceKey(text: "https://h/m")).paths(from: "/r").isEmpty)
+    }
+}
+
+/// Tags and targets in options that no manifest has.
+@Suite struct UnknownNameTests {
+    @Test func aMisspeltTagSuggestsTheNearest() {
+        let words = UnknownName.sentence(
+            asked: [("--only", []), ("--skip", ["mpas"])], known: ["maps", "text"])
+        #expect(
+            words == "--skip \"mpas\": no resource has this tag. Did you mean --skip maps?")
+    }
+
+    @Test func knownTagsAreNoError() {
+        #expect(UnknownName.sentence(asked: [("--only", ["a"])], known: ["a", "b"]) == nil)
+    }
+
+    @Test func withoutANearOneThoseThatThereAreAreListed() {
+        let known = Set((0..<10).map { "tag\($0)" })
+        let words = UnknownName.sentence(asked: [("--only", ["zzz"])], known: known)
+        #expect(words?.contains("tag0, tag1, ") == true)
+        #expect(words?.contains(" and 2 more.") == true)
+        let none = UnknownName.sentence(asked: [("--only", ["x"])], known: [])
+        #expect(none?.contains("have no tags") == true)
+    }
+
+    @Test func aMisspeltTargetSuggestsTheNearest() throws {
+        let known = try ["Caches/a.bin", "Documents/long/way/down/to/the/world.pmtiles"].map {
+            try Target($0)
+        }
+        let words = UnknownName.sentence(
+            target: try Target("Documents/long/way/down/to/the/wrold.pmtiles"), among: known)
+        #expect(words.contains("Did you mean --refetch \(known[1])?"))
+        let far = UnknownName.sentence(target: try Target("tmp/x"), among: known)
+        #expect(far.contains("mirror plan -v"))
+    }
+}
