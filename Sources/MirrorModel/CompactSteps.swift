@@ -22,8 +22,8 @@ struct Adoption: Sendable {
             return nil
         }
         var reason = Adoption.reasons.firstIndex(of: step.reason)
-        if case .ownedBefore(let owner) = step.reason {
-            reason = Adoption.reasons.count + number(owner)
+        if let label = Adoption.label(of: step.reason) {
+            reason = Adoption.reasons.count + number(label)
         }
         guard let reason, reason < 1 << 12, step.manifest < 1 << 20 else { return nil }
         manifestAndReason = UInt32(step.manifest) << 12 | UInt32(reason)
@@ -38,7 +38,22 @@ struct Adoption: Sendable {
     /// Why the file is adopted; `owner` names an owner before by its number.
     func reason(owner: (Int) -> String) -> Reason {
         let former = reasonNumber - Adoption.reasons.count
-        return former < 0 ? Adoption.reasons[reasonNumber] : .ownedBefore(by: owner(former))
+        return former < 0 ? Adoption.reasons[reasonNumber] : Adoption.reason(owner(former))
+    }
+
+    /// What is numbered of a reason that names owners; one mark tells those before from those now.
+    private static func label(of reason: Reason) -> String? {
+        switch reason {
+        case .ownedBefore(let owner): owner
+        case .ownedTogether(let owners): "\u{1F}" + owners.text
+        default: nil
+        }
+    }
+
+    private static func reason(_ label: String) -> Reason {
+        label.utf8.first == 0x1F
+            ? .ownedTogether(by: Owners(text: String(label.unicodeScalars.dropFirst())))
+            : .ownedBefore(by: label)
     }
 
     /// The same, with another number for the owner before.

@@ -16,9 +16,10 @@ public struct ConflictCopy: Sendable, Hashable {
 }
 
 extension ConflictName {
-    private static let mark = ".mirror-conflict-"
+    /// What is in every conflict name.
+    package static let mark = ".mirror-conflict-"
 
-    /// What is in every conflict name; a cheap first look.
+    /// Whether a name has the mark in it; a cheap first look.
     public static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
 
     /// The target that a file's name says it had to make room at; nil for any other name.

@@ -16,7 +16,8 @@ public struct Plan: Sendable {
     public var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     public var forgotten: [Target] = []
-    /// Who owns a target from now on, where that is not only the manifest of its step.
+    /// Who owns a target from now on, where that is not only the manifest of its step, and its reason
+    /// does not say so.
     public var owners: [Target: Owners] = [:]
     /// Who still owns files that manifests of the run have let go.
     public var released: [Target: Owners] = [:]
@@ -43,7 +44,8 @@ public struct Plan: Sendable {
 
     /// Who owns a step's target once the step is done.
     package func owners(of step: Step) -> Owners {
-        owners[step.target] ?? Owners(manifests[step.manifest].owner)
+        if case .ownedTogether(let owners) = step.reason { return owners }
+        return owners[step.target] ?? Owners(manifests[step.manifest].owner)
     }
 
     /// Whether a step's file is to be executable.

@@ -7,7 +7,7 @@ public enum Reason: Sendable, Hashable {
     case unrecorded
     case modeChanged(isExecutable: Bool)
     case ownedBefore(by: String)
-    case ownedTogether(by: String)
+    case ownedTogether(by: Owners)
     case proven
     // Something to fetch.
     case missing

@@ -94,7 +94,7 @@ public struct Reconciler: Sendable {
     private func reasonToWrite(_ situation: Situation, _ record: IndexRecord) -> Reason {
         if record.owners != situation.owners {
             return situation.owners.isShared
-                ? .ownedTogether(by: situation.owners.description)
+                ? .ownedTogether(by: situation.owners)
                 : .ownedBefore(by: record.owners.description)
         }
         return record.isExecutable == situation.resource.isExecutable

@@ -25,7 +25,8 @@ struct ConflictSurvey {
         guard let root = view.root else { return [] }
         var copies: [ConflictCopy] = []
         for folder in folders {
-            guard let open = try? root.openFolder(folder), let names = try? open.names(path: folder)
+            guard let open = try? root.openFolder(folder),
+                let names = try? open.names(path: folder, containing: ConflictName.mark)
             else { continue }
             for name in names where ConflictName.mayBe(name) {
                 guard let copy = try? Target(folder + "/" + name),

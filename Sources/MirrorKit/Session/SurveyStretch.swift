@@ -140,7 +140,9 @@ struct SurveyStretch: ~Copyable {
         try readWhereInDoubt(&situation)
         let decision = view.reconciler.step(for: situation, now: view.now)
         let isPlain = view.isPlainFetch(decision, entry)
-        if situation.owners != Owners(situation.owner) {
+        if situation.owners != Owners(situation.owner),
+            decision.reason != .ownedTogether(by: situation.owners)
+        {
             found.owners[target] = situation.owners
         }
         // Bytes can be found by a pin, and where nothing is also by their source.

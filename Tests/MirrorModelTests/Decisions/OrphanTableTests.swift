@@ -101,7 +101,7 @@ import Testing
         ]
         let known: [Reason] = [
             .touched, .unrecorded, .modeChanged(isExecutable: false),
-            .modeChanged(isExecutable: true),
+            .modeChanged(isExecutable: true), .proven,
         ]
         // More owners before than there are numbers for, and in each half others.
         let steps = (0..<count).map { number in
@@ -109,7 +109,11 @@ import Testing
             let sha256 = resource.digests[0]
             return Step(
                 target: resource.target, manifest: 0, resource: number, kind: .keep,
-                reason: number < 4 ? known[number] : .ownedBefore(by: "m\(number)"),
+                reason: number < known.count
+                    ? known[number]
+                    : number % 2 == 0
+                        ? .ownedBefore(by: "m\(number)")
+                        : .ownedTogether(by: Owners(["a", "m\(number)"])),
                 means: .adoption(sha256: sha256),
                 occupant: .ours(
                     FileStamp(size: 3, modified: 1, changed: 2, inode: 3), sha256: sha256),

@@ -10,7 +10,8 @@ import Testing
         let now = Instant(seconds: 0)
         return [
             .intact, .fresh(until: now), .touched, .unrecorded, .modeChanged(isExecutable: true),
-            .ownedBefore(by: "m"), .missing, .refetchAsked,
+            .ownedBefore(by: "m"), .ownedTogether(by: Owners(["a", "b"])), .proven, .missing,
+            .refetchAsked,
             .digestChanged(from: digest, to: digest), .sizeChanged(from: 1, to: 2),
             .sourceChanged(to: SourceKey(text: "https://a.example/b")), .sourceUnknown,
             .due(.always, at: now), .drifted, .partAvailable(bytes: 1), .edited, .editedAndDue,
