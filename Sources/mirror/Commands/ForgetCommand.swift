@@ -33,7 +33,7 @@ struct ForgetCommand: AsyncParsableCommand {
     var wait: DurationText?
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

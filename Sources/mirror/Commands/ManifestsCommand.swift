@@ -19,7 +19,7 @@ struct ManifestsCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

@@ -37,7 +37,7 @@ struct ResolveCommand: AsyncParsableCommand {
     var wait: DurationText?
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+    @OptionGroup(title: "Output") var output: VerdictOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)

@@ -3,7 +3,7 @@ import MirrorModel
 
 /// Shows what a root remembers: a JSON document for scripts, or two lines a manifest for people.
 struct ManifestsOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
     let root: String
 
     /// Prints the manifests to standard output.
@@ -39,7 +39,7 @@ struct ManifestsOutput {
         var facts: [String] = []
         if manifest.isThere == false { facts.append("not there now") }
         if let count = manifest.resources {
-            facts.append("\(count) \(count == 1 ? "resource" : "resources")")
+            facts.append(Counted(count, "resource").description)
         }
         facts.append(manifest.syncedAt.map { "last synced \(age($0))" } ?? "not synced yet")
         facts.append(manifest.copiedAt.map { "copy of \(age($0))" } ?? "no copy yet")
@@ -49,7 +49,7 @@ struct ManifestsOutput {
 
 /// Shows what forgetting a manifest did: a JSON document for scripts, or a line a file for people.
 struct ForgetOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints the report to standard output, and what failed to standard error.
     func show(_ report: ForgetReport) {
@@ -99,12 +99,12 @@ struct ForgetOutput {
         return text + "."
     }
 
-    private func files(_ count: Int) -> String { "\(count) \(count == 1 ? "file" : "files")" }
+    private func files(_ count: Int) -> String { Counted(count, "file").description }
 }
 
 /// Shows how a conflict ended: a JSON document for scripts, or a sentence for people.
 struct ResolveOutput {
-    let options: OutputOptions
+    let options: any OutputChoices
 
     /// Prints the report to standard output.
     func show(_ report: ResolveReport) {
