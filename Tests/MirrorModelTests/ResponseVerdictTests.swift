@@ -121,12 +121,32 @@ import Testing
         let fields = [("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")]
         #expect(judge(try inquiry(pinned: true), 206, fields) == .startOver)
         #expect(judge(try inquiry(pinned: true, size: 10), 206, fields) == .receive(from: 4))
+        #expect(judge(try inquiry(size: 10), 206, fields) == .startOver)
+    }
+
+    @Test(
+        arguments: [
+            ("Sat, 21 Nov 2026 03:56:00 GMT", .receive(from: 4)),
+            ("Sat, 21 Nov 2026 03:56:01 GMT", .startOver), ("yesterday", .startOver),
+            (nil, .startOver),
+        ] as [(String?, Kind)])
+    func aRangeRepeatsTheDateThatIsTheValidator(sent: String?, kind: Kind) throws {
+        var inquiry = try inquiry(tag: nil)
+        let date = try #require(HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT"))
+        let strong = StrongValidator.lastModified(date)
+        inquiry.part?.validators = Validators(lastModified: date, strong: strong)
+        inquiry.part?.identity = .version(Self.provenance, strong)
+        inquiry.plan.ifRange = strong
+        let fields =
+            [("Content-Range", "bytes 4-9/10")] + (sent.map { [("Last-Modified", $0)] } ?? [])
+        #expect(judge(inquiry, 206, fields) == kind)
     }
 
     @Test(
         arguments: [
             ("bytes */4", 4, .partIsComplete), ("bytes */5", 4, .startOver),
             ("bytes */4", 10, .startOver), ("bytes */3", 4, .startOver), (nil, 4, .startOver),
+            ("bytes */10", 10, .startOver),
         ] as [(String?, Int64, Kind)])
     func a416CompletesThePartOnlyAtTheKnownTotal(
         range: String?, total: Int64, kind: Kind

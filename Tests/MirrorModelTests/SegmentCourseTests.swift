@@ -38,6 +38,26 @@ import Testing
         #expect(mirror.plan.fields.map(\.name) == ["Range"])
     }
 
+    /// Under a pin a mirror's range is followed wherever it leads; what goes to the mirror stays there.
+    @Test func credentialsStayBehindWhereARangeIsLedOn() throws {
+        var segment = try #require(
+            try receiving(["a", "b"], pinned: true).segment(of: 4..<8, from: 1))
+        var carried = [segment.plan.carriesCredentials]
+        for location in ["/g", "https://c.example/g", "/h", "https://b.example/f", "/g"] {
+            let head = ResponseHead(status: 302, [("Location", location)])
+            guard case .follow = segment.answered(head, at: Course.now) else { break }
+            carried.append(segment.plan.carriesCredentials)
+            #expect(segment.plan.fields.map(\.value) == ["bytes=4-7"])
+        }
+        #expect(carried == [true, true, false, false, false, false])
+    }
+
+    @Test func aPassingFailureIsGivenBackWithItsRetryAfter() throws {
+        #expect(try verdict(503, ("Retry-After", "7")) == "give back 7")
+        #expect(try verdict(429, ("Retry-After", "0"), pinned: true, source: 1) == "give back 0")
+        #expect(try verdict(503) == "give back")
+    }
+
     @Test func itsRangeAndItsBeginningAreTaken() throws {
         let tag = ("ETag", "\"x\"")
         #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")

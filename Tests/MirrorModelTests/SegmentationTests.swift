@@ -115,6 +115,27 @@ import Testing
         #expect(plan.gapEnd == 100)
     }
 
+    /// A byte that nobody fetched lies between two islands, before the first, and behind the front.
+    @Test func islandsWithAMissingByteBetweenThemAreTwo() {
+        var plan = plan(600, front: 100, islands: [101..<200, 300..<400, 401..<500])
+        #expect(plan.held == [0..<100, 101..<200, 300..<400, 401..<500])
+        #expect(plan.front == 100)
+        #expect(plan.gapEnd == 101)
+        #expect(plan.missingBytes == 202)
+        let run = plan.begin(source: 0, askedEnd: 600)
+        #expect(plan.arrived(1, on: run.id) == 1)
+        #expect(plan.front == 200)
+    }
+
+    @Test func whatArrivesUpToAByteBeforeAnIslandIsNotJoinedWithIt() {
+        var plan = plan(600, islands: [300..<400])
+        let run = plan.begin(source: 0, askedEnd: 600)
+        #expect(plan.arrived(299, on: run.id) == 299)
+        #expect(plan.held == [0..<299, 300..<400])
+        #expect(plan.arrived(5, on: run.id) == 1)
+        #expect(plan.held == [0..<400])
+    }
+
     @Test func theSlowestRunLosesItsSecondHalf() {
         var plan = plan(2000)
         let slow = plan.begin(source: 0, askedEnd: 2000)

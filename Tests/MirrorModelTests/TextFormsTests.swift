@@ -79,6 +79,17 @@ import Testing
         #expect(HeaderFlaw.ofName(name) == .reserved(name))
     }
 
+    @Test(
+        arguments: [
+            ("plain", nil), ("tab\there", nil), ("ü", nil), ("", nil), ("a\nb", .lineBreak),
+            ("a\rb", .lineBreak), ("a\r\nX-B: c", .lineBreak), ("a\0b", .controlCharacter),
+            ("a\u{1B}b", .controlCharacter), ("a\u{7F}b", .controlCharacter),
+            ("a\u{85}b", .controlCharacter),
+        ] as [(String, HeaderFlaw?)])
+    func aHeadersValueIsOneLine(value: String, flaw: HeaderFlaw?) {
+        #expect(HeaderFlaw.ofValue(value) == flaw)
+    }
+
     @Test func headersOfTheOverlayWin() {
         let field = { HeaderField(name: $0, value: Template(literal: $1)) }
         let merged = [field("Accept", "a"), field("X-A", "1")].overlaid(with: [field("accept", "b")]

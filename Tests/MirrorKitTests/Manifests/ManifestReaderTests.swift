@@ -21,6 +21,37 @@ import Testing
         #expect(decoded.manifest.resources[0].tags == ["t"])
     }
 
+    @Test(arguments: [
+        ("x-note", true), ("$schema", true), ("xmlns", true), ("xsi:type", true), ("xnote", false),
+        ("X-note", false), ("$other", false), ("note", false),
+    ])
+    func keysOfOthersBeginWithAMark(key: String, isLeft: Bool) throws {
+        let top = "{\"\(key)\":1,\"resources\":[]}"
+        let inside = "{\"resources\":[{\"url\":\"https://h.example/a\",\"\(key)\":[{}]}]}"
+        for text in [top, inside] {
+            if isLeft {
+                _ = try read(text)
+            } else {
+                #expect(throws: ManifestRefusal.self) { try read(text) }
+            }
+        }
+    }
+
+    @Test func whatIsNotPinnedIsAskedForOnEveryRun() throws {
+        let pin = String(repeating: "a", count: 64)
+        func refresh(_ keys: String, _ defaults: String = "") throws -> Refresh {
+            try read(
+                "{\(defaults)\"resources\":[{\"url\":\"https://h.example/a\"\(keys)}]}"
+            ).manifest.resources[0].refresh
+        }
+        let sixHours = "\"defaults\":{\"refresh\":\"6h\"},"
+        #expect(try refresh("") == .always)
+        #expect(try refresh(",\"sha256\":\"\(pin)\"") == .never)
+        #expect(try refresh(",\"md5\":\"\(pin.prefix(32))\"") == .always)
+        #expect(try refresh("", sixHours) == .after(seconds: 21_600))
+        #expect(try refresh(",\"refresh\":\"http\"", sixHours) == .http)
+    }
+
     /// A pipe gives its bytes once, and this manifest has to be read twice.
     @Test func aPipeCanBeReadTwice() throws {
         var ends: [Int32] = [0, 0]

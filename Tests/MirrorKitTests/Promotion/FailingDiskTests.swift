@@ -26,6 +26,23 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// Bytes of parts wait for the disk like all others, and look sound in memory.
+    @Test(arguments: [EIO, ENOSPC])
+    func afterAFailedFlushNoPartIsTrusted(number: Int32) async throws {
+        var probe = PromotionProbe()
+        probe.flushError = { Errno(number: number, call: "syncfs", path: "disk") }
+        let tree = try PromotionTree(try TemporaryFolder(), probe)
+        let name = PartName.fresh(for: try Target("Caches/other"), identity: .anonymous)
+        try tree.folder.write("part", to: "tmp/" + name)
+        try tree.folder.write("no part", to: "tmp/kept.txt")
+        let failure = await tree.promote(try tree.landing("Caches/a", "x")).failure
+        #expect(failure?.code == (number == EIO ? .inputOutput : .noSpace))
+        // A full disk says nothing of what it has taken.
+        let kept = number == EIO ? ["kept.txt"] : [name, "kept.txt"].sorted()
+        #expect(tree.folder.names(in: "tmp").filter { $0 == name || $0 == "kept.txt" } == kept)
+        await tree.promoter.stop()
+    }
+
     @Test(.enabled(if: SmallFileSystem.isPossible))
     func aFullDiskFailsTheLandingAndKeepsTheRest() async throws {
         let disk = try SmallFileSystem(bytes: 2 << 20)

@@ -19,6 +19,26 @@ import Testing
         await tree.promoter.stop()
     }
 
+    @Test func nobodyIsToldBeforeTheRowIsDurable() async throws {
+        let heard = Mutex<[String]>([])
+        var probe = PromotionProbe()
+        probe.goesOn = { step in
+            if step == .indexed { heard.withLock { $0.append("row") } }
+            return true
+        }
+        let tree = try PromotionTree(probe)
+        let landing = try tree.landing("Caches/a", "hello")
+        await withCheckedContinuation { continuation in
+            tree.promoter.submit(landing) { _ in
+                heard.withLock { $0.append("told") }
+                continuation.resume()
+            }
+            tree.promoter.hurry()
+        }
+        #expect(heard.withLock { $0 } == ["row", "told"])
+        await tree.promoter.stop()
+    }
+
     @Test func aPartLandsAndItsRowGoes() async throws {
         let tree = try PromotionTree()
         let store = TreePartStore(root: tree.root, index: tree.index)
@@ -147,6 +167,17 @@ import Testing
         await tree.promoter.stop()
     }
 
+    @Test(arguments: ["Documents/f", "Caches/f"])
+    func anEditOfTheSameSizeIsKept(path: String) async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put(path, "old")
+        try tree.folder.write("abc", to: path)
+        let result = await tree.promote(try tree.landing(path, "new", over: .ours(old.stamp)))
+        #expect(tree.folder.text(of: try #require(result.conflict)) == "abc")
+        #expect(tree.folder.text(of: path) == "new")
+        await tree.promoter.stop()
+    }
+
     @Test func anEditBetweenTheLookAndTheExchangeIsKept() async throws {
         let folder = try TemporaryFolder()
         let edits = Atomic<Bool>(false)
@@ -229,6 +260,18 @@ import Testing
         #expect(try tree.record("Documents/b")?.stamp.inode == old.stamp.inode)
         #expect(try tree.record("Caches/a/b") == nil)
         #expect(tree.folder.names(in: "Caches").isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test func anOrphanThatWasEditedIsNotRenamed() async throws {
+        let tree = try PromotionTree()
+        try await tree.put("Caches/a", "same")
+        try tree.folder.write("edit", to: "Caches/a")
+        let landing = try tree.landing(
+            "Documents/b", "same", content: .move(of: try Target("Caches/a")))
+        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(tree.folder.text(of: "Caches/a") == "edit")
+        #expect(tree.folder.names(in: "Documents").isEmpty)
         await tree.promoter.stop()
     }
 

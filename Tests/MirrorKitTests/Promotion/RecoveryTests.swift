@@ -101,6 +101,21 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// After a crash neither a size nor an inode's number tells which bytes a file has.
+    @Test func otherBytesOfTheIntendedSizeAreNotTakenForTheIntended() async throws {
+        let folder = try TemporaryFolder()
+        try await crash(folder, after: .flushedBytes, allowsUnnamedFiles: false) {
+            try $0.landing("Documents/f", "new!")
+        }
+        try folder.write("edit", to: "Documents/f")
+        let (tree, settled) = try recover(folder)
+        #expect(settled.completed.isEmpty)
+        #expect(try tree.record("Documents/f") == nil)
+        #expect(folder.text(of: "Documents/f") == "edit")
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
     @Test func aTargetThatWasOnlySetAsideComesBack() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)

@@ -34,6 +34,18 @@ import Testing
         #expect(error?.code == .manifestInvalid)
     }
 
+    @Test(arguments: ["Documents/A.bin", "Documents/a.bin/b", "Documents/\u{212A}/x"])
+    func targetsThatCannotStandBesideEachOtherAreRefused(path: String) async throws {
+        let rig = try SessionRig()
+        let resources = try ["Documents/a.bin", "Documents/k/x", path].map {
+            try rig.resource($0, bytes)
+        }
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.plan(Manifest(name: "m", resources: resources))
+        }
+        #expect(error?.code == .manifestInvalid)
+    }
+
     @Test func credentialsAreAskedForOnceAndSentToTheirOrigin() async throws {
         let rig = try SessionRig()
         let one = try rig.resource("Caches/1.bin", bytes)
@@ -54,6 +66,31 @@ import Testing
         }
         #expect(asked == 1)
         #expect(rig.bytes("Caches/2.bin") == bytes)
+    }
+
+    @Test func suppliedCredentialsStandInForTheManifests() async throws {
+        let stage = try SessionStage(
+            """
+              on GET /a
+                need Authorization: Bearer supplied
+                need X-Other: kept
+                reply
+                  HTTP/1.1 200 OK
+                  @body v1
+            """)
+        defer { stage.end() }
+        var resource = try stage.resource("a")
+        resource.primary.headers = [("authorization", "Bearer written"), ("X-Other", "kept")].map {
+            HeaderField(name: $0, value: Template(literal: $1))
+        }
+        var options = RunOptions()
+        options.credentials = { _ in
+            [HeaderField(name: "Authorization", value: Template(literal: "Bearer supplied"))]
+        }
+        let summary = try await stage.session.sync(
+            Manifest(name: "m", resources: [resource]), options: options)
+        #expect(summary.exit == 0)
+        #expect(stage.scenario.script.complaints == [])
     }
 
     @Test func credentialsThatCannotBeHadEndTheRunBeforeAnyRequest() async throws {

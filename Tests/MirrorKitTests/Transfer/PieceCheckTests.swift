@@ -42,6 +42,13 @@ import Testing
         #expect(check(bytes + [0], wanted, step: 64) == false)
     }
 
+    @Test func piecesInAnotherOrderDoNotHold() throws {
+        let swapped = Array(bytes[100..<200] + bytes[..<100] + bytes[200...])
+        #expect(check(swapped, try expectation(bytes), step: 64) == false)
+        let first = Array(bytes[..<100])
+        #expect(check(first + first + bytes[200...], try expectation(bytes), step: 64) == false)
+    }
+
     @Test func aDigestOfTheWholeMakesThemNeedless() throws {
         #expect(check(bytes, try expectation(bytes, pinned: true), step: 64) == nil)
     }

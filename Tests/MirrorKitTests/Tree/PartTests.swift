@@ -69,6 +69,24 @@ import Testing
         #expect(Set(identities.map(name)).count == identities.count)
     }
 
+    @Test func theKeyNamesTheTarget() throws {
+        let targets = try ["Caches/a.bin", "Caches/b/a.bin", "Documents/a.bin"].map {
+            try Target($0)
+        }
+        let names = targets.map { PartName.name(for: $0, identity: .anonymous, generation: [1]) }
+        #expect(Set(names).count == targets.count)
+        #expect(names.allSatisfy { $0.hasPrefix("a.bin.") })
+    }
+
+    @Test func aPartWithASecondNameIsNotOpened() throws {
+        let record = record()
+        try store.create(record).write([1, 2, 3], at: 0)
+        #expect(try store.open(record) != nil)
+        #expect(
+            link(folder.path + "/tmp/" + record.name, folder.path + "/second") == 0)
+        #expect(try store.open(record) == nil)
+    }
+
     @Test func roomThatIsFoundMakesNoPartLonger() throws {
         let part = try store.create(record())
         part.reserve(0..<8 << 20)

@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test func theHomeFolderAndTheTopAreRefusedUnlessNamed() throws {
-        #expect(throws: MirrorError.self) { try locate(from: "/") }
+        let top = #expect(throws: MirrorError.self) { try locate(from: "/") }
+        #expect(top?.message.contains("the file system's root") == true)
         #expect(throws: MirrorError.self) { try locate(from: folder.path, home: folder.path) }
         #expect(try locate(folder.path, from: "/", home: folder.path).path == folder.path)
     }

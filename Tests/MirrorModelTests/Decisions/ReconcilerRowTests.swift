@@ -17,6 +17,29 @@ import Testing
 
     static let whole = Step.Means.transfer(part: nil, ifChangedSince: nil)
 
+    @Test(arguments: [Int64(0), 1, 100, 102, 500])
+    func anotherDeclaredSizeIsAnotherVersion(size: Int64) throws {
+        #expect(Content.recorded.size == 101)
+        let decision = try Self.decide(.unpinnedFresh, .row, .intact) { $0.resource.size = size }
+        #expect(decision.kind == .update)
+        #expect(decision.reason == .sizeChanged(from: 101, to: size))
+        let same = try Self.decide(.unpinnedFresh, .row, .intact) { $0.resource.size = 101 }
+        #expect(same.kind == .keep)
+    }
+
+    @Test func besideAPinAWeakDigestSaysNothing() throws {
+        let other = try Content.another.digest(.md5)
+        let changing: (inout Situation) throws -> Void = {
+            $0.record?.otherDigest = try Content.recorded.digest(.md5)
+            $0.resource.digests.append(other)
+        }
+        #expect(try Self.decide(.pinnedToRecorded, .row, .intact, changing: changing).kind == .keep)
+        let unpinned = try Self.decide(.unpinnedFresh, .row, .intact, changing: changing)
+        #expect(unpinned.kind == .update)
+        #expect(
+            unpinned.reason == .digestChanged(from: try Content.recorded.digest(.md5), to: other))
+    }
+
     // MARK: Conflicts
 
     @Test func driftInDocumentsWhoseWantedVersionChangedIsAConflict() throws {

@@ -98,6 +98,16 @@ public struct Folder: Sendable {
         }
     }
 
+    /// Where a symbolic link leads; nil for anything else.
+    func link(_ name: String) -> String? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+            count = buffer.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map { max(0, readlink(full(name), $0, text.count)) } ?? 0
+            }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
     /// The size of a file in bytes; nil when there is none.
     public func size(_ name: String) -> Int? { status(name).map { Int($0.st_size) } }
 

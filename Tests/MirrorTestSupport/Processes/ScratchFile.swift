@@ -14,9 +14,12 @@ final class ScratchFile: Sendable {
 
     deinit { close(descriptor) }
 
+    /// How many bytes were written.
+    var size: Int { Int(max(0, lseek(descriptor, 0, SEEK_END))) }
+
     /// All that was written.
     func text() -> String {
-        let size = Int(max(0, lseek(descriptor, 0, SEEK_END)))
+        let size = size
         // An array made without room writes its count into the one empty array that all threads share.
         guard size > 0 else { return "" }
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in

@@ -13,6 +13,7 @@ final class TracedCommand {
         let name: String
         /// The file that its descriptor is open on, where it takes one.
         let file: String?
+        fileprivate let arguments: [UInt]
 
         /// Whether it leaves nothing behind when its process ends.
         var isLock: Bool { name == "fcntl" || name == "flock" }
@@ -71,6 +72,9 @@ final class TracedCommand {
     /// Lets the call be made, and the process go on.
     func pass(_ call: Call) { test_go_on(call.thread) }
 
+    /// Lets the call be made, and stops its thread before it does anything else; `pass` lets it go on.
+    func finish(_ call: Call) { test_finish_call(call.thread) }
+
     /// Kills it in front of the call: the kernel skips a call whose thread has a fatal signal.
     func kill() { Glibc.kill(pid, SIGKILL) }
 
@@ -88,6 +92,9 @@ final class TracedCommand {
             processorSeconds: 0, peakMemory: 0)
     }
 
+    /// How many bytes were written to standard output so far.
+    var outputSize: Int { output.size }
+
     /// What was written to standard output so far.
     var outputSoFar: String { output.text() }
 
@@ -103,6 +110,8 @@ final class TracedCommand {
             guard UInt(bitPattern: test_peek(thread, words.2)) & TracedCommand.making != 0 else {
                 return nil
             }
+        case "utimensat" where words.1 == 0:
+            file = path(of: Int32(truncatingIfNeeded: words.0), in: thread)
         case "ioctl": guard TracedCommand.cloning.contains(words.1) else { return nil }
         case "fcntl": guard TracedCommand.locking.contains(words.1) else { return nil }
         case "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendfile", "splice", "fsync",
@@ -114,20 +123,62 @@ final class TracedCommand {
             guard file?.hasPrefix("/") == true else { return nil }
         default: break
         }
-        return Call(thread: thread, name: name, file: file)
+        let arguments = [words.0, words.1, words.2, words.3]
+        return Call(thread: thread, name: name, file: file, arguments: arguments)
     }
 
     private func path(of descriptor: Int32, in thread: pid_t) -> String? {
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
-            count = buffer.withMemoryRebound(to: CChar.self) { text in
-                text.baseAddress.map {
-                    max(0, readlink("/proc/\(thread)/fd/\(descriptor)", $0, text.count))
-                } ?? 0
-            }
-        }
-        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+        Folder("/proc/\(thread)/fd").link("\(descriptor)")
     }
 
+    /// The absolute paths of the names that a call makes, links or renames; only before it is let go on.
+    ///
+    /// Of two, the first is what has a name already.
+    func names(of call: Call) -> [String] {
+        let words = call.arguments
+        let pairs: [(folder: UInt, name: UInt)]
+        switch call.name {
+        case "rename", "link":
+            pairs = [
+                (TracedCommand.currentFolder, words[0]), (TracedCommand.currentFolder, words[1]),
+            ]
+        case "renameat", "renameat2", "linkat":
+            pairs = [(words[0], words[1]), (words[2], words[3])]
+        case "mkdirat", "openat", "openat2": pairs = [(words[0], words[1])]
+        case "mkdir", "open": pairs = [(TracedCommand.currentFolder, words[0])]
+        default: pairs = []
+        }
+        return pairs.map { name(at: $0.name, in: $0.folder, of: call.thread) }
+    }
+
+    private func name(at address: UInt, in folder: UInt, of thread: Int32) -> String {
+        let name = text(at: address, of: thread)
+        let own = "/proc/self/fd/"
+        if name.hasPrefix(own) {
+            let rest = name.dropFirst(own.count)
+            let number = Int32(rest.prefix { $0 != "/" }) ?? -1
+            return (path(of: number, in: thread) ?? name) + rest.drop { $0 != "/" }
+        }
+        if name.hasPrefix("/") { return name }
+        let number = Int32(truncatingIfNeeded: folder)
+        let start =
+            number == AT_FDCWD
+            ? Folder("/proc/\(thread)").link("cwd") : path(of: number, in: thread)
+        return (start ?? "") + (name.isEmpty ? "" : "/" + name)
+    }
+
+    private func text(at address: UInt, of thread: Int32) -> String {
+        var bytes: [UInt8] = []
+        while bytes.count < Int(PATH_MAX) {
+            let word = test_peek(thread, address + UInt(bytes.count))
+            let next = withUnsafeBytes(of: word) { Array($0) }
+            bytes += next.prefix { $0 != 0 }
+            if next.contains(0) { break }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let currentFolder = UInt(bitPattern: Int(AT_FDCWD))
     private static let making = UInt(bitPattern: Int(O_CREAT | O_TRUNC))
     /// FICLONE and FICLONERANGE (ioctl_ficlonerange(2)).
     private static let cloning: [UInt] = [0x4004_9409, 0x4020_940D]

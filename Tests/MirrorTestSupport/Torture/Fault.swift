@@ -8,16 +8,19 @@ struct Fault: CustomStringConvertible {
     let passes: Bool
     /// Whether it is tried once only.
     let isSingle: Bool
+    /// Whether only the first call is made to fail.
+    let isFirst: Bool
 
     init(
         _ call: String, _ error: String, _ exits: Set<Int32> = [0, 1, 74], passes: Bool = false,
-        isSingle: Bool = false
+        isSingle: Bool = false, isFirst: Bool = false
     ) {
         self.call = call
         self.error = error
         self.exits = exits
         self.passes = passes
         self.isSingle = isSingle
+        self.isFirst = isFirst
     }
 
     var description: String { "\(call) \(error)" }
@@ -28,6 +31,7 @@ struct Fault: CustomStringConvertible {
     /// When it is made to fail: the first, some in the middle, and for ever.
     func moments(of most: Int) -> [String] {
         guard most > 0 else { return [] }
+        if isFirst { return ["1"] }
         let single = Set([1, 2, most / 4, most / 2, most * 3 / 4, most]).filter { $0 > 0 }
         if isSingle { return single.sorted().map(String.init) }
         let lasting =
@@ -57,7 +61,10 @@ struct Fault: CustomStringConvertible {
         }
         + ["ENOSPC", "EROFS", "EACCES", "EMLINK"].map { Fault("mkdirat", $0, [0, 1, 73, 74]) }
         + ["fchmod", "utimensat"].flatMap { call in ["EPERM", "EIO"].map { Fault(call, $0) } }
-        + [Fault("flock", "ENOLCK", [0, 73, 74]), Fault("flock", "EINTR", passes: true)]
+        + [
+            // The first of a run is the root's lock, and without that nothing is done.
+            Fault("flock", "ENOLCK", [73], isFirst: true), Fault("flock", "EINTR", passes: true),
+        ]
         + ["statx", "newfstatat", "fstat"].flatMap { call in
             ["EIO", "ENOMEM"].map { Fault(call, $0, [0, 1, 66, 69, 73, 74]) }
         }

@@ -7,8 +7,8 @@ final class PowerBench {
     private let system: CutFileSystem
     private let ground: CrashGround
     private var random: SplitMix64
-    /// How many calls, and milliseconds, a story's run takes when nothing happens to it.
-    private var measures: [String: (calls: Int, milliseconds: Int)] = [:]
+    /// What a story's run comes to when nothing happens to it.
+    private var measures: [String: PowerMeasure] = [:]
     /// How often the power was cut amid a run.
     private(set) var cuts = 0
     /// How many reports of `done` were held against the disk.
@@ -53,7 +53,7 @@ final class PowerBench {
         return (places.joined(separator: ", then "), wrong)
     }
 
-    private func measured(_ story: CrashStory) throws -> (calls: Int, milliseconds: Int) {
+    private func measured(_ story: CrashStory) throws -> PowerMeasure {
         try ground.reset()
         let began = Milliseconds.now
         let result = try ground.run(try story.begin(ground))
@@ -64,25 +64,26 @@ final class PowerBench {
         }
         try ground.reset()
         let command = try ground.trace(try story.begin(ground))
-        var calls = 0
+        var measure = PowerMeasure(milliseconds: time)
         while let call = command.next() {
-            calls += 1
+            measure.take(call, command)
             command.pass(call)
         }
-        return (calls, time)
+        return measure
     }
 
-    /// Runs until the power is cut: at a random call, or at a random time. The process dies with it,
-    /// or lives on to report what it can.
+    /// Runs until the power is cut. The process dies with it, or lives on to report what it can.
     private func interrupted(
-        _ words: [String], _ measure: (calls: Int, milliseconds: Int)
+        _ words: [String], _ measure: PowerMeasure
     ) throws -> (place: String, output: String) {
-        let disturber = Disturber(system.folder, isActive: ground.draw(2) == 0, seed: random.next())
+        let moment = PowerMoment.draw(measure) { ground.draw($0) }
+        // Where a moment was chosen for what is not on the disk then, nobody else flushes.
+        let isDisturbed = !moment.isChosen && ground.draw(2) == 0
+        let disturber = Disturber(system.folder, isActive: isDisturbed, seed: random.next())
         defer { disturber.end() }
         let outlives = ground.draw(2) == 0
-        guard ground.draw(2) == 0 else {
+        if case .time(let time) = moment {
             let command = try ground.start(words)
-            let time = ground.draw(max(20, measure.milliseconds))
             Pause.milliseconds(time)
             try system.cut()
             if !outlives { command.signal(SIGKILL) }
@@ -91,15 +92,17 @@ final class PowerBench {
             return ("at \(time) ms, \(result.ending)", result.output)
         }
         let command = try ground.trace(words)
-        let last = 1 + ground.draw(measure.calls)
         var place = "not cut"
-        var count = 0
+        var isCut = false
+        var seen = PowerMeasure(milliseconds: 0)
         while let call = command.next() {
-            count += 1
-            if count == last {
-                place = "at call \(count), \(call)"
+            seen.take(call, command)
+            if !isCut, moment.hasCome(seen) {
+                isCut = true
+                place = "\(moment), \(call)"
+                if moment.followsItsCall { command.finish(call) }
                 // Then just what came before this call is there, each step between two renames too.
-                if ground.draw(4) == 0 {
+                if !moment.isChosen, ground.draw(4) == 0 {
                     system.flush()
                     place += " after a flush"
                 }
@@ -107,13 +110,14 @@ final class PowerBench {
                 cuts += 1
                 if !outlives {
                     command.kill()
+                    if moment.followsItsCall { command.pass(call) }
                     continue
                 }
             }
             command.pass(call)
         }
         let result = command.end()
-        if count < last { try system.cut() }
+        if !isCut { try system.cut() }
         return ("\(place), \(result.ending)", result.output)
     }
 
@@ -122,6 +126,8 @@ final class PowerBench {
         var wrong = ground.flawsAfterCrash()
         let root = ground.ground.root
         func digest(_ path: String) -> String? { root.read(path).map { Checksum.sha256($0) } }
+        let claims = try IndexClaims(of: root)
+        let rows = Set(claims.files.map { "\($0.path) \($0.sha256)" })
         for event in output.split(separator: "\n").compactMap({ JSONValue($0) })
         where event["event"] == .string("done") {
             let outcome = event["outcome"]?.word ?? "done"
@@ -133,8 +139,10 @@ final class PowerBench {
             if found == nil || (said != "null" && said != found) {
                 wrong.append("\(path) was reported \(outcome), and is not there")
             }
+            if said != "null", !rows.contains("\(path) \(said)") {
+                wrong.append("\(path) was reported \(outcome), and the index does not say so")
+            }
         }
-        let claims = try IndexClaims(of: root)
         if let flaw = claims.flaw { wrong.append(flaw) }
         wrong += claims.files.filter { !isBorneOut($0, of: claims) }
             .map { "the index claims \($0.path)" }

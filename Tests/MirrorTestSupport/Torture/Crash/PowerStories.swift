@@ -1,7 +1,7 @@
 /// Stories for power cuts: more bytes and more files, so that there is something to lose.
 extension CrashStory {
     /// Every story that is told where the power can be cut.
-    static let underPower = [large, small, renewed, exchanged, divided]
+    static let underPower = [large, small, renewed, exchanged, divided, fewExchanged]
 
     private static func sync(_ ground: CrashGround, _ names: [String]) throws -> [String] {
         let pinned = names.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
@@ -53,6 +53,16 @@ extension CrashStory {
         try done(ground, sync(ground, names))
         for name in names { ground.publish(name, 5000 + ground.draw(90_000)) }
         for name in names.prefix(12) { try ground.edit(name, 3000 + ground.draw(80_000)) }
+        return try sync(ground, names)
+    }
+
+    /// So few that each is flushed by itself: then nothing but their own flush makes the intents last.
+    private static let fewExchanged = CrashStory(name: "a few exchanges") { ground in
+        let names = (0..<6).map { "Documents/f/\($0).bin" }
+        for name in names { ground.publish(name, 5000 + ground.draw(90_000)) }
+        try done(ground, sync(ground, names))
+        for name in names { ground.publish(name, 5000 + ground.draw(90_000)) }
+        for name in names.prefix(4) { try ground.edit(name, 3000 + ground.draw(80_000)) }
         return try sync(ground, names)
     }
 }

@@ -1,7 +1,8 @@
 /// Tokens and logins.
 extension SecretCase {
     static let all =
-        tokens + redirects + trickyPlaces + logins + queries + proxies + cookies + manifests
+        tokens + redirects + segments + trickyPlaces + logins + queries + proxies + cookies
+        + manifests
 
     static let bearer = "\"headers\":{\"Authorization\":\"Bearer ${TOKEN}\"}"
     static let granted = ["--env", "TOKEN@%A%"]
@@ -89,6 +90,17 @@ extension SecretCase {
             withToken("a redirect to another origin and back to the same path") {
                 $0.routes = ["A /a": "302 %B%/b", "B /b": "302 %A%/a?2", "A /a?2": "200"]
             },
+            withToken("a redirect to another origin, and on within it") {
+                $0.routes = ["A /a": "302 %B%/b", "B /b": "302 /c", "B /c": "200"]
+            },
+            withToken("a redirect to another origin, and on within it by a whole URL") {
+                $0.routes = ["A /a": "307 %B%/b", "B /b": "307 %B%/c?2", "B /c": "200"]
+            },
+            withToken("a redirect through three origins and back to the second") {
+                $0.routes = [
+                    "A /a": "302 %B%/b", "B /b": "302 %P%/p", "P /p": "302 %B%/c", "B /c": "200",
+                ]
+            },
             withToken("a redirect within the origin") {
                 $0.routes = ["A /a": "302 /c", "A /c": "200"]
                 $0.seen = [.token: ["A /a", "A /c"]]
@@ -150,6 +162,16 @@ extension SecretCase {
                 $0.options = netrc
                 $0.routes = ["A /a": "302 %B%/b", "B /b": "302 %A%/c", "A /c": "200"]
                 $0.seen = [.netrc: ["A /a"]]
+            },
+            SecretCase("a netrc login, a redirect, and on within the other origin") {
+                $0.options = netrc
+                $0.routes = ["A /a": "302 %B%/b", "B /b": "302 /c", "B /c": "200"]
+                $0.seen = [.netrc: ["A /a"]]
+            },
+            SecretCase("a login in the URL, a redirect, and on within the other origin") {
+                $0.resources = ["\"url\":\"http://user:%login%@%a%/a\""]
+                $0.routes = ["A /a": "302 %B%/b", "B /b": "302 /c", "B /c": "200"]
+                $0.seen = [.login: ["A /a"]]
             },
             SecretCase("a netrc login for a mirror of the manifest") {
                 $0.options = netrc

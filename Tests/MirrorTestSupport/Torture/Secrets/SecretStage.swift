@@ -12,8 +12,10 @@ struct SecretStage {
         self.program = program
         self.seed = seed
         let arguments = ArgumentWatch(seed: seed)
+        let further = FurtherConnections()
         wires = try ["A", "B", "P"].map { name in
-            let tap = Wiretap(name, arguments, cookie: Secret.cookie.value(seed))
+            let tap = Wiretap(
+                name, arguments, further, cookie: Secret.cookie.value(seed))
             return (name, tap, try OriginServer(responder: tap))
         }
         ground = try Playground(program: program, in: Folder.memory)
@@ -177,17 +179,22 @@ private final class Wiretap: Responder {
 
     private let name: String
     private let arguments: ArgumentWatch
+    private let further: FurtherConnections
     private let cookie: String
     private let state = Mutex(State())
 
-    init(_ name: String, _ arguments: ArgumentWatch, cookie: String) {
+    init(
+        _ name: String, _ arguments: ArgumentWatch, _ further: FurtherConnections, cookie: String
+    ) {
         self.name = name
         self.arguments = arguments
+        self.further = further
         self.cookie = cookie
     }
 
     func play(_ routes: [String: String], manifest: String) {
         state.withLock { $0 = State(routes: routes, manifest: manifest) }
+        further.hasCome.store(false, ordering: .relaxed)
     }
 
     /// What was asked, as wire and path, and all bytes of it.
@@ -201,16 +208,40 @@ private final class Wiretap: Responder {
             path = "/" + path.dropFirst(7).split(separator: "/", maxSplits: 1).dropFirst().joined()
         }
         let plain = path.split(separator: "?").first.map(String.init) ?? path
+        let range = request.value(of: "Range")
         let exposed = arguments.look()
         let (reply, manifest) = state.withLock { state in
             state.requests.append(("\(name) \(plain)", request.head + request.body))
             state.exposed.formUnion(exposed)
-            let reply = state.routes["\(name) \(path)"] ?? state.routes["\(name) \(plain)"]
+            let ranged = range == nil ? nil : state.routes["\(name) \(plain) range"]
+            let reply =
+                ranged ?? state.routes["\(name) \(path)"] ?? state.routes["\(name) \(plain)"]
             return (reply, state.manifest)
         }
+        if range != nil { further.hasCome.store(true, ordering: .relaxed) }
+        if reply == "large" { return sendLarge(range, connection) }
         let body = plain == "/m" ? Array(manifest.utf8) : Array("bytes of the file".utf8)
         let words = (reply ?? (plain == "/m" ? "200" : "404")).split(separator: " ", maxSplits: 1)
         return send(String(words[0]), words.count > 1 ? String(words[1]) : nil, body, connection)
+    }
+
+    /// The large file, or the range of it that was asked for. The whole of it waits in its midst for a
+    /// further connection, whose request may take a while to come.
+    private func sendLarge(_ range: String?, _ connection: Connection) -> Bool {
+        let bytes = SecretCase.large
+        if let range, let asked = RangeHeader(range, of: bytes.count) {
+            let head = ["HTTP/1.1 206 Partial Content"] + asked.headers + ["", ""]
+            return connection.send(Array(head.joined(separator: "\r\n").utf8))
+                && connection.send(bytes[asked.bytes])
+        }
+        let head = ["HTTP/1.1 200 OK", "Content-Length: \(bytes.count)", "", ""]
+        guard connection.send(Array(head.joined(separator: "\r\n").utf8)),
+            connection.send(bytes[..<1_000_000])
+        else { return false }
+        for _ in 1...100 where !further.hasCome.load(ordering: .relaxed) {
+            guard connection.pause(milliseconds: 50) else { return false }
+        }
+        return connection.send(bytes[1_000_000...])
     }
 
     private func send(
@@ -235,6 +266,11 @@ private final class Wiretap: Responder {
         if answer.ending == .reset { connection.reset() }
         return answer.ending == .open && answer.raw == nil
     }
+}
+
+/// Whether a request for a range has come to any of the wires.
+private final class FurtherConnections: Sendable {
+    let hasCome = Atomic(false)
 }
 
 /// Looks for secrets in the argument lists of all processes (proc(5)).

@@ -1,0 +1,151 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+/// The order of a promotion, as the kernel sees it: the bytes of a file and the intent of its promotion
+/// are on the disk before the file gets its name, its folder before the index says so, and that before
+/// anybody is told.
+///
+/// The last file of each run is held back by its server until the others have been reported: what their
+/// reports rest on was flushed by then, or by nothing.
+@Suite(
+    .serialized, .timeLimit(.minutes(3)),
+    .enabled(if: DurabilityWatch.reasonNotPossible == nil, "tracing is not permitted here"))
+struct PromotionOrderTests {
+    /// A part that becomes a file, and a small file that never had a name in tmp.
+    @Test(arguments: [300_000, 900])
+    func oneFileIsOnTheDiskBeforeItIsReported(_ size: Int) async throws {
+        let report = try await Stage.watch(["Caches/deep/a.bin": size])
+        #expect(report.flaws == [])
+        #expect(report.named == ["Caches/deep/a.bin", Stage.last])
+        #expect(!report.hasGroupFlush)
+    }
+
+    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    func manyFilesAreOnTheDiskBeforeTheyAreReported() async throws {
+        let names = (0..<120).map {
+            "\($0 % 2 == 0 ? "Caches" : "Documents")/many/\($0 / 40)/\($0)"
+        }
+        let files = Dictionary(
+            uniqueKeysWithValues: names.map { ($0, 700 + 20_000 * ($0.utf8.count % 3)) })
+        let report = try await Stage.watch(files)
+        #expect(report.flaws == [])
+        #expect(Set(report.named) == Set(names + [Stage.last]))
+        #expect(report.hasGroupFlush)
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
+    func aFileFromAnotherFileSystemIsOnTheDiskBeforeItIsReported() async throws {
+        let report = try await Stage.watch(["Documents/a.bin": 300_000], tmpElsewhere: true)
+        #expect(report.flaws == [])
+        #expect(report.named == ["Documents/a.bin", Stage.last])
+    }
+
+    @Test func aNewVersionInDocumentsIsOnTheDiskBeforeItIsReported() async throws {
+        let report = try await Stage.watch(["Documents/a.bin": 300_000], versions: 2)
+        #expect(report.flaws == [])
+        #expect(report.named == ["Documents/a.bin", Stage.last])
+    }
+
+    @Test func aFileThatIsTakenAsItIsIsOnTheDiskBeforeItIsReported() async throws {
+        let report = try await Stage.watch(["Documents/a.bin": 300_000], isThere: true)
+        #expect(report.flaws == [])
+        #expect(report.reported.first == "Documents/a.bin")
+        #expect(report.named == [Stage.last])
+    }
+
+    @Test func whatAKilledRunHadNamedIsOnTheDiskBeforeItsIntentIsForgotten() async throws {
+        let (killed, report) = try await DetachedThread.run {
+            let stage = try Stage(["Caches/deep/a.bin": 300_000])
+            defer { stage.end() }
+            let killed = try stage.watch().run(killedAfterNaming: "Caches/deep/a.bin")
+            return (killed, try stage.watch().run { _ in stage.release() })
+        }
+        #expect(killed.result.ending == .signalled(SIGKILL))
+        #expect(report.result.ending == .exited(0))
+        #expect(report.flushedBeforeRows.isSuperset(of: ["Caches/deep/a.bin", "Caches/deep"]))
+    }
+}
+
+/// A root, its origin, and a manifest whose last file the origin holds back.
+private struct Stage {
+    static let last = "Caches/last.bin"
+    private static let held = 400_000
+
+    private let ground: Playground
+    private let shelf = MemoryShelf()
+    private let origin: ShelfOrigin
+    private let server: OriginServer
+    private let manifest: String
+    private let other: SmallFileSystem?
+
+    init(
+        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1, isThere: Bool = false
+    )
+        throws
+    {
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        origin = ShelfOrigin(shelf, holdingAfter: Stage.held)
+        server = try OriginServer(responder: origin)
+        if tmpElsewhere { try ground.root.makeFolders(above: "tmp/.") }
+        other =
+            try tmpElsewhere
+            ? SmallFileSystem(bytes: 256 << 20, at: ground.root.full("tmp")) : nil
+        var manifest = ""
+        for version in 1...versions {
+            var resources: [String] = []
+            for (seed, name) in files.keys.sorted().enumerated() {
+                let bytes = TestBytes.make(files[name] ?? 0, seed: UInt64(seed * 10 + version))
+                shelf.put("/" + name, bytes)
+                if isThere { try ground.root.write(name, bytes) }
+                let pin = isThere ? ",\"sha256\":\"\(Checksum.sha256(bytes))\"" : ""
+                resources.append("{\"path\":\"\(name)\",\"url\":\"\(name)\"\(pin)}")
+            }
+            let isLast = version == versions
+            if isLast {
+                shelf.put("/" + Stage.last, TestBytes.make(2 * Stage.held, seed: 99))
+                resources.append("{\"path\":\"\(Stage.last)\",\"url\":\"\(Stage.last)\"}")
+            }
+            manifest = try ground.write(
+                manifest: "{\"name\":\"order\",\"base\":\"\(server.url)/\",\"resources\":["
+                    + resources.joined(separator: ",") + "]}")
+            if !isLast { _ = try ground.sync(manifest).wait() }
+        }
+        self.manifest = manifest
+    }
+
+    func end() {
+        origin.release()
+        server.stop()
+        withExtendedLifetime(other) {}
+        ground.remove()
+    }
+
+    func release() { origin.release() }
+
+    func watch() throws -> DurabilityWatch { try DurabilityWatch(ground, manifest: manifest) }
+
+    /// Runs, and lets the last file go on when all others were reported.
+    static func watch(
+        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1, isThere: Bool = false
+    ) async throws -> DurabilityWatch.Report {
+        let report = try await DetachedThread.run {
+            let stage = try Stage(
+                files, tmpElsewhere: tmpElsewhere, versions: versions, isThere: isThere)
+            defer { stage.end() }
+            return try stage.watch().run { if $0 == files.count { stage.release() } }
+        }
+        #expect(report.result.ending == .exited(0), "\(report.result.errors)")
+        #expect(Set(report.reported) == Set(files.keys).union([Stage.last]))
+        return report
+    }
+
+    /// Whether the program flushes many files at once where `/tmp` lies.
+    static let flushesGroups: Bool = {
+        let text = String(decoding: Folder("/proc/self").read("mounts") ?? [], as: UTF8.self)
+        let mounts = text.split(separator: "\n").map { $0.split(separator: " ") }
+        let holding = mounts.filter { $0.count > 2 && ["/", "/tmp"].contains($0[1]) }
+        let last = holding.last { $0[1] == "/tmp" } ?? holding.last
+        return last.map { ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains($0[2]) } ?? false
+    }()
+}

@@ -1,0 +1,71 @@
+import MirrorModel
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+
+/// Who waits for whom when a file is read and replaced at the same time.
+@Suite(.timeLimit(.minutes(1))) struct FileLeasesTests {
+    private final class Log: Sendable {
+        private let words = Mutex<[String]>([])
+        func add(_ word: String) { words.withLock { $0.append(word) } }
+        var all: [String] { words.withLock { $0 } }
+    }
+
+    @Test func aLandingWaitsForTheLastReader() async throws {
+        let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
+        await leases.take(target)
+        await leases.take(target)
+        leases.land(target) { log.add("landing") }
+        #expect(log.all == [])
+        leases.give(target)
+        #expect(log.all == [])
+        leases.give(target)
+        #expect(log.all == ["landing"])
+        #expect(leases.isHeld(target))
+        leases.landed(target)
+        #expect(!leases.isHeld(target))
+    }
+
+    @Test func landingsFollowEachOther() throws {
+        let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
+        leases.land(target) { log.add("first") }
+        leases.land(target) { log.add("second") }
+        #expect(log.all == ["first"])
+        leases.landed(target)
+        #expect(log.all == ["first", "second"])
+    }
+
+    @Test func aReaderWaitsForALandingThatHasBegun() async throws {
+        let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
+        leases.land(target) { log.add("landing") }
+        let reader = Task {
+            await leases.take(target)
+            log.add("reader")
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.all == ["landing"])
+        leases.landed(target)
+        await reader.value
+        #expect(log.all == ["landing", "reader"])
+    }
+
+    @Test func otherFilesAreNotHeldUp() async throws {
+        let (leases, log) = (FileLeases(), Log())
+        await leases.take(try Target("Caches/a"))
+        leases.land(try Target("Caches/b")) { log.add("landing") }
+        #expect(log.all == ["landing"])
+    }
+
+    @Test func whatIsReadOrLandsIsNotFree() async throws {
+        let (leases, target) = (FileLeases(), try Target("Caches/a"))
+        await leases.take(target)
+        #expect(leases.isHeld(target))
+        #expect(!leases.landIfFree(target))
+        leases.give(target)
+        #expect(leases.landIfFree(target))
+        #expect(!leases.landIfFree(target))
+        leases.landed(target)
+        #expect(!leases.isHeld(target))
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// Local files as sources: what is one, and what shows that it changed while it was read.
+@Suite struct FileSourceTests {
+    private let folder: Folder
+    private var path: String { folder.full("source") }
+
+    private var changed: Int? {
+        var now = stat()
+        return stat(path, &now) == 0 ? now.st_ctim.tv_nsec : nil
+    }
+
+    init() throws {
+        folder = try Folder.temporary()
+        try folder.write("source", Array("bytes".utf8))
+    }
+
+    @Test func aFileThatStaysTheSameHasNotChanged() throws {
+        defer { folder.remove() }
+        let source = try FileSource(path: path)
+        #expect(try source.readAll() == Array("bytes".utf8))
+        #expect(source.change() == nil)
+    }
+
+    @Test func bytesOfTheSameSizeAreAChange() throws {
+        defer { folder.remove() }
+        let source = try FileSource(path: path)
+        let before = try #require(changed)
+        // The kernel's clock moves in ticks: what is written within one has the same times.
+        repeat {
+            try folder.write("source", Array("other".utf8))
+        } while changed == before
+        #expect(source.change()?.code == .sourceChanged)
+    }
+
+    @Test func anotherModeIsAChange() throws {
+        defer { folder.remove() }
+        let source = try FileSource(path: path)
+        let before = try #require(changed)
+        repeat {
+            chmod(path, 0o600)
+        } while changed == before
+        #expect(source.change() != nil)
+    }
+
+    @Test func whatIsNoRegularFileIsRefused() throws {
+        defer { folder.remove() }
+        #expect(mkfifo(folder.full("pipe"), 0o600) == 0)
+        try folder.makeFolders(above: "folder/.")
+        for name in ["pipe", "folder", "absent"] {
+            #expect(throws: Refusal.self, "\(name)") { try FileSource(path: folder.full(name)) }
+        }
+        #expect(throws: Refusal.self) { try FileSource(path: "/dev/null") }
+    }
+}

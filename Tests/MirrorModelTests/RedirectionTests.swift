@@ -1,0 +1,87 @@
+import MirrorModel
+import Testing
+
+/// What goes along from hop to hop, and what is not followed.
+@Suite struct RedirectionTests {
+    private func begin(_ text: String = "https://a.example/f", isPost: Bool = false) throws
+        -> Redirection
+    {
+        Redirection(url: try SourceURL(text), isPost: isPost)
+    }
+
+    /// Whether credentials stay behind at each place, once they did.
+    @Test(
+        "What was left behind stays behind",
+        arguments: [
+            ("/g /h /i", [false, false, false]),
+            ("https://b.example/g", [true]),
+            ("https://b.example/g https://b.example/h", [true, true]),
+            ("https://b.example/g /h /i", [true, true, true]),
+            ("https://b.example/g https://a.example/h", [true, true]),
+            ("https://b.example/g https://a.example/h https://a.example/i", [true, true, true]),
+            ("https://b.example/g https://c.example/h https://b.example/i", [true, true, true]),
+            ("https://b.example/g https://c.example/h https://a.example/i", [true, true, true]),
+            ("/g https://b.example/h", [false, true]),
+            ("https://a.example:8443/g", [true]),
+            ("HTTPS://A.example:443/g", [false]),
+        ])
+    func credentialsStayBehind(locations: String, expected: [Bool]) throws {
+        var way = try begin()
+        var found: [Bool] = []
+        for location in locations.split(separator: " ") {
+            try way.follow(location: String(location), status: 302)
+            found.append(way.hasLeftOrigin)
+        }
+        #expect(found == expected)
+    }
+
+    @Test func fromHTTPToHTTPSIsAnotherOrigin() throws {
+        var way = try begin("http://a.example/f")
+        try way.follow(location: "https://a.example/f", status: 301)
+        #expect(way.hasLeftOrigin)
+        #expect(throws: Refusal.self) {
+            try way.follow(location: "http://a.example/f", status: 301)
+        }
+    }
+
+    @Test(arguments: [
+        "http://a.example/f", "file:///etc/passwd", "ftp://a.example/f", "http://[::1",
+    ])
+    func aPlaceThatIsNoHTTPSIsNotFollowedFromHTTPS(location: String) throws {
+        var way = try begin()
+        let refusal = #expect(throws: Refusal.self) {
+            try way.follow(location: location, status: 302)
+        }
+        #expect(refusal?.code == .redirectRefused)
+        #expect(way.hops == 0)
+        #expect(way.url.path == "/f")
+    }
+
+    @Test func tenHopsAreFollowedAndNoEleventh() throws {
+        var way = try begin()
+        for hop in 1...10 { try way.follow(location: "/\(hop)", status: 302) }
+        #expect(way.url.path == "/10")
+        let refusal = #expect(throws: Refusal.self) { try way.follow(location: "/11", status: 302) }
+        #expect(refusal?.code == .tooManyRedirects)
+    }
+
+    @Test(
+        "A POST goes along within its origin only, and by 307 and 308 only",
+        arguments: [
+            (301, "/g", false), (302, "/g", false), (303, "/g", false), (307, "/g", true),
+            (308, "/g", true), (303, "https://b.example/g", false),
+        ])
+    func aPostGoesAlong(status: Int, location: String, isPost: Bool) throws {
+        var way = try begin(isPost: true)
+        try way.follow(location: location, status: status)
+        #expect(way.isPost == isPost)
+    }
+
+    @Test(arguments: [307, 308]) func aPostCrossesNoOrigin(status: Int) throws {
+        var way = try begin(isPost: true)
+        #expect(throws: Refusal.self) {
+            try way.follow(location: "https://b.example/g", status: status)
+        }
+        #expect(!way.hasLeftOrigin)
+    }
+}

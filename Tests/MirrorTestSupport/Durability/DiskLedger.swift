@@ -1,0 +1,175 @@
+/// What a run's system calls have left unflushed, and whether each promotion kept the one order that
+/// survives a power cut.
+///
+/// The order, for each target: its bytes and the intent of its promotion are flushed; it gets its name;
+/// its folder is flushed; the index's rows are written and flushed; it is reported. The calls of one
+/// promotion are of one thread, so what other threads write to the index meanwhile does not count.
+struct DiskLedger {
+    /// What a flush of a file or folder would write out.
+    private enum Debt {
+        /// Bytes and size: fdatasync(2) and fsync(2) write them.
+        case bytes
+        /// Mode and times, and names in a folder: only fsync(2) writes them.
+        case attributes
+        case names
+    }
+
+    /// How far a target has come.
+    private struct Landing {
+        let thread: Int32
+        var isFolderFlushed = false
+        var hasRow = false
+        var isRowFlushed = false
+    }
+
+    private let root: String
+    private let log: String
+    private var debts: [String: Set<Debt>] = [:]
+    /// Threads that wrote to the index's log, and those whose writes were not flushed since.
+    private var writers: Set<Int32> = []
+    private var unflushedWriters: Set<Int32> = []
+    private var landings: [String: Landing] = [:]
+    /// What was flushed by itself, or with its file system.
+    private var flushed: Set<String> = []
+    private(set) var flaws: [String] = []
+    /// Targets in the order in which they got their names.
+    private(set) var named: [String] = []
+    /// Whether the whole file system was flushed at once.
+    private(set) var hasGroupFlush = false
+    /// The files that were flushed before anything was written to the index's log by their thread.
+    private(set) var flushedBeforeRows: Set<String> = []
+
+    init(root: Folder) {
+        self.root = root.path
+        log = root.full(".mirror/index.sqlite-wal")
+    }
+
+    /// A call is about to be made: `file` is what its descriptor is open on, `names` are those that it
+    /// makes, links or renames.
+    mutating func take(_ call: TracedCommand.Call, names: [String], isThere: (String) -> Bool) {
+        let file = call.file ?? ""
+        switch call.name {
+        case "pwrite64", "pwritev", "pwritev2", "write", "writev", "ftruncate", "copy_file_range",
+            "ioctl", "splice", "sendfile":
+            owe(.bytes, file)
+            if file == log { wroteLog(call.thread) }
+        case "fchmod", "utimensat": owe(.attributes, file)
+        case "fdatasync": flush(file, [.bytes])
+        case "fsync": flush(file, [.bytes, .attributes, .names])
+        case "syncfs": flushAll()
+        case "mkdirat", "mkdir", "openat", "openat2", "open":
+            for name in names where !isThere(name) { owe(.names, DiskLedger.folder(of: name)) }
+        case "renameat2", "renameat", "rename", "linkat", "link":
+            if names.count == 2 { name(names[0], names[1], call.thread) }
+        default: break
+        }
+    }
+
+    /// A target was reported, with what became of it.
+    mutating func report(_ target: String, _ outcome: String) {
+        let path = root + "/" + target
+        if outcome == "adopted" {
+            if !flushed.contains(path) {
+                flaws.append("\(target) is reported, and was not flushed")
+            }
+            return
+        }
+        guard let landing = landings[path] else {
+            flaws.append("\(target) is reported, and got no name")
+            return
+        }
+        if !landing.isFolderFlushed {
+            flaws.append("\(target) is reported before its folder lasts")
+        }
+        if !landing.hasRow { flaws.append("\(target) is reported before the index says so") }
+        if !landing.isRowFlushed { flaws.append("\(target) is reported before its row lasts") }
+        var folder = DiskLedger.folder(of: path)
+        while folder.hasPrefix(root) {
+            if debts[folder]?.contains(.names) == true {
+                flaws.append("\(target) is reported, and a name in \(folder) does not last")
+            }
+            folder = DiskLedger.folder(of: folder)
+        }
+        if debts[root + "/.mirror"]?.contains(.names) == true {
+            flaws.append("\(target) is reported, and the index's log has no name that lasts")
+        }
+    }
+
+    private mutating func owe(_ debt: Debt, _ path: String) {
+        guard path.hasPrefix(root + "/") || path == root else { return }
+        debts[path, default: []].insert(debt)
+    }
+
+    private mutating func wroteLog(_ thread: Int32) {
+        if writers.isEmpty { flushedBeforeRows = flushed }
+        writers.insert(thread)
+        unflushedWriters.insert(thread)
+        for (path, landing) in landings where landing.thread == thread && !landing.hasRow {
+            if !landing.isFolderFlushed {
+                flaws.append("\(shown(path)) is in the index before its folder lasts")
+            }
+            landings[path]?.hasRow = true
+        }
+    }
+
+    private mutating func flush(_ path: String, _ paid: Set<Debt>) {
+        debts[path]?.subtract(paid)
+        flushed.insert(path)
+        if path == log { flushedLog() }
+        guard paid.contains(.names) else { return }
+        for target in landings.keys where DiskLedger.folder(of: target) == path {
+            landings[target]?.isFolderFlushed = true
+        }
+    }
+
+    private mutating func flushAll() {
+        hasGroupFlush = true
+        flushed.formUnion(debts.keys)
+        debts = [:]
+        for target in landings.keys { landings[target]?.isFolderFlushed = true }
+        flushedLog()
+    }
+
+    private mutating func flushedLog() {
+        unflushedWriters = []
+        for (target, landing) in landings where landing.hasRow {
+            landings[target]?.isRowFlushed = true
+        }
+    }
+
+    private mutating func name(_ old: String, _ new: String, _ thread: Int32) {
+        let target = shown(new)
+        owe(.names, DiskLedger.folder(of: new))
+        let owed = debts.removeValue(forKey: old) ?? []
+        debts[new] = owed
+        guard DiskLedger.isFinal(target) else { return }
+        // Where a file cannot be linked by its descriptor, it is linked by its path next.
+        if named.last != target { named.append(target) }
+        if !owed.isEmpty {
+            let words = owed.map { "\($0)" }.sorted().joined(separator: " and ")
+            flaws.append("\(target) got its name before its \(words) lasted")
+        }
+        if !writers.contains(thread) { flaws.append("\(target) got its name without an intent") }
+        if unflushedWriters.contains(thread) {
+            flaws.append("\(target) got its name before its intent lasted")
+        }
+        landings[new] = Landing(thread: thread)
+    }
+
+    private func shown(_ path: String) -> String {
+        path.hasPrefix(root + "/") ? String(path.dropFirst(root.utf8.count + 1)) : path
+    }
+
+    /// Whether a path beneath the root is a target's, and no name of mirror's own.
+    private static func isFinal(_ path: String) -> Bool {
+        let isOwn =
+            path.hasPrefix(".mirror") || path.contains(".mirror-")
+            || path.hasPrefix("tmp/") && path.hasSuffix(".part")
+        return !isOwn && !path.hasPrefix("/")
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "" }
+        return String(path[..<slash])
+    }
+}
