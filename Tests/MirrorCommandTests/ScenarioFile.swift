@@ -11,11 +11,14 @@ struct ScenarioFile: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// All files, or those whose names hold the text in `SCENARIO`.
+    /// All files, or those whose names hold one of the texts in `SCENARIO`, which commas separate.
     static var all: [ScenarioFile] {
-        let wanted = getenv("SCENARIO").map { String(cString: $0) } ?? ""
+        let wanted = getenv("SCENARIO").map { String(cString: $0).split(separator: ",") } ?? []
         return folder.entries().map(\.name)
-            .filter { $0.hasSuffix(".scenario") && (wanted.isEmpty || $0.contains(wanted)) }
+            .filter { name in
+                name.hasSuffix(".scenario")
+                    && (wanted.isEmpty || wanted.contains { name.contains($0) })
+            }
             .map { ScenarioFile(name: String($0.dropLast(".scenario".count))) }
     }
 

@@ -5,13 +5,12 @@
 /// its folder is flushed; the index's rows are written and flushed; it is reported. The calls of one
 /// promotion are of one thread, so what other threads write to the index meanwhile does not count.
 struct DiskLedger {
-    /// What a flush of a file or folder would write out.
+    /// What a flush of a file would write out.
     private enum Debt {
         /// Bytes and size: fdatasync(2) and fsync(2) write them.
         case bytes
-        /// Mode and times, and names in a folder: only fsync(2) writes them.
+        /// Mode and times: only fsync(2) writes them.
         case attributes
-        case names
     }
 
     /// How far a target has come.
@@ -25,6 +24,8 @@ struct DiskLedger {
     private let root: String
     private let log: String
     private var debts: [String: Set<Debt>] = [:]
+    /// Paths of names that were made, and whose folders were not flushed since.
+    private var passingNames: Set<String> = []
     /// Threads that wrote to the index's log, and those whose writes were not flushed since.
     private var writers: Set<Int32> = []
     private var unflushedWriters: Set<Int32> = []
@@ -55,10 +56,10 @@ struct DiskLedger {
             if file == log { wroteLog(call.thread) }
         case "fchmod", "utimensat": owe(.attributes, file)
         case "fdatasync": flush(file, [.bytes])
-        case "fsync": flush(file, [.bytes, .attributes, .names])
+        case "fsync": flush(file, [.bytes, .attributes])
         case "syncfs": flushAll()
         case "mkdirat", "mkdir", "openat", "openat2", "open":
-            for name in names where !isThere(name) { owe(.names, DiskLedger.folder(of: name)) }
+            passingNames.formUnion(names.filter { !isThere($0) })
         case "renameat2", "renameat", "rename", "linkat", "link":
             if names.count == 2 { name(names[0], names[1], call.thread) }
         default: break
@@ -83,14 +84,14 @@ struct DiskLedger {
         }
         if !landing.hasRow { flaws.append("\(target) is reported before the index says so") }
         if !landing.isRowFlushed { flaws.append("\(target) is reported before its row lasts") }
-        var folder = DiskLedger.folder(of: path)
-        while folder.hasPrefix(root) {
-            if debts[folder]?.contains(.names) == true {
-                flaws.append("\(target) is reported, and a name in \(folder) does not last")
+        var name = path
+        while name != root, !name.isEmpty {
+            if passingNames.contains(name) {
+                flaws.append("\(target) is reported, and \(shown(name)) has no name that lasts")
             }
-            folder = DiskLedger.folder(of: folder)
+            name = DiskLedger.folder(of: name)
         }
-        if debts[root + "/.mirror"]?.contains(.names) == true {
+        if passingNames.contains(log) {
             flaws.append("\(target) is reported, and the index's log has no name that lasts")
         }
     }
@@ -116,7 +117,8 @@ struct DiskLedger {
         debts[path]?.subtract(paid)
         flushed.insert(path)
         if path == log { flushedLog() }
-        guard paid.contains(.names) else { return }
+        guard paid.contains(.attributes) else { return }
+        passingNames = passingNames.filter { DiskLedger.folder(of: $0) != path }
         for target in landings.keys where DiskLedger.folder(of: target) == path {
             landings[target]?.isFolderFlushed = true
         }
@@ -126,6 +128,7 @@ struct DiskLedger {
         hasGroupFlush = true
         flushed.formUnion(debts.keys)
         debts = [:]
+        passingNames = []
         for target in landings.keys { landings[target]?.isFolderFlushed = true }
         flushedLog()
     }
@@ -139,7 +142,7 @@ struct DiskLedger {
 
     private mutating func name(_ old: String, _ new: String, _ thread: Int32) {
         let target = shown(new)
-        owe(.names, DiskLedger.folder(of: new))
+        passingNames.insert(new)
         let owed = debts.removeValue(forKey: old) ?? []
         debts[new] = owed
         guard DiskLedger.isFinal(target) else { return }
