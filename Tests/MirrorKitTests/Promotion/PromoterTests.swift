@@ -286,12 +286,13 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func anEditedFileIsNotRemoved() async throws {
+    @Test(arguments: ["edited", "y"])
+    func anEditedFileIsNotRemoved(edit: String) async throws {
         let tree = try PromotionTree()
         let record = try await tree.put("Caches/a", "x")
-        try tree.folder.write("edited", to: "Caches/a")
+        try tree.folder.write(edit, to: "Caches/a")
         #expect(try await tree.remove("Caches/a", stamp: record.stamp)?.code == .conflict)
-        #expect(tree.folder.text(of: "Caches/a") == "edited")
+        #expect(tree.folder.text(of: "Caches/a") == edit)
         #expect(try tree.record("Caches/a") == record)
         await tree.promoter.stop()
     }
