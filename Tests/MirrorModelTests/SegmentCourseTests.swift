@@ -52,6 +52,13 @@ import Testing
         #expect(carried == [true, true, false, false, false, false])
     }
 
+    @Test func aRangeOfOneByteMoreIsGivenBack() throws {
+        let tag = ("ETag", "\"x\"")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")
+        #expect(try verdict(206, ("Content-Range", "bytes 4-8/10"), tag) == "give back")
+        #expect(try verdict(206, ("Content-Range", "bytes 3-7/10"), tag) == "give back")
+    }
+
     @Test func aPassingFailureIsGivenBackWithItsRetryAfter() throws {
         #expect(try verdict(503, ("Retry-After", "7")) == "give back 7")
         #expect(try verdict(429, ("Retry-After", "0"), pinned: true, source: 1) == "give back 0")
