@@ -320,15 +320,16 @@ import Testing
         course.know(closedFor: [500, 0])
         #expect(Self.words(course.unreachable(refused, wait: 500)) == "b")
         course.know(closedFor: [500, 700])
+        // Neither host may be asked now: the first that may is waited for.
         let turn = course.unreachable(refused, wait: 700)
-        #expect(Self.words(turn) == "b")
-        guard case .retry(_, _, 700)? = turn.notice else {
+        #expect(Self.words(turn) == "a")
+        guard case .retry(_, _, 500)? = turn.notice else {
             Issue.record("nobody is told of the wait")
             return
         }
         // No retry of the transfer was spent.
         course.know(closedFor: [0, 0])
-        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "a")
+        #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "b")
         #expect(Self.words(course.answered(Self.head(503), at: Self.now)) == "wait 500")
     }
 

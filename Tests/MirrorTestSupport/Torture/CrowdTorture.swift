@@ -93,7 +93,7 @@ private struct CrowdStory {
             let waits = Bool.random(using: &random)
             let manifest = manifests[round % 3 == 0 ? 0 : number % 2]
             Pause.milliseconds(Int.random(in: 0..<8, using: &random))
-            let options = ["--segments", "3"] + (waits ? ["--wait", "50s"] : [])
+            let options = ["--segments", "3", "--take-over"] + (waits ? ["--wait", "50s"] : [])
             return (waits, try ground.sync(manifest, options))
         }
         var wrong: [String] = []
@@ -116,17 +116,18 @@ private struct CrowdStory {
     mutating func killedHolder(_ round: Int) throws -> [String] {
         publish()
         let manifests = try manifests(at: slowServer.url)
-        let holder = try ground.sync(manifests[round % 2])
+        let holder = try ground.sync(manifests[round % 2], ["--take-over"])
         guard waitUntilLocked(by: holder) else { return ["the holder never had the lock"] }
         Pause.milliseconds(Int.random(in: 0..<60, using: &random))
         let quick = try self.manifests(at: server.url)[0]
-        let inLine = round % 2 == 0 ? nil : try ground.sync(quick, ["--wait", "50s"])
+        let inLine =
+            round % 2 == 0 ? nil : try ground.sync(quick, ["--take-over", "--wait", "50s"])
         if inLine != nil { Pause.milliseconds(Int.random(in: 0..<60, using: &random)) }
         holder.signal(SIGKILL)
         guard holder.wait().ending == .signalled(SIGKILL) else { return ["the holder ended early"] }
         killed += 1
         let began = Milliseconds.now
-        let next = try inLine ?? ground.sync(quick)
+        let next = try inLine ?? ground.sync(quick, ["--take-over"])
         let hasLock = waitUntilLocked(by: next)
         let waited = Milliseconds.now - began
         slowest = max(slowest, waited)
@@ -154,14 +155,15 @@ private struct CrowdStory {
     private func settle(_ manifests: [String]) throws -> [String] {
         var wrong: [String] = []
         for manifest in manifests {
-            let result = try ground.sync(manifest).wait()
+            let result = try ground.sync(manifest, ["--take-over"]).wait()
             if result.ending != .exited(0) {
                 wrong.append("the run alone: \(result.ending) \(result.errors.suffix(300))")
             }
         }
         wrong += tree.outdated(in: ground.root, CrowdStory.all)
         if !ground.parts().isEmpty { wrong.append("parts are left: \(ground.parts())") }
-        let own = ground.root.entries(beneath: ".mirror").map(\.name)
+        let own = ground.root.entries(beneath: ".mirror")
+            .filter { !$0.isFolder && !$0.name.hasPrefix(".mirror/manifests/") }.map(\.name)
         if own != [".mirror/index.sqlite", ".mirror/lock"] { wrong.append("left: \(own)") }
         let conflicts = ground.tree().keys.filter { $0.contains("mirror-conflict") }
         if !conflicts.isEmpty { wrong.append("conflicts: \(conflicts)") }
