@@ -6,7 +6,7 @@ import Testing
 struct TortureTests {
     @Test(arguments: [
         ("R2", 40), ("R5", 10), ("R6", 40), ("R7", 60), ("R8", 60), ("R9", 9), ("R10", 6),
-        ("R11", 40), ("R13", 4), ("R16", 9),
+        ("R11", 40), ("R13", 4), ("R16", 9), ("R20", 24),
     ])
     func sampleHolds(_ name: String, _ trials: Int) async throws {
         try await hold(name, trials)

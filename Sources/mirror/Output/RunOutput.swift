@@ -113,10 +113,12 @@ struct RunOutput {
     private func breakOff(_ error: MirrorError, exit: Int32, root: String) {
         var end = held.takeEarly()
         let error = end?.summary.error ?? error
-        guard options.json else {
-            let prefix = error.code == .cancelled ? "" : "mirror: error: "
-            return Console.error.write(last: Array("\(prefix)\(error.message)\n".utf8))
+        let isInterrupted = error.code == .cancelled
+        if isInterrupted || !options.json {
+            let prefix = isInterrupted ? "" : "mirror: error: "
+            Console.error.write(last: Array("\(prefix)\(error.message)\n".utf8))
         }
+        guard options.json else { return }
         end?.summary.exit = exit
         end?.summary.seconds = CommandTime.seconds
         let event =

@@ -37,6 +37,61 @@ import Testing
         #expect(running.value.withLock { $0.most } <= 3)
     }
 
+    @Test func perHostCountsTheHostThatARedirectLeadsTo() async throws {
+        let running = Box((now: 0, most: 0))
+        let target = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                running.value.withLock {
+                    $0.now += 1
+                    $0.most = max($0.most, $0.now)
+                }
+                _ = connection.pause(milliseconds: 5)
+                running.value.withLock { $0.now -= 1 }
+                return connection.answer("HTTP/1.1 200 OK\nContent-Length: 1", [1])
+            })
+        defer { target.stop() }
+        let servers = try (0..<4).map { _ in
+            try OriginServer(
+                responder: ClosureOrigin { request, _, connection in
+                    connection.answer(
+                        "HTTP/1.1 302 Found\nLocation: \(target.url)\(request.path)\nContent-Length: 0"
+                    )
+                })
+        }
+        defer { for server in servers { server.stop() } }
+        let rig = try TransferRig { $0.perHost = 2 }
+        rig.loop.submit(
+            try (0..<40).map {
+                try .fetching(servers[$0 % 4].url + "/\($0)", id: $0, target: "Caches/\($0)")
+            })
+        let ends = await rig.ends(40)
+        #expect(ends.values.allSatisfy { $0.received != nil })
+        #expect(running.value.withLock { $0.most } <= 2)
+    }
+
+    @Test func aDeadHostCostsOneLadderAndItsFilesSayWhichHostItIs() async throws {
+        let origin = ClosureOrigin { _, _, _ in false }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let rig = try TransferRig {
+            $0.jobs = 4
+            $0.transfer.retries = 2
+        }
+        rig.loop.submit(
+            try (0..<50).map {
+                try .fetching(server.url + "/\($0)", id: $0, target: "Caches/\($0)")
+            })
+        let ends = await rig.ends(50)
+        #expect(ends.values.allSatisfy { $0.error?.isRetryable == true })
+        #expect(
+            ends.values.allSatisfy {
+                $0.error?.message.contains("127.0.0.1:\(server.port) gave no answer in 3 tries")
+                    == true
+            })
+        // The first tries go out together, those after them one at a time.
+        #expect(origin.requests.count <= 4 + 2)
+    }
+
     @Test func aHostThatAsksForAYearIsNotAskedAgain() async throws {
         let origin = ClosureOrigin { _, _, connection in
             connection.answer(

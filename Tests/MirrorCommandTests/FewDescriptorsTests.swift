@@ -1,0 +1,46 @@
+import MirrorTestSupport
+import Testing
+
+/// A process that may have few files open: fewer transfers at once, and the same tree.
+@Suite(.timeLimit(.minutes(15))) struct FewDescriptorsTests {
+    @Test func sixtyFourDescriptorsAreEnough() async throws {
+        try await DetachedThread.run {
+            let program = BuiltProgram.path(of: "mirror")
+            let ground = try Playground(program: program, in: Folder.memory)
+            defer { ground.remove() }
+            let tree = ServedFiles(count: 40, bytes: 300_000)
+            let server = try OriginServer(
+                responder: ShelfOrigin(tree.shelf, bytesPerSecond: 2_000_000))
+            defer { server.stop() }
+            let manifest = try ground.write(manifest: tree.manifest(at: server.url))
+            let run = try ground.start(
+                ["sync", manifest, "--no-progress"],
+                under: ["/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]
+            ).wait(seconds: 300)
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            #expect(ground.tree().count == 40)
+            let words = "64 files open, so 10 transfers run at once instead of 16"
+            #expect((run.output + run.errors).split(separator: words).count == 2)
+        }
+    }
+}
+
+/// Files of one size, each in a folder of its own.
+private struct ServedFiles {
+    let shelf = MemoryShelf()
+    private let count: Int
+
+    init(count: Int, bytes: Int) {
+        self.count = count
+        for number in 0..<count {
+            shelf.put("/\(number)", TestBytes.make(bytes, seed: UInt64(number)))
+        }
+    }
+
+    func manifest(at url: String) -> String {
+        let resources = (0..<count).map {
+            "{\"path\":\"Caches/\($0)/f.bin\",\"url\":\"\(url)/\($0)\"}"
+        }
+        return "{\"name\":\"few\",\"resources\":[\(resources.joined(separator: ","))]}"
+    }
+}
