@@ -36,7 +36,13 @@ enum Interruption {
     /// After so many without a sign of it, and with no thread to be had, it is given up.
     private static let mostMissed = 6
 
-    private static let state = Mutex(State())
+    /// On the heap: a release build of Swift 6.3.1 laid a global mutex of this state out as zeros, in which
+    /// an absent number reads as 0, so that every command ended at once with exit 0.
+    private final class Shared: Sendable {
+        let state = Mutex(State())
+    }
+
+    private static let shared = Shared()
 
     /// Blocks the signals, and ignores those that would end the process in mid-write.
     ///
@@ -51,11 +57,11 @@ enum Interruption {
     }
 
     /// The exit code that says which signal ended the run: 128 and the signal's number.
-    static var exitCode: Int32? { state.withLock { $0.received.map { 128 + $0 } } }
+    static var exitCode: Int32? { shared.state.withLock { $0.received.map { 128 + $0 } } }
 
     /// Ends the command so many seconds after it began; nil is no limit.
     static func setDeadline(seconds: Int64?) {
-        let main = state.withLock { state in
+        let main = shared.state.withLock { state in
             state.deadline = seconds.map(Deadline.init)
             return state.main
         }
@@ -65,7 +71,7 @@ enum Interruption {
 
     /// What the deadline ended, when it is over and no signal was there before.
     static var deadlineError: MirrorError? {
-        state.withLock { state in
+        shared.state.withLock { state in
             guard state.isOverdue, state.received == nil, let deadline = state.deadline else {
                 return nil
             }
@@ -83,7 +89,7 @@ enum Interruption {
     /// What is still to be said, with what ended it and the exit code, should the process end before the
     /// command does; nil once the command has said it.
     static func setLastWords(_ words: (@Sendable (MirrorError, Int32) -> Void)?) {
-        state.withLock { $0.lastWords = words }
+        shared.state.withLock { $0.lastWords = words }
     }
 
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
@@ -95,15 +101,15 @@ enum Interruption {
         // The runtime needs one more.
         if let refusal = StandbyThread.refusal() { throw refusal }
         let main = pthread_self()
-        state.withLock { state in
+        shared.state.withLock { state in
             state.main = main
             state.begin = {
                 let task = Task {
                     let code = await command()
-                    Self.state.withLock { $0.end = code }
+                    shared.state.withLock { $0.end = code }
                     pthread_kill(main, SIGUSR1)
                 }
-                Self.state.withLock { $0.cancel = { task.cancel() } }
+                shared.state.withLock { $0.cancel = { task.cancel() } }
             }
         }
         standby.wake()
@@ -112,18 +118,18 @@ enum Interruption {
             var signals = awaited()
             var limit = pause()
             let number = sigtimedwait(&signals, nil, &limit)
-            if let code = state.withLock({ $0.end }) { return code }
+            if let code = shared.state.withLock({ $0.end }) { return code }
             switch number {
             case SIGINT, SIGTERM:
-                state.withLock { $0.received = number }
+                shared.state.withLock { $0.received = number }
                 standby.wake()
                 return waitBriefly(after: number)
             case SIGUSR1: continue
             default:
                 if meetsDeadline(standby) { continue }
-                missed = state.withLock { $0.isAwaited } ? missed + 1 : 0
+                missed = shared.state.withLock { $0.isAwaited } ? missed + 1 : 0
                 if missed >= mostMissed, let refusal = StandbyThread.refusal() { giveUp(refusal) }
-                state.withLock { $0.isAwaited = true }
+                shared.state.withLock { $0.isAwaited = true }
                 standby.wake()
             }
         }
@@ -131,7 +137,7 @@ enum Interruption {
 
     /// How long to wait for a signal: a beat, or until the deadline, or until the grace after it ends.
     private static func pause() -> timespec {
-        let (deadline, isOverdue) = state.withLock { ($0.deadline, $0.isOverdue) }
+        let (deadline, isOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline else { return timespec(tv_sec: beat, tv_nsec: 0) }
         let end = isOverdue ? deadline.instant.advanced(by: grace) : deadline.instant
         let left = min(max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(beat))
@@ -143,10 +149,10 @@ enum Interruption {
     /// Cancels the command when its time is over, and ends the process when it does not end by itself.
     /// False where there was nothing to do.
     private static func meetsDeadline(_ standby: StandbyThread) -> Bool {
-        let (deadline, wasOverdue) = state.withLock { ($0.deadline, $0.isOverdue) }
+        let (deadline, wasOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline, ContinuousClock.now >= deadline.instant else { return false }
         guard wasOverdue else {
-            state.withLock { $0.isOverdue = true }
+            shared.state.withLock { $0.isOverdue = true }
             standby.wake()
             return true
         }
@@ -157,14 +163,14 @@ enum Interruption {
     /// What the standby thread does when it is woken: what is told of a cancellation may do some work
     /// before it returns, and the runtime may never return.
     private static func attend() {
-        state.withLock { $0.begin.take() }?()
-        let (received, isOverdue, cancel, isAwaited) = state.withLock {
+        shared.state.withLock { $0.begin.take() }?()
+        let (received, isOverdue, cancel, isAwaited) = shared.state.withLock {
             ($0.received, $0.isOverdue, $0.cancel, $0.isAwaited)
         }
         if received != nil || isOverdue {
             cancel?()
         } else if isAwaited {
-            Task { state.withLock { $0.isAwaited = false } }
+            Task { shared.state.withLock { $0.isAwaited = false } }
         }
     }
 
@@ -173,7 +179,7 @@ enum Interruption {
         var signals = awaited()
         var limit = timespec(tv_sec: 0, tv_nsec: 850_000_000)
         while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
-        if let code = state.withLock({ $0.end }) { return code }
+        if let code = shared.state.withLock({ $0.end }) { return code }
         let error = MirrorError(
             .cancelled, "Interrupted while a step took its time. Run again to go on.")
         endProcess(error, exit: 128 + number)
@@ -181,7 +187,7 @@ enum Interruption {
 
     /// Says why, and ends the process where it is.
     private static func endProcess(_ error: MirrorError, exit code: Int32) -> Never {
-        if let words = state.withLock({ $0.lastWords }) {
+        if let words = shared.state.withLock({ $0.lastWords }) {
             words(error, code)
         } else if error.code != .cancelled {
             Console.error.write(last: Array("mirror: error: \(error.message)\n".utf8))
