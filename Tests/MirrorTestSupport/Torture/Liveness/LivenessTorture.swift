@@ -23,12 +23,14 @@ enum LivenessTorture: TortureClass {
             }
             results.withLock { $0.append((cases[number], result)) }
         }
+        // A sample runs beside other tests: there, how long it takes says nothing.
+        let isTimed = trials >= 200
         var tally = Tally()
         var longest = 0.0
         for (liveness, result) in results.withLock({ $0 }) {
             var wrong = result.complaints
             longest = max(longest, result.seconds / liveness.seconds)
-            if result.seconds > liveness.seconds * 1.1 {
+            if isTimed, result.seconds > liveness.seconds * 1.1 {
                 wrong.append("\(Int(result.seconds * 1000)) ms of \(liveness.seconds) s")
             }
             tally.count(liveness.title, wrong)
