@@ -25,8 +25,12 @@ struct DurableFlush: Sendable {
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
     }
 
-    /// How many works a batch may hold: flushed one by one, each keeps a descriptor open.
-    var greatestBatch: Int { allowsGroup ? 2048 : 256 }
+    /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group
+    /// each may keep the folder open in which its own was made.
+    var greatestBatch: Int {
+        let limit = OpenFileLimit.current
+        return allowsGroup ? min(2048, max(4, limit / 8)) : min(256, max(2, limit / 16))
+    }
 
     /// Whether a batch of so many works is flushed as a group.
     func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
