@@ -11,7 +11,7 @@ private let canTrace: Bool = {
 }()
 
 /// A lock that the system does not give.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: canTrace, "strace is not possible here"))
+@Suite(.timeLimit(.minutes(15)), .enabled(if: canTrace, "strace is not possible here"))
 struct LockFailureTests {
     /// ENOLCK is what flock(2) gives where the kernel, or a file server, has no more locks.
     @Test(arguments: [("ENOLCK", Int32(73)), ("EINVAL", 73), ("EAGAIN", 75)])

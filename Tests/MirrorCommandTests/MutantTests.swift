@@ -3,7 +3,7 @@ import Testing
 
 /// The faults of `Tests/Mutants` still apply: each changes text that is there once, breaks a promise
 /// that it names, and names tests that there are. `scripts/mutants` tries them.
-@Suite(.timeLimit(.minutes(5))) struct MutantTests {
+@Suite(.timeLimit(.minutes(15))) struct MutantTests {
     private static let home =
         #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
 

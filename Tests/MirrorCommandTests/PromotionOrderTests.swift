@@ -9,7 +9,7 @@ import Testing
 /// The last file of each run is held back by its server until the others have been reported: what their
 /// reports rest on was flushed by then, or by nothing.
 @Suite(
-    .serialized, .timeLimit(.minutes(3)),
+    .serialized, .timeLimit(.minutes(15)),
     .enabled(if: DurabilityWatch.reasonNotPossible == nil, "tracing is not permitted here"))
 struct PromotionOrderTests {
     /// A part that becomes a file, and a small file that never had a name in tmp.

@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 /// What a program finds when it begins: descriptors that are closed, and no words on the stack.
-@Suite(.timeLimit(.minutes(2))) struct StartingTests {
+@Suite(.timeLimit(.minutes(15))) struct StartingTests {
     /// Runs mirror from a shell line in which `$0` is the program, `$1` a manifest of one file.
     private func run(
         _ line: String, _ body: @escaping @Sendable (Playground, Command.Result) throws -> Void
@@ -122,7 +122,9 @@ import Testing
                         "/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null",
                         "-e", "trace=clone3", "-e", "inject=clone3:error=EAGAIN:when=3+",
                     ])
-                for _ in 0..<2000 where !blocksSIGTERM(run.pid) { Pause.milliseconds(10) }
+                for _ in 0..<2000 where !run.hasEnded && !blocksSIGTERM(run.pid) {
+                    Pause.milliseconds(10)
+                }
                 Pause.milliseconds(1000)
                 run.signal(SIGTERM)
                 let result = run.wait(seconds: 20)

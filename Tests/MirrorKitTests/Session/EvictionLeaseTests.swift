@@ -3,7 +3,7 @@ import MirrorModel
 import Testing
 
 /// Files that a reader holds while Caches is shrunk.
-@Suite(.timeLimit(.minutes(5))) struct EvictionLeaseTests {
+@Suite(.timeLimit(.minutes(15))) struct EvictionLeaseTests {
     @Test func aFileThatIsReadIsNotEvicted() async throws {
         let rig = try SessionRig()
         let held = try rig.resource("Caches/held.bin", [1, 2, 3])

@@ -5,7 +5,7 @@ import Testing
 @testable import MirrorKit
 
 /// Who waits for whom when a file is read and replaced at the same time.
-@Suite(.timeLimit(.minutes(5))) struct FileLeasesTests {
+@Suite(.timeLimit(.minutes(15))) struct FileLeasesTests {
     private final class Log: Sendable {
         private let words = Mutex<[String]>([])
         func add(_ word: String) { words.withLock { $0.append(word) } }

@@ -5,7 +5,7 @@ import Testing
 @testable import MirrorKit
 
 /// Drift that no stamp tells of, as of a disk that lost bytes: found where every file is read.
-@Suite(.timeLimit(.minutes(5))) struct RehashingPlanTests {
+@Suite(.timeLimit(.minutes(15))) struct RehashingPlanTests {
     @Test(arguments: [true, false])
     func bytesThatChangedUnderTheSameStampAreFoundWhenTheyAreRead(isPinned: Bool) async throws {
         let rig = try SessionRig()

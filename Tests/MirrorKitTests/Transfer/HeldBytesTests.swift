@@ -7,7 +7,7 @@ import Testing
 @testable import MirrorModel
 
 /// What a part is known to hold, as its lane finds by reading back: a digest goes no further.
-@Suite(.timeLimit(.minutes(5))) struct HeldBytesTests {
+@Suite(.timeLimit(.minutes(15))) struct HeldBytesTests {
     private let folder: TemporaryFolder
     private let workers: WorkPool
     private let chunks = ChunkPool(capacity: 64 << 10, kept: 4)

@@ -6,7 +6,7 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorModel
 
-@Suite(.timeLimit(.minutes(5))) struct NewsRelayTests {
+@Suite(.timeLimit(.minutes(15))) struct NewsRelayTests {
     private let progress = TransferNews.progress(bytes: 1, size: nil, bytesPerSecond: 1)
 
     private func failure() -> TransferNews {

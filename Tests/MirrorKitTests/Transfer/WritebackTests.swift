@@ -9,7 +9,7 @@ import Testing
 ///
 /// The kernel may keep a page that it was told to let go, and take one that nobody spoke of: the bounds
 /// leave room for some of both.
-@Suite(.timeLimit(.minutes(5))) struct WritebackTests {
+@Suite(.timeLimit(.minutes(15))) struct WritebackTests {
     private let folder: TemporaryFolder
     private let workers: WorkPool
     private let chunks = ChunkPool(capacity: 64 << 10, kept: 4)

@@ -82,7 +82,7 @@ public final class Command: Sendable {
     public func signal(_ number: Int32) { kill(pid, number) }
 
     /// Whether it has ended; `wait()` still says how.
-    var hasEnded: Bool {
+    public var hasEnded: Bool {
         var status = siginfo_t()
         return waitid(P_PID, id_t(pid), &status, WEXITED | WNOHANG | WNOWAIT) != 0
             || status.si_signo == SIGCHLD
