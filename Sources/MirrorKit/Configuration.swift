@@ -3,11 +3,10 @@ public import MirrorModel
 /// How a session works: the options of `sync`, with their defaults.
 public struct Configuration: Sendable {
     /// Transfers at once.
-    public var jobs = 16
-    /// Transfers at once to one host.
-    public var perHost = 8
-    /// Whether the number for each host is found by measuring; `perHost` is the most then.
-    public var adaptsToHosts = false
+    public var jobs = 128
+    /// Transfers at once to one host; nil finds the number for each by measuring: up to 50 connections,
+    /// or 100 streams of HTTP/2.
+    public var perHost: Int?
     /// Connections for one large file.
     public var segments = SegmentLimit.automatic
     /// Retries, waits, stalls, sizes.

@@ -1,13 +1,56 @@
 /// What hosts do, and what follows for those that ask them.
 extension Dispatcher {
     /// A head came in answer to a transfer's request.
-    package mutating func answered(_ id: Int) {
-        if let place = places[id], hosts.answered(place.host) { reconsider(place.host) }
+    ///
+    /// - Parameter isShared: whether others can have its connection as well (HTTP/2).
+    package mutating func answered(_ id: Int, isShared: Bool = false) {
+        guard let place = places[id] else { return }
+        let now = now
+        changePace(of: place.host) { pace in
+            pace.answered(after: now - place.attempt.began)
+            if pace.sharesConnections == nil {
+                pace.see(sharesConnection: isShared, isBrief: place.isBrief, now: now)
+            }
+        }
+        if hosts.answered(place.host) { reconsider(place.host) }
+    }
+
+    /// A transfer's request has a connection.
+    ///
+    /// - Parameter isShared: whether others have it as well (HTTP/2); asked for only while that is not
+    ///   known of the host.
+    package mutating func connected(_ id: Int, isShared: () -> Bool) {
+        guard let place = places[id] else { return }
+        let now = now
+        changePace(of: place.host) { pace in
+            pace.connected(
+                after: now - place.attempt.began, isBrief: place.isBrief, now: now)
+            if pace.sharesConnections == nil, isShared() {
+                pace.see(sharesConnection: true, isBrief: place.isBrief, now: now)
+            }
+        }
+    }
+
+    /// Changes what is measured of a host; a greater number lets others begin.
+    private mutating func changePace(of host: Int, _ change: (inout HostPace) -> Void) {
+        guard var pace = hosts.standings[host].pace else { return }
+        let before = pace.limit
+        // Written back at once: the table must have one owner while it changes.
+        change(&pace)
+        hosts.standings[host].pace = pace
+        if pace.limit > before { reconsider(host) }
+    }
+
+    /// A transfer's request at a host is over.
+    mutating func noteEnd(at host: Int) {
+        dropEnded(host)
+        let isFull = !hosts.standings[host].waiting.isEmpty
+        hosts.standings[host].pace?.ended(isFull: isFull, now: now)
     }
 
     /// A head came from a host.
     package mutating func answered(at name: Host) {
-        let host = hosts.number(of: name)
+        let host = hosts.number(of: name, now: now)
         if hosts.answered(host) { reconsider(host) }
     }
 
@@ -35,7 +78,7 @@ extension Dispatcher {
     /// When that is too long to wait for, transfers get their place all the same, and find out by
     /// `admit`.
     package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
-        let host = hosts.number(of: name)
+        let host = hosts.number(of: name, now: now)
         if isTooLong {
             hosts.standings[host].refusedUntil = max(hosts.standings[host].refusedUntil, until)
         } else {
@@ -46,7 +89,7 @@ extension Dispatcher {
 
     /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {
-        max(0, hosts.standings[hosts.number(of: name)].opensAt - now)
+        max(0, hosts.standings[hosts.number(of: name, now: now)].opensAt - now)
     }
 
     /// Those whose tries have had no answer for longer than their hosts' patience, while others that
@@ -90,7 +133,8 @@ extension Dispatcher {
 
     /// A host that a running transfer asks had too much, or hung up.
     package mutating func backOff(_ id: Int) {
-        if let host = places[id]?.host { hosts.standings[host].pace?.backOff(now: now) }
+        guard let place = places[id] else { return }
+        hosts.standings[place.host].pace?.backOff(requestBegan: place.attempt.began, now: now)
     }
 
     /// Measures, where the numbers of transfers are found by that.

@@ -18,6 +18,7 @@ package struct Dispatcher: Sendable {
     struct Place {
         var host: Int
         var attempt: HostAttempt
+        let isBrief: Bool
     }
 
     /// Whether a transfer that has a place may ask a host now.
@@ -61,18 +62,17 @@ package struct Dispatcher: Sendable {
 
     /// - Parameters:
     ///   - jobs: transfers at once.
-    ///   - perHost: transfers at once to one host; the most of them where `adapts`.
-    ///   - adapts: whether the number for each host is found by measuring.
+    ///   - perHost: transfers at once to one host; nil finds the number for each by measuring.
     ///   - policy: the ladder of a host that does not answer.
     ///   - now: milliseconds.
     package init(
-        jobs: Int, perHost: Int, adapts: Bool = false,
+        jobs: Int, perHost: Int?,
         policy: RetryPolicy = RetryPolicy(retries: 7, longestWait: 300), now: Int64 = 0,
         jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     ) {
         self.jobs = max(1, jobs)
         self.now = now
-        hosts = HostTable(perHost: perHost, adapts: adapts, policy: policy, jitter: jitter)
+        hosts = HostTable(perHost: perHost, jobs: self.jobs, policy: policy, jitter: jitter)
     }
 
     /// How many transfers have a place.
@@ -101,16 +101,19 @@ extension Dispatcher {
 
     /// Queues a transfer that asks a host.
     ///
-    /// - Parameter hasOthers: whether it can go to another host when this one does not answer.
+    /// - Parameters:
+    ///   - hasOthers: whether it can go to another host when this one does not answer.
+    ///   - isBrief: whether its answer is expected to take a round trip and little more.
     package mutating func add(
-        _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false
+        _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
         lastTicket += 1
         queued[id] = lastTicket
         enter(
             QueuedTransfer(
-                id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers),
-            at: hosts.number(of: host))
+                id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers,
+                isBrief: isBrief),
+            at: hosts.number(of: host, now: now))
     }
 
     mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
@@ -165,7 +168,7 @@ extension Dispatcher {
             let transfer = hosts.standings[host].waiting.popFirst()
         else { return nil }
         queued[transfer.id] = nil
-        take(transfer.id, at: host)
+        take(transfer.id, at: host, isBrief: transfer.isBrief)
         return transfer.id
     }
 
@@ -180,8 +183,8 @@ extension Dispatcher {
         return other.host
     }
 
-    private mutating func take(_ id: Int, at host: Int) {
-        places[id] = Place(host: host, attempt: nextAttempt())
+    private mutating func take(_ id: Int, at host: Int, isBrief: Bool) {
+        places[id] = Place(host: host, attempt: nextAttempt(), isBrief: isBrief)
         hosts.occupy(host)
         reconsider(host)
     }
@@ -199,14 +202,14 @@ extension Dispatcher {
     /// Gives a transfer's place back.
     package mutating func release(_ id: Int) {
         guard let place = places.removeValue(forKey: id) else { return }
-        hosts.standings[place.host].pace?.ended()
+        noteEnd(at: place.host)
         leave(place.host)
     }
 
     /// Whether a transfer that has a place may ask a host, where it has its place then.
     package mutating func admit(_ id: Int, to name: Host) -> Admission {
         guard let place = places[id] else { return .waits }
-        let host = hosts.number(of: name)
+        let host = hosts.number(of: name, now: now)
         let (refusedUntil, opensAt) = (
             hosts.standings[host].refusedUntil, hosts.standings[host].opensAt
         )
@@ -221,22 +224,23 @@ extension Dispatcher {
         }
         if isThere {
             guard opensAt <= now else { return .waits }
-            places[id] = Place(host: host, attempt: nextAttempt())
+            let attempt = nextAttempt()
+            places[id]?.attempt = attempt
             return .ask
         }
         guard hosts.hasRoom(host, now: now) else { return .waits }
         places[id] = nil
         leave(place.host)
-        take(id, at: host)
+        take(id, at: host, isBrief: place.isBrief)
         return .ask
     }
 
     /// Takes a place for a further connection of a transfer; false when there is none, or somebody
     /// waits for one.
     package mutating func takeExtra(at name: Host) -> Bool {
-        let host = hosts.number(of: name)
+        let host = hosts.number(of: name, now: now)
         guard hasFreePlace, !isWaitedFor(at: name), hosts.standings[host].refusedUntil <= now,
-            !hosts.standings[host].isDown, hosts.hasRoom(host, now: now)
+            !hosts.standings[host].isDown, hosts.hasRoomForExtra(host, now: now)
         else { return false }
         hosts.occupy(host)
         extras += 1
@@ -247,12 +251,12 @@ extension Dispatcher {
     /// Gives such a place back.
     package mutating func releaseExtra(at host: Host) {
         extras -= 1
-        leave(hosts.number(of: host))
+        leave(hosts.number(of: host, now: now))
     }
 
     /// Whether a transfer could start if a further connection to a host gave its place back.
     package mutating func isWaitedFor(at name: Host) -> Bool {
-        let host = hosts.number(of: name)
+        let host = hosts.number(of: name, now: now)
         dropEnded(host)
         return hasCandidate || !hosts.standings[host].waiting.isEmpty
     }
@@ -284,7 +288,7 @@ extension Dispatcher {
         return isFresh ? .fresh : .reluctant
     }
 
-    private mutating func dropEnded(_ host: Int) {
+    mutating func dropEnded(_ host: Int) {
         while let first = hosts.standings[host].waiting.first, queued[first.id] != first.ticket {
             _ = hosts.standings[host].waiting.popFirst()
         }

@@ -109,6 +109,8 @@ struct QueuedTransfer: Comparable, Sendable {
     let ticket: Int
     /// Whether it can go to another host when this one does not answer.
     let hasOthers: Bool
+    /// Whether its answer is expected to take a round trip and little more.
+    let isBrief: Bool
 
     static func < (left: QueuedTransfer, right: QueuedTransfer) -> Bool {
         left.priority == right.priority ? left.id < right.id : left.priority > right.priority

@@ -5,8 +5,8 @@
 struct HostTable: Sendable {
     static let nowhere = 0
 
-    private let perHost: Int
-    private let adapts: Bool
+    private let perHost: Int?
+    private let jobs: Int
     private let policy: RetryPolicy
     private let jitter: @Sendable (Int64) -> Int64
     private var numbers: [Host: Int] = [:]
@@ -15,11 +15,11 @@ struct HostTable: Sendable {
     private(set) var unansweredPlaces = 0
 
     init(
-        perHost: Int, adapts: Bool, policy: RetryPolicy,
+        perHost: Int?, jobs: Int, policy: RetryPolicy,
         jitter: @escaping @Sendable (Int64) -> Int64
     ) {
-        self.perHost = max(1, perHost)
-        self.adapts = adapts
+        self.perHost = perHost.map { max(1, $0) }
+        self.jobs = jobs
         self.policy = policy
         self.jitter = jitter
         var nowhere = HostStanding()
@@ -27,16 +27,28 @@ struct HostTable: Sendable {
         standings = [nowhere]
     }
 
-    mutating func number(of host: Host) -> Int {
+    /// The number of a host, which is entered when it is met first.
+    mutating func number(of host: Host, now: Int64) -> Int {
         if let number = numbers[host] { return number }
         numbers[host] = standings.count
-        standings.append(HostStanding(pace: adapts ? HostPace(most: perHost) : nil))
+        let pace = perHost == nil ? HostPace(ceiling: jobs, now: now) : nil
+        standings.append(HostStanding(pace: pace))
         return standings.count - 1
     }
 
     /// Whether one more transfer may ask a host.
     func hasRoom(_ host: Int, now: Int64) -> Bool {
-        host == HostTable.nowhere || standings[host].hasRoom(perHost: perHost, now: now)
+        host == HostTable.nowhere
+            || standings[host].hasRoom(perHost: perHost ?? jobs, now: now)
+    }
+
+    /// Whether a further connection of a transfer may ask a host: how many of those pay is measured for
+    /// the transfer.
+    func hasRoomForExtra(_ host: Int, now: Int64) -> Bool {
+        guard let pace = standings[host].pace, !standings[host].isAway else {
+            return hasRoom(host, now: now)
+        }
+        return standings[host].opensAt <= now && standings[host].running < pace.most
     }
 
     mutating func occupy(_ host: Int) {
@@ -111,7 +123,7 @@ struct HostTable: Sendable {
 
     /// Measures where the numbers are found by that; gives the hosts.
     mutating func measure(now: Int64) -> Range<Int> {
-        guard adapts else { return 0..<0 }
+        guard perHost == nil else { return 0..<0 }
         for host in standings.indices.dropFirst() {
             let isFull = !standings[host].waiting.isEmpty && standings[host].opensAt <= now
             standings[host].pace?.tick(now: now, isFull: isFull)

@@ -5,10 +5,10 @@ final class Dispatching {
     private var dispatcher: Dispatcher
 
     init(
-        jobs: Int = 9, perHost: Int = 9, adapts: Bool = false, retries: Int = 7
+        jobs: Int = 9, perHost: Int? = 9, retries: Int = 7
     ) {
         dispatcher = Dispatcher(
-            jobs: jobs, perHost: perHost, adapts: adapts,
+            jobs: jobs, perHost: perHost,
             policy: RetryPolicy(retries: retries, longestWait: 300), jitter: { $0 })
     }
 
@@ -19,6 +19,8 @@ final class Dispatching {
     static let refused = TransportFailure(
         .connectFailed, "connection refused", isPassing: true, wasSent: false)
     static let silent = TransportFailure(.stalled, "silence", isPassing: true, wasSent: true)
+
+    func connected(_ id: Int) { dispatcher.connected(id) { false } }
 
     /// Starts all that can start at a time.
     func fill(now: Int64 = 0) -> [Int] {

@@ -2,19 +2,19 @@ import MirrorModel
 import Testing
 
 @Suite struct SegmentPaceTests {
-    /// Runs a transfer of one GiB whose rate follows from the number of connections, in megabytes a
+    /// Runs a transfer of four GiB whose rate follows from the number of connections, in megabytes a
     /// second; tells how many connections there were, step by step.
     private func course(
-        seconds: Int, places: Int = 100, size: Int64 = 1 << 30, isHeldBack: Bool = false,
+        seconds: Int, places: Int = 100, size: Int64 = 4 << 30, isHeldBack: Bool = false,
         rate: (Int) -> Double
     ) -> [Int] {
         var pace = SegmentPace(.automatic)
         var (bytes, running, steps) = (Int64(0), 1, [1])
-        for tick in 0..<(seconds * 4) {
-            bytes += Int64(rate(running) * 250_000)
+        for tick in 0..<(seconds * 20) {
+            bytes += Int64(rate(running) * 50_000)
             pace.look(
                 bytes: bytes, missing: max(0, size - bytes), running: running,
-                isHeldBack: isHeldBack, now: Int64(tick) * 250)
+                isHeldBack: isHeldBack, now: Int64(tick) * 50)
             let next = min(places, pace.wanted)
             if next != running { steps.append(next) }
             running = next
@@ -23,16 +23,30 @@ import Testing
     }
 
     @Test func connectionsAreAddedWhileTheyRaiseTheRate() {
-        #expect(course(seconds: 20) { Double(min($0, 8)) * 5 } == [1, 2, 4, 8, 16, 8])
+        #expect(course(seconds: 20) { Double(min($0, 8)) * 5 } == [1, 4, 8, 16, 8, 16, 8])
     }
 
-    @Test func aSecondOneThatBringsNothingIsTakenBack() {
-        #expect(course(seconds: 20) { _ in 50 } == [1, 2, 1])
-        #expect(course(seconds: 20) { $0 == 1 ? 50 : 60 } == [1, 2, 1])
+    @Test func moreThatBringNothingAreTakenBackAndTriedOnceMore() {
+        #expect(course(seconds: 20) { _ in 50 } == [1, 4, 1, 4, 1])
+        #expect(course(seconds: 20) { $0 == 1 ? 50 : 60 } == [1, 4, 1, 4, 1])
     }
 
     @Test func moreThanThereArePlacesAreNotCounted() {
-        #expect(course(seconds: 20, places: 6) { Double($0) * 5 } == [1, 2, 4, 6])
+        #expect(course(seconds: 20, places: 6) { Double($0) * 5 } == [1, 4, 6])
+    }
+
+    @Test func aLineOfThreeConnectionsIsFullWithinHalfASecond() {
+        var pace = SegmentPace(.automatic)
+        var bytes: Int64 = 0
+        var running = 1
+        for tick in 0..<10 {
+            bytes += Int64(min(Double(running) * 20, 60) * 50_000)
+            pace.look(
+                bytes: bytes, missing: (64 << 20) - bytes, running: running, isHeldBack: false,
+                now: Int64(tick) * SegmentPace.look)
+            running = pace.wanted
+        }
+        #expect(running >= 3)
     }
 
     @Test func whatIsHeldBackByUsGetsNoMore() {
@@ -40,8 +54,8 @@ import Testing
     }
 
     @Test func whatIsAlmostDoneGetsNoMore() {
-        #expect(course(seconds: 20, size: 10 << 20) { Double($0) * 5 } == [1])
-        #expect(course(seconds: 5, size: 100 << 20) { Double($0) * 50 } == [1])
+        #expect(course(seconds: 20, size: 8 << 20) { Double($0) * 5 } == [1])
+        #expect(course(seconds: 5, size: 100 << 20) { Double($0) * 100 } == [1])
     }
 
     @Test(arguments: [1, 2, 16]) func aNumberIsTakenAsItIs(count: Int) {

@@ -22,6 +22,8 @@ final class Exchange {
         func received(head: ResponseHead, on exchange: Exchange) -> Bool
         /// The connection stands and the request is on its way.
         func began(_ exchange: Exchange)
+        /// Its bytes wait until it is let go on.
+        func heldBack(_ exchange: Exchange)
         /// Bytes of a wanted body came.
         func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Reply
     }
@@ -55,6 +57,8 @@ final class Exchange {
 
     /// Whether the connection stands and the request is on its way: from here the stall clock runs.
     private(set) var isAsking = false
+    /// The port of its connection on this side; requests that share one share the connection.
+    private(set) var localPort: Int32 = 0
     /// Whether the final head came.
     var hasAnswered = false
     /// Bytes of bodies that came since this was last read and reset.
@@ -106,8 +110,9 @@ final class Exchange {
     /// Ends it, however far it is; libcurl calls back no more.
     func end() { multi.remove(easy) }
 
-    fileprivate func requestBegins() {
+    fileprivate func requestBegins(localPort: Int32) {
         isAsking = true
+        self.localPort = localPort
         listener.began(self)
     }
 
@@ -156,7 +161,10 @@ final class Exchange {
         if wantsBody {
             let reply = listener.received(bytes: body, on: self)
             if case .stop = reply { stop = .listener }
-            if case .pause = reply { isHeldBack = true }
+            if case .pause = reply {
+                isHeldBack = true
+                listener.heldBack(self)
+            }
             if case .goOn = reply {
                 arrivedBytes += body.count
                 stall.receive(body.count)
@@ -223,9 +231,9 @@ private func bodyCallback(
 
 private func requestCallback(
     _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
-    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _ localPort: Int32
 ) -> Int32 {
-    exchange(context)?.requestBegins()
+    exchange(context)?.requestBegins(localPort: localPort)
     return CURL_PREREQFUNC_OK
 }
 

@@ -10,7 +10,7 @@ extension TransferEngine: Exchange.Listener {
         if let segment = exchange.segment {
             return received(head: head, segment: segment, of: transfer)
         }
-        dispatcher.answered(exchange.id)
+        dispatcher.answered(exchange.id, isShared: head.version == .http2)
         know(hostsOf: transfer)
         guard let turn = transfer.course?.answered(head, at: SystemClock.now()) else {
             return false
@@ -73,6 +73,8 @@ extension TransferEngine: Exchange.Listener {
         }
         return transfer.hasExceeded || transfer.isCut ? .stop : .goOn
     }
+
+    func heldBack(_ exchange: Exchange) { heldBack.append(exchange) }
 
     /// Counts bytes of a body that came.
     func count(_ bytes: Int, for transfer: Transfer) {
@@ -244,6 +246,12 @@ extension TransferEngine: Exchange.Listener {
     /// The request is on its way.
     func began(_ exchange: Exchange) {
         if transfers[exchange.id]?.isPaused == false { exchange.stall.begin(at: asking.elapsed) }
+        guard exchange.segment == nil else { return }
+        dispatcher.connected(exchange.id) {
+            exchanges.values.contains {
+                $0 !== exchange && $0.localPort == exchange.localPort && !$0.hasAnswered
+            }
+        }
     }
 
     /// Too little came for too long.

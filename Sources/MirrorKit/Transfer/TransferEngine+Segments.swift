@@ -27,6 +27,7 @@ extension TransferEngine {
             segments.plan.begin(source: source, askedEnd: reception.end ?? total).id
         try openWanted(transfer, segments)
         unlooked.insert(transfer.job.id)
+        divided.insert(transfer.job.id)
     }
 
     private func mayDivide(
@@ -131,7 +132,8 @@ extension TransferEngine {
     }
 
     /// Ends connections whose ranges others have taken over, and those whose sources are no help where
-    /// there are better ones; neither source gets a further connection in this transfer.
+    /// there are better ones. Such a source gets no further connection in this transfer; one of which
+    /// another connection is fast was only slow on this one.
     private func dropSuperseded(
         _ transfer: Transfer, _ segments: TransferSegments
     ) throws(MirrorError) {
@@ -139,19 +141,15 @@ extension TransferEngine {
             if case .exchanging(let own) = transfer.state { breakOff(own) }
             ownEnded(transfer, segments, failure: nil)
         }
-        let hasOthers =
-            transfer.course?.segmentSources.contains { source in
-                !segments.barred.contains(source)
-                    && segments.plan.runs.values.contains {
-                        $0.source == source && !segments.plan.isHopeless($0.id)
-                    }
-            } ?? false
+        let helpful = segments.helpfulSources
         for segment in segments.helpers.values {
+            let source = segment.run.source
+            let isHelpful = helpful.contains(source)
             let isSuperseded = segments.plan.runs[segment.run.id] == nil
-            guard isSuperseded || hasOthers && segments.plan.isHopeless(segment.run.id) else {
-                continue
-            }
-            segments.barred.insert(segment.run.source)
+            let isNoHelp =
+                !isHelpful && !helpful.isEmpty && segments.plan.isHopeless(segment.run.id)
+            guard isSuperseded || isNoHelp else { continue }
+            if !isHelpful { segments.barred.insert(source) }
             if let error = dismiss(segment, of: transfer, segments, keeping: true) { throw error }
             unlooked.insert(transfer.job.id)
         }
@@ -178,16 +176,43 @@ extension TransferEngine {
         exchange.begin()
     }
 
-    /// Four times a second: rates, and what follows from them.
-    func measureSegments(milliseconds: Int64, now: Int64) {
-        for id in Set(exchanges.values.lazy.map(\.id)) {
-            guard let transfer = transfers[id], let segments = transfer.segments else { continue }
+    /// Four times a second: the rates of connections.
+    func measureSegments(milliseconds: Int64) {
+        for id in divided {
+            guard let segments = transfers[id]?.segments else {
+                divided.remove(id)
+                continue
+            }
             segments.plan.measure(milliseconds: milliseconds)
+            unlooked.insert(id)
+        }
+    }
+
+    /// For how many milliseconds nothing is to be found out of numbers of connections.
+    var timeToPaceSegments: Int64? {
+        let isMeasured = divided.contains { transfers[$0]?.segments?.pace.isSettled == false }
+        return isMeasured ? max(0, pacedAt + SegmentPace.look - SystemClock.monotonic()) : nil
+    }
+
+    /// Twenty times a second: how many connections bring more.
+    func paceSegments() {
+        guard !divided.isEmpty else { return }
+        let now = SystemClock.monotonic()
+        let elapsed = now - pacedAt
+        guard elapsed >= SegmentPace.look else { return }
+        let busy = SystemClock.threadBusy()
+        // A processor that is busy with what comes already cannot take more.
+        let isBusy = (busy - busyAtPace) * 2 > elapsed
+        (pacedAt, busyAtPace) = (now, busy)
+        for id in divided {
+            guard let transfer = transfers[id], let segments = transfer.segments else { continue }
+            let before = segments.pace.wanted
             segments.pace.look(
                 bytes: transfer.cost.bytesReceived, missing: segments.plan.missingBytes,
                 running: segments.running,
-                isHeldBack: wasHeldBack || transfer.isPaused || segments.hasSilent, now: now)
-            unlooked.insert(id)
+                isHeldBack: wasHeldBack || isBusy || transfer.isPaused || segments.hasSilent,
+                now: now)
+            if segments.pace.wanted != before { unlooked.insert(id) }
         }
     }
 

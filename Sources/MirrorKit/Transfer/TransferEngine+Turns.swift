@@ -54,7 +54,8 @@ extension TransferEngine {
         if transfer.isPaused { return }
         dispatcher.add(
             id, priority: transfer.job.priority, host: transfer.nextHost,
-            hasOthers: !isPatient && transfer.job.sources.count > 1)
+            hasOthers: !isPatient && transfer.job.sources.count > 1,
+            isBrief: transfer.job.isBrief)
     }
 
     /// Waits that are over.

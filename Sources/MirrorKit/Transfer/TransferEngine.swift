@@ -40,6 +40,13 @@ final class TransferEngine {
     var choosers: Set<Host> = []
     /// Transfers whose number of connections is to be looked at.
     var unlooked: Set<Int> = []
+    /// Transfers that several connections may fetch.
+    var divided: Set<Int> = []
+    /// When numbers of connections were last held against what came, and this thread's time until then.
+    var pacedAt: Int64 = 0
+    var busyAtPace: Int64 = 0
+    /// Exchanges whose bytes wait within libcurl.
+    var heldBack: [Exchange] = []
     var isPaused = false
     var isStopping = false
     /// Whether bytes were held back since the last tick, or came as fast as this thread can take
@@ -71,8 +78,7 @@ final class TransferEngine {
         asking = AskingTime(now: tickedAt)
         dispatcher = Dispatcher(
             jobs: configuration.jobs, perHost: configuration.perHost,
-            adapts: configuration.adaptsToHosts, policy: RetryPolicy(configuration.transfer),
-            now: tickedAt)
+            policy: RetryPolicy(configuration.transfer), now: tickedAt)
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
     }
 
@@ -91,6 +97,7 @@ final class TransferEngine {
                 letGo()
                 multis.perform()
                 while let end = multis.nextEnd() { ended(end.handle, end.result) }
+                paceSegments()
                 lookAfterSegments()
                 limitTotal()
                 // The free places are given away before anything is waited for.
@@ -135,6 +142,8 @@ final class TransferEngine {
 
     private var isBehind: Bool {
         if chunks.bytesInUse > bufferLimit || news.bytesWaiting > Self.newsLimit { return true }
+        // What waits in a lane is in a buffer.
+        guard chunks.bytesInUse > Self.laneBacklogLimit else { return false }
         return exchanges.values.contains { exchange in
             guard let transfer = transfers[exchange.id] else { return false }
             let segment = exchange.segment.flatMap { transfer.segments?.helpers[$0] }
@@ -147,18 +156,24 @@ final class TransferEngine {
         backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
     }
 
-    /// Transfers that were held back in the midst of reading, and that nobody paused.
-    private var heldBack: some Sequence<Exchange> {
-        exchanges.values.lazy.filter { [transfers] exchange in
-            exchange.isHeldBack && transfers[exchange.id]?.isPaused == false
-        }
+    /// Whether an exchange was held back in the midst of reading, and nobody paused it.
+    private func mayGoOn(_ exchange: Exchange) -> Bool {
+        exchange.isHeldBack && exchanges[exchange.easy.handle] === exchange
+            && transfers[exchange.id]?.isPaused == false
     }
 
     /// Lets transfers go on that were held back.
     private func letGo() {
-        // The end of one may be the end of others.
-        for exchange in Array(heldBack) where exchanges[exchange.easy.handle] === exchange {
-            if let bucket, bucket.isOverdrawn { return }
+        guard !heldBack.isEmpty else { return }
+        let waiting = heldBack
+        heldBack = []
+        for exchange in waiting {
+            // The end of one may have been the end of others.
+            guard exchange.isHeldBack, exchanges[exchange.easy.handle] === exchange else { continue }
+            guard bucket?.isOverdrawn != true, mayGoOn(exchange) else {
+                heldBack.append(exchange)
+                continue
+            }
             exchange.isHeldBack = false
             let result = exchange.easy.goOn()
             if result != CURLE_OK { ended(exchange.easy.handle, result) }
@@ -179,8 +194,9 @@ final class TransferEngine {
     /// For how many milliseconds there is nothing to do unless somebody says something.
     private var timeToWait: Int64 {
         // What a tick ended may have left connections to look after.
-        if !unlooked.isEmpty || heldBack.contains(where: { _ in true }) { return 0 }
-        let longest = exchanges.isEmpty ? 60_000 : AskingTime.look
+        if !unlooked.isEmpty || heldBack.contains(where: mayGoOn) { return 0 }
+        let longest = min(
+            exchanges.isEmpty ? 60_000 : AskingTime.look, timeToPaceSegments ?? 60_000)
         return min(longest, dispatcher.timeToWait() ?? longest)
     }
 
@@ -219,7 +235,7 @@ final class TransferEngine {
             }
         }
         lendPlaces()
-        measureSegments(milliseconds: elapsed, now: now)
+        measureSegments(milliseconds: elapsed)
         wasHeldBack = false
     }
 

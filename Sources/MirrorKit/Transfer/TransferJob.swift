@@ -20,6 +20,11 @@ struct TransferJob: Sendable {
     let priority: Int32
     /// Whether its failure ends everything: no other job begins before that was heard.
     var isDecisive = false
+
+    /// Whether its answer is expected to take a round trip and little more.
+    var isBrief: Bool {
+        local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
+    }
 }
 
 /// A source whose header values have been filled in.

@@ -30,6 +30,16 @@ final class TransferSegments {
     /// Whether a further connection has brought nothing yet: the rate says nothing of their number.
     var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
 
+    /// Sources of which a connection brings as much as may be hoped for.
+    var helpfulSources: Set<Int> {
+        Set(
+            plan.runs.values.lazy
+                .filter { [plan, barred] in
+                    !barred.contains($0.source) && !plan.isHopeless($0.id)
+                }
+                .map(\.source))
+    }
+
     /// How many connections there are.
     var running: Int { helpers.count + (main == nil ? 0 : 1) }
 

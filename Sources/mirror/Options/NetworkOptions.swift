@@ -7,14 +7,14 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Transfers at once, or auto: as many for each host as measuring shows to pay.",
-            valueName: "n|auto"))
-    var jobs = JobCount.number(16)
+            "Transfers at once, over all hosts (auto: 128).", valueName: "n|auto"))
+    var jobs = JobCount.auto
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Transfers at once to one host (8; the most, 64, with --jobs auto).", valueName: "n"))
+            "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 50 connections, or 100 streams of HTTP/2.",
+            valueName: "n"))
     var perHost: Int?
 
     @Option(
@@ -60,15 +60,8 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     /// The configuration that the options make, defaults elsewhere.
     var configuration: Configuration {
         var configuration = connection.configuration
-        switch jobs {
-        case .number(let number):
-            configuration.jobs = number
-        case .auto:
-            configuration.jobs = JobCount.mostWhenAuto
-            configuration.perHost = JobCount.mostWhenAuto
-            configuration.adaptsToHosts = true
-        }
-        if let perHost { configuration.perHost = perHost }
+        if case .number(let number) = jobs { configuration.jobs = number }
+        configuration.perHost = perHost
         configuration.segments = segments
         configuration.transfer.sizeLimit = maxSize?.bytes
         configuration.transfer.isStrict = strict

@@ -75,11 +75,8 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
 enum JobCount: ExpressibleByArgument, Equatable {
     /// So many.
     case number(Int)
-    /// What measuring finds for each host.
+    /// As many as mirror itself takes for right.
     case auto
-
-    /// The most transfers at once where measuring finds the number.
-    static let mostWhenAuto = 64
 
     /// Reads a number of at least 1, or `auto`.
     init?(argument: String) {
