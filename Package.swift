@@ -65,6 +65,13 @@ let package = Package(
         .executableTarget(
             name: "mirror-fuzz", dependencies: ["MirrorFuzzing", "CTestSupport"],
             path: "Tests/MirrorFuzz", swiftSettings: strict),
+        // Transfers in virtual time. It looks into the library, so it is built for tests only.
+        .target(
+            name: "MirrorSimulation", dependencies: ["MirrorKit", "MirrorModel"],
+            path: "Tests/MirrorSimulation", swiftSettings: strict),
+        .executableTarget(
+            name: "mirror-simulate", dependencies: ["MirrorSimulation"],
+            path: "Tests/MirrorSimulate", swiftSettings: strict),
         .testTarget(
             name: "MirrorModelTests", dependencies: ["MirrorModel", "MirrorTestSupport"],
             swiftSettings: strict),
@@ -72,6 +79,7 @@ let package = Package(
             name: "MirrorKitTests",
             dependencies: [
                 "MirrorKit", "MirrorModel", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport",
+                "MirrorSimulation",
             ],
             exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"],
             swiftSettings: strict),

@@ -117,6 +117,11 @@ static inline long ccurl_get_long(const struct ccurl *curl, CURL *easy, CURLINFO
     return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
+static inline void *ccurl_get_pointer(const struct ccurl *curl, CURL *easy, CURLINFO info) {
+    char *value = 0;
+    return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
 static inline CURLM *ccurl_multi_init(const struct ccurl *curl) { return curl->multi_init(); }
 
 static inline void ccurl_multi_cleanup(const struct ccurl *curl, CURLM *multi) {

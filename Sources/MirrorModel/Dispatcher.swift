@@ -78,6 +78,9 @@ package struct Dispatcher: Sendable {
     /// How many transfers have a place.
     package var runningCount: Int { places.count }
 
+    /// How many places are held, those of further connections included.
+    package var placesInUse: Int { places.count + extras }
+
     /// Whether a transfer has a place.
     package func isRunning(_ id: Int) -> Bool { places[id] != nil }
 }
@@ -151,7 +154,7 @@ extension Dispatcher {
 // MARK: Places
 
 extension Dispatcher {
-    var hasFreePlace: Bool { places.count + extras < jobs }
+    var hasFreePlace: Bool { placesInUse < jobs }
 
     /// A quarter of the places, and at least one.
     var quarter: Int { max(1, jobs / 4) }

@@ -19,7 +19,7 @@ import Testing
             ).wait(seconds: 300)
             #expect(run.ending == .exited(0), "\(run.errors)")
             #expect(ground.tree().count == 40)
-            let words = "64 files open, so 8 transfers run at once instead of 16"
+            let words = "64 files open, so 8 transfers run at once instead of 128"
             #expect((run.output + run.errors).split(separator: words).count == 2)
         }
     }

@@ -10,9 +10,9 @@ final class SerialWork: Sendable {
     }
 
     private let queue = Mutex(Queue())
-    private let workers: WorkPool
+    private let workers: any Workers
 
-    init(on workers: WorkPool) { self.workers = workers }
+    init(on workers: any Workers) { self.workers = workers }
 
     /// Adds a piece after all so far; any thread may.
     func add(_ piece: @escaping Piece) {

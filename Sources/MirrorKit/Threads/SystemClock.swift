@@ -2,6 +2,16 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
+/// The clocks that a loop goes by: the system's, or those of a simulation.
+struct LoopClock: Sendable {
+    /// Milliseconds that only ever grow.
+    var monotonic: @Sendable () -> Int64 = SystemClock.monotonic
+    /// Milliseconds of processor time that the calling thread has had.
+    var threadBusy: @Sendable () -> Int64 = SystemClock.threadBusy
+    /// The wall clock's time.
+    var now: @Sendable () -> Instant = SystemClock.now
+}
+
 /// The clocks of the system; decisions get their readings as values.
 enum SystemClock {
     /// Milliseconds that only ever grow, sleep included (CLOCK_BOOTTIME).

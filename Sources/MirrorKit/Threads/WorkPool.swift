@@ -2,8 +2,17 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
+/// Takes work that may block, to be done on another thread, in order.
+protocol Workers: Sendable {
+    /// Adds work; false after `stop`, when it is dropped.
+    @discardableResult
+    func submit(_ work: @escaping @Sendable () -> Void) -> Bool
+    /// Lets the work that was submitted end, and takes no more.
+    func stop()
+}
+
 /// A few threads that take closures from one queue, in order.
-final class WorkPool: Sendable {
+final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0

@@ -1,12 +1,10 @@
-internal import CCurl
-internal import Glibc
 internal import MirrorModel
 
-/// One request and its answer: what libcurl's callbacks see.
+/// One request and its answer, as the wire tells of them.
 ///
-/// libcurl calls back on the transfer thread, inside `MultiHandle.perform` and `EasyHandle.goOn`, and
-/// nothing may be added to or removed from the multi handle there. So the callbacks only take in bytes and note what
-/// follows; the engine acts on it when libcurl says that the exchange has ended.
+/// The wire calls in here inside `perform` and `goOn`, where no request may be made or ended. So bytes are
+/// only taken in, and what follows is noted; the engine acts on it when the wire says that the request
+/// has ended.
 final class Exchange {
     /// All bytes of heads and trailers that are read; libcurl's own limits look like lost
     /// connections.
@@ -43,11 +41,13 @@ final class Exchange {
         case listener
     }
 
+    /// Unique in the run.
+    let number: Int
+    /// Its transfer.
     let id: Int
-    let easy: EasyHandle
-    private let multi: MultiHandle
     unowned let listener: any Listener
-    private let publicAddressesOnly: Bool
+    /// What the wire keeps with it while it runs.
+    var connection: AnyObject?
     private var collector = HeadCollector()
     private var headerBytes = 0
     private var unwantedBytes: Int64 = 0
@@ -72,51 +72,31 @@ final class Exchange {
     /// Why a callback ended the exchange, where one did.
     private(set) var stop: Stop?
     /// Whether an address was refused because it is not public.
-    private(set) var refusedAddress = false
+    var refusedAddress = false
     /// Whether a socket was opened for it.
-    private(set) var hasSocket = false
+    var hasSocket = false
     /// Whether the process had no descriptor left for one.
-    private(set) var lacksDescriptor = false
+    var lacksDescriptor = false
 
     init(
-        id: Int, segment: Int? = nil, easy: EasyHandle, multi: MultiHandle,
-        listener: any Listener, stall: StallClock, publicAddressesOnly: Bool
+        number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
     ) {
+        self.number = number
         self.id = id
         self.segment = segment
         self.stall = stall
-        self.easy = easy
-        self.multi = multi
         self.listener = listener
-        self.publicAddressesOnly = publicAddressesOnly
     }
 
-    /// Puts the callbacks into the handle; the exchange must outlive its use.
-    func connect() {
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        easy.set(CURLOPT_HEADERFUNCTION, callback: headerCallback)
-        easy.set(CURLOPT_HEADERDATA, pointer: context)
-        easy.set(CURLOPT_WRITEFUNCTION, callback: bodyCallback)
-        easy.set(CURLOPT_WRITEDATA, pointer: context)
-        easy.set(requestCallback: requestCallback)
-        easy.set(CURLOPT_PREREQDATA, pointer: context)
-        easy.set(socketCallback: socketCallback)
-        easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
-    }
-
-    /// Makes the request.
-    func begin() { multi.add(easy) }
-
-    /// Ends it, however far it is; libcurl calls back no more.
-    func end() { multi.remove(easy) }
-
-    fileprivate func requestBegins(localPort: Int32) {
+    /// It has a connection, and the request is on its way.
+    func requestBegins(localPort: Int32) {
         isAsking = true
         self.localPort = localPort
         listener.began(self)
     }
 
-    fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
+    /// Takes a line of a head or a trailer, its end included; false ends the request.
+    func take(line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
         guard headerBytes <= Exchange.headerLimit else {
             let limit = Exchange.headerLimit >> 10
@@ -157,7 +137,8 @@ final class Exchange {
         return time - began >= Exchange.unwantedPatience
     }
 
-    fileprivate func take(body: UnsafeRawBufferPointer) -> Reply {
+    /// Takes bytes of a body, and says what becomes of the request.
+    func take(body: UnsafeRawBufferPointer) -> Reply {
         if wantsBody {
             let reply = listener.received(bytes: body, on: self)
             if case .stop = reply { stop = .listener }
@@ -176,71 +157,4 @@ final class Exchange {
         if unwantedBytes > Exchange.unwantedLimit { stop = .unwanted }
         return stop == nil ? .goOn : .stop
     }
-
-    /// Opens a socket to this address; negative when that may not, or cannot be done (socket(2)).
-    fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
-        guard !publicAddressesOnly || allows(address) else { return -1 }
-        let made = socket(
-            address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-            address.pointee.protocol)
-        hasSocket = hasSocket || made >= 0
-        lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
-        return made
-    }
-
-    private func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
-        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
-        // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
-        // keeps the whole of it, which for IPv6 is longer than the `sockaddr` that it declares.
-        let place: Range<Int>
-        switch address.pointee.family {
-        case AF_INET: place = start + 4..<start + 8
-        case AF_INET6: place = start + 8..<start + 24
-        default: return false
-        }
-        let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
-        let isAllowed = AddressScope.isPublic(Array(bytes))
-        if !isAllowed { refusedAddress = true }
-        return isAllowed
-    }
-}
-
-private func exchange(_ context: UnsafeMutableRawPointer?) -> Exchange? {
-    context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func headerCallback(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return exchange(context)?.take(line: line) == true ? line.count : -1
-}
-
-private func bodyCallback(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    let body = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return switch exchange(context)?.take(body: body) {
-    case .goOn: body.count
-    case .pause: Int(CURL_WRITEFUNC_PAUSE)
-    case .stop, nil: -1
-    }
-}
-
-private func requestCallback(
-    _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
-    _: UnsafeMutablePointer<CChar>?, _: Int32, _ localPort: Int32
-) -> Int32 {
-    exchange(context)?.requestBegins(localPort: localPort)
-    return CURL_PREREQFUNC_OK
-}
-
-private func socketCallback(
-    _ context: UnsafeMutableRawPointer?, _: curlsocktype,
-    _ address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-    guard let address else { return -1 }
-    return exchange(context)?.open(address) ?? -1
 }

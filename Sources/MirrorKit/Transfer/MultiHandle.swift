@@ -31,6 +31,13 @@ final class MultiHandle {
     /// A handle for one transfer at a time.
     func makeEasy() -> EasyHandle { EasyHandle(curl) }
 
+    /// The request that a handle was connected to (CURLOPT_PRIVATE).
+    func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
+        ccurl_get_pointer(curl, handle, CURLINFO_PRIVATE).map {
+            Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
     func add(_ easy: EasyHandle) { ccurl_multi_add(curl, multi, easy.handle) }
 
     func remove(_ easy: EasyHandle) { ccurl_multi_remove(curl, multi, easy.handle) }

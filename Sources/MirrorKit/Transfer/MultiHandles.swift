@@ -49,6 +49,11 @@ final class MultiHandles {
         usual?.nextEnd() ?? long?.nextEnd()
     }
 
+    /// The request that a handle of either belongs to.
+    func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
+        (usual ?? long)?.request(of: handle)
+    }
+
     /// Begins to look for a network that comes back, which ends a wait too.
     func watchNetwork() {
         guard !watchesNetwork else { return }

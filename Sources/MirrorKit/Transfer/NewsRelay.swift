@@ -1,13 +1,25 @@
 internal import MirrorModel
 internal import Synchronization
 
+/// Takes what the transfer thread has to tell.
+protocol NewsReceiver: Sendable {
+    /// Has news of a job told.
+    func tell(_ job: TransferJob, _ news: TransferNews)
+    /// Has it told that no transfer is running any more.
+    func tellIdle()
+    /// The bytes in memory that wait to be told of.
+    var bytesWaiting: Int { get }
+    /// Waits until failures that end everything were told of; false when there are none to be told.
+    func settleFailures() -> Bool
+}
+
 /// Tells what the transfer thread has to tell, in order, on a thread of its own.
 ///
 /// Whoever hears of an end settles it there: rows, landings, the next jobs. That is a quarter as much work
 /// as the rest of a small file's request, and is done beside it. While news come all the time the thread
 /// looks for them once in a millisecond, because to be woken for each would cost the transfer thread a
 /// system call; after a quiet time the first one wakes it.
-final class NewsRelay: Sendable {
+final class NewsRelay: NewsReceiver {
     /// For how many milliseconds news gather.
     private static let pause: Int32 = 1
 

@@ -34,7 +34,7 @@ final class PartLane: Sendable {
     ///   - afterBytes: called on a worker after each buffer.
     ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
     init(
-        other: DigestAlgorithm?, letsGo: Bool = false, workers: WorkPool, chunks: ChunkPool,
+        other: DigestAlgorithm?, letsGo: Bool = false, workers: any Workers, chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
     ) {
         digests = Mutex(LaneDigests(other: other))

@@ -30,17 +30,18 @@ extension TransferEngine {
         // Nobody needs the digest of what further connections fetched any more: extents have theirs.
         body.stop()
         do {
-            try body.spill(now: SystemClock.monotonic())
+            try body.spill(now: clock.monotonic())
             body.flush()
         } catch {
             // What was logged before stays good; there is nothing to add to it.
         }
         transfer.state = .settling(result)
         let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
+        let clock = clock
         let countdown = Countdown(lanes.count + 1) { inbox.post(.settled(id)) }
         for lane in lanes { lane.submit { _ in countdown.step() } }
         body.lane.submit { digests in
-            try? digests.log(name, in: parts, now: SystemClock.monotonic())
+            try? digests.log(name, in: parts, now: clock.monotonic())
             countdown.step()
         }
     }

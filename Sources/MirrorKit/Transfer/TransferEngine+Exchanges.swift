@@ -1,4 +1,3 @@
-internal import CCurl
 internal import MirrorModel
 
 /// What comes from libcurl: heads, bytes, and ends.
@@ -12,7 +11,7 @@ extension TransferEngine: Exchange.Listener {
         }
         dispatcher.answered(exchange.id, isShared: head.version == .http2)
         know(hostsOf: transfer)
-        guard let turn = transfer.course?.answered(head, at: SystemClock.now()) else {
+        guard let turn = transfer.course?.answered(head, at: clock.now()) else {
             return false
         }
         guard case .receive(let reception) = turn.next else {
@@ -66,7 +65,7 @@ extension TransferEngine: Exchange.Listener {
             if transfer.isCut { segments.isShared = true }
         }
         do {
-            try body.append(bytes, now: SystemClock.monotonic())
+            try body.append(bytes, now: clock.monotonic())
         } catch {
             transfer.localError = error
             return .stop
@@ -85,13 +84,13 @@ extension TransferEngine: Exchange.Listener {
 
     /// Makes room for a body that is taken.
     func receive(
-        _ reception: Reception, turn: Turn, _ transfer: Transfer, workers: WorkPool
+        _ reception: Reception, turn: Turn, _ transfer: Transfer, workers: any Workers
     ) throws(MirrorError) {
         tell(turn.notice, transfer)
         if turn.dropsPart { try drop(transfer) }
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = admit(
+            let error = surroundings.admit(
                 total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0),
                 transfer.job.target)
         {
@@ -122,16 +121,16 @@ extension TransferEngine: Exchange.Listener {
                 return record
             },
             lane: laneMaker(transfer, other: other, workers: workers), parts: parts,
-            chunks: chunks, now: SystemClock.monotonic())
+            chunks: chunks, now: clock.monotonic())
     }
 
-    /// libcurl says that an exchange has ended.
-    func ended(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
-        guard let exchange = exchanges[handle], let transfer = transfers[exchange.id] else {
+    /// The wire says that a request has ended.
+    func ended(_ end: WireEnd) {
+        let (exchange, failure) = (end.exchange, end.failure)
+        guard exchanges[exchange.number] === exchange, let transfer = transfers[exchange.id] else {
             return
         }
-        let failure = exchange.failure(result)
-        if failure != nil, !exchange.hasSocket, exchange.easy.sentBytes == 0 {
+        if failure != nil, !exchange.hasSocket, !end.wasSent {
             transfer.requestsWithoutSocket += 1
         }
         if exchange.lacksDescriptor, wasShortOfDescriptors(exchange, transfer) { return }
@@ -195,11 +194,11 @@ extension TransferEngine: Exchange.Listener {
         guard transfer.course?.mayRefuseProtocol(failure) != true else {
             return interrupted(transfer, failure)
         }
-        dispatcher.advance(to: SystemClock.monotonic())
+        dispatcher.advance(to: clock.monotonic())
         switch dispatcher.failed(transfer.job.id, failure) {
         case .ofTransfer: interrupted(transfer, failure)
         case .ofHost(let wait):
-            multis.watchNetwork()
+            wire.watchNetwork()
             know(hostsOf: transfer)
             decide(transfer) { $0.unreachable(failure, wait: wait) }
         case .forGood(let outage):
@@ -276,9 +275,8 @@ extension TransferEngine: Exchange.Listener {
 
     /// Takes an exchange from libcurl; its handle serves another.
     func breakOff(_ exchange: Exchange) {
-        exchange.end()
-        exchanges[exchange.easy.handle] = nil
-        idleHandles.append(exchange.easy)
+        wire.end(exchange)
+        exchanges[exchange.number] = nil
         guard exchange.segment == nil, let transfer = transfers[exchange.id] else { return }
         transfer.state = .working
         exchange.stall.end(at: asking.elapsed)
@@ -305,20 +303,6 @@ extension TransferEngine: Exchange.Listener {
     func decide(_ transfer: Transfer, _ decision: (inout TransferCourse) -> Turn) {
         // In place: a copy of a course costs a count of each of its texts.
         if let turn = transfer.course?.turn(by: decision) { act(turn, transfer) }
-    }
-}
-
-extension Exchange {
-    /// What libcurl's result means; nil when the exchange ended well.
-    fileprivate func failure(_ result: CURLcode) -> TransportFailure? {
-        if result == CURLE_OK { return nil }
-        if refusedAddress, !isAsking {
-            return TransportFailure(
-                .privateAddress, "its address is not public", isPassing: false, wasSent: false)
-        }
-        return CurlFailure.failure(
-            result, words: easy.words(for: result), detail: easy.errorDetail,
-            systemError: easy.systemError, wasSent: easy.sentBytes > 0)
     }
 }
 

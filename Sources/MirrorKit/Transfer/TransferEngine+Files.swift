@@ -24,7 +24,7 @@ extension TransferEngine {
     func opened(_ source: FileSource, for transfer: Transfer) {
         guard let plan = transfer.plan else { return }
         dispatcher.answered(transfer.job.id)
-        let now = SystemClock.now()
+        let now = clock.now()
         guard let turn = transfer.course?.answered(source.answer(to: plan, at: now), at: now) else {
             return
         }
@@ -32,7 +32,7 @@ extension TransferEngine {
         do {
             try receive(reception, turn: turn, transfer, workers: copiers)
             if source.size > IncomingBody.memoryLimit {
-                try transfer.body?.spill(now: SystemClock.monotonic())
+                try transfer.body?.spill(now: clock.monotonic())
             }
         } catch { return fail(transfer, error) }
         guard let body = transfer.body else { return }
@@ -82,7 +82,7 @@ extension TransferEngine {
         }
         do {
             if let memory = bytes.memory {
-                let now = SystemClock.monotonic()
+                let now = clock.monotonic()
                 let outcome = memory.withUnsafeBytes { memory in
                     Result<Void, MirrorError> { () throws(MirrorError) in
                         try body.append(memory, now: now)

@@ -1,4 +1,3 @@
-internal import CCurl
 internal import MirrorModel
 
 /// Further connections of a transfer: what comes over them, and how they end.
@@ -11,7 +10,7 @@ extension TransferEngine {
             let body = transfer.body
         else { return false }
         dispatcher.answered(at: Host(segment.course.plan.url))
-        let verdict = segment.course.answered(head, at: SystemClock.now())
+        let verdict = segment.course.answered(head, at: clock.now())
         guard case .receive(let reception) = verdict else {
             segment.verdict = verdict
             return false
@@ -44,7 +43,7 @@ extension TransferEngine {
         count(bytes.count, for: transfer)
         let taken = segments.plan.arrived(bytes.count, on: id)
         segment.writer.append(
-            UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)), now: SystemClock.monotonic())
+            UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)), now: clock.monotonic())
         advanceFront(transfer, segments)
         guard let run = segments.plan.runs[id] else { return .stop }
         // What comes next belongs to somebody else, or was never asked for.
@@ -155,7 +154,7 @@ extension TransferEngine {
         // A wait that is too long would fail transfers that never asked for more connections.
         if let hold, hold <= configuration.transfer.longestWait {
             dispatcher.hold(
-                host, until: SystemClock.monotonic() + hold * 1000, isTooLong: false)
+                host, until: clock.monotonic() + hold * 1000, isTooLong: false)
         }
     }
 

@@ -48,18 +48,18 @@ extension TransferEngine {
     private func open(
         _ transfer: Transfer, _ segments: TransferSegments, more: Int
     ) throws(MirrorError) -> Bool {
+        // A range may be taken from another connection for this one: only when it really begins.
+        var plan = segments.plan
         guard let course = transfer.course, let body = transfer.body,
             let source = segments.source(among: course.segmentSources.filter(isOpen(transfer))),
-            let run = segments.plan.open(source: source, more: more)
+            let run = plan.open(source: source, more: more),
+            let segment = course.segment(of: run.start..<run.end, from: source)
         else { return false }
-        guard let segment = course.segment(of: run.start..<run.end, from: source),
+        try body.spill(now: clock.monotonic())
+        guard let file = body.file,
             let place = place(for: transfer, segments, at: Host(segment.plan.url))
-        else {
-            segments.plan.end(run.id)
-            return false
-        }
-        try body.spill(now: SystemClock.monotonic())
-        guard let file = body.file else { return false }
+        else { return false }
+        segments.plan = plan
         let lane = laneMaker(
             transfer, from: run.start, isFurther: true, other: nil, workers: workers)(body.record)
         let helper = Segment(
@@ -139,6 +139,8 @@ extension TransferEngine {
     ) throws(MirrorError) {
         if let main = segments.main, segments.plan.runs[main] == nil {
             if case .exchanging(let own) = transfer.state { breakOff(own) }
+            // From here on its answer says nothing any more of what is missing.
+            segments.isShared = true
             ownEnded(transfer, segments, failure: nil)
         }
         let helpful = segments.helpfulSources
@@ -173,7 +175,7 @@ extension TransferEngine {
         }
         transfer.segmentRequests += 1
         segment.exchange = exchange
-        exchange.begin()
+        wire.begin(exchange)
     }
 
     /// Four times a second: the rates of connections.
@@ -191,16 +193,16 @@ extension TransferEngine {
     /// For how many milliseconds nothing is to be found out of numbers of connections.
     var timeToPaceSegments: Int64? {
         let isMeasured = divided.contains { transfers[$0]?.segments?.pace.isSettled == false }
-        return isMeasured ? max(0, pacedAt + SegmentPace.look - SystemClock.monotonic()) : nil
+        return isMeasured ? max(0, pacedAt + SegmentPace.look - clock.monotonic()) : nil
     }
 
     /// Twenty times a second: how many connections bring more.
     func paceSegments() {
         guard !divided.isEmpty else { return }
-        let now = SystemClock.monotonic()
+        let now = clock.monotonic()
         let elapsed = now - pacedAt
         guard elapsed >= SegmentPace.look else { return }
-        let busy = SystemClock.threadBusy()
+        let busy = clock.threadBusy()
         // A processor that is busy with what comes already cannot take more.
         let isBusy = (busy - busyAtPace) * 2 > elapsed
         (pacedAt, busyAtPace) = (now, busy)

@@ -36,7 +36,7 @@ extension TransferEngine {
         let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
         transfer.body = IncomingBody(
             record: record, lane: lane, parts: parts, chunks: chunks,
-            now: SystemClock.monotonic())
+            now: clock.monotonic())
         // Not on the lane: what comes for others has to be written while a large part is read.
         copiers.submit {
             do {
@@ -94,7 +94,7 @@ extension TransferEngine {
             target: job.target,
             sources: job.sources.map { CourseSource(url: $0.url, key: $0.key) },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
-            part: part, policy: configuration.transfer)
+            part: part, policy: configuration.transfer, jitter: surroundings.jitter)
         course.know(gapEnd: transfer.segments?.plan.gapEnd)
         for (position, source) in job.sources.enumerated()
         where choosers.contains(Host(source.url)) {
@@ -132,7 +132,7 @@ extension TransferEngine {
         do {
             let exchange = try exchange(plan, for: transfer)
             transfer.state = .exchanging(exchange)
-            exchange.begin()
+            wire.begin(exchange)
         } catch { fail(transfer, error) }
     }
 
@@ -140,18 +140,16 @@ extension TransferEngine {
     func exchange(
         _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, isAlone: Bool = false
     ) throws(MirrorError) -> Exchange {
-        let multi = try multis.handle(for: plan)
-        let easy = idleHandles.popLast() ?? multi.makeEasy()
-        settings.prepare(
-            easy, plan: plan, source: transfer.job.sources[plan.source],
-            postBody: transfer.job.postBody, opensConnection: isAlone)
-        let exchange = Exchange(
-            id: transfer.job.id, segment: segment, easy: easy, multi: multi, listener: self,
+        let exchange = exchange(
+            for: transfer, segment: segment,
             stall: segment == nil
-                ? transfer.stall : StallClock(timeout: configuration.transfer.stallTimeout),
-            publicAddressesOnly: settings.publicAddressesOnly)
-        exchange.connect()
-        exchanges[easy.handle] = exchange
+                ? transfer.stall : StallClock(timeout: configuration.transfer.stallTimeout))
+        try wire.prepare(
+            WireRequest(
+                plan: plan, source: transfer.job.sources[plan.source],
+                postBody: transfer.job.postBody, opensConnection: isAlone),
+            for: exchange)
+        exchanges[exchange.number] = exchange
         return exchange
     }
 
@@ -159,9 +157,9 @@ extension TransferEngine {
     /// begin, and `isFurther` says that another connection's lane reads them again.
     func laneMaker(
         _ transfer: Transfer, from start: Int64 = 0, isFurther: Bool = false,
-        other: DigestAlgorithm?, workers: WorkPool
+        other: DigestAlgorithm?, workers: any Workers
     ) -> (PartRecord) -> PartLane {
-        let (id, parts, inbox, chunks) = (transfer.job.id, parts, inbox, chunks)
+        let (id, parts, inbox, chunks, clock) = (transfer.job.id, parts, inbox, chunks, clock)
         let target = transfer.job.target
         let isReadAgain =
             isFurther || BodyCheck.readsAgain(transfer.job.expectation, other: other)
@@ -169,7 +167,7 @@ extension TransferEngine {
             let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
             return PartLane(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
                 digests in
-                let now = SystemClock.monotonic()
+                let now = clock.monotonic()
                 guard digests.isMilestoneDue(now: now) else { return }
                 do throws(MirrorError) {
                     try digests.log(record.name, from: start, in: parts, now: now)

@@ -3,7 +3,7 @@ internal import MirrorModel
 /// What courses decide, carried out.
 extension TransferEngine {
     func act(_ turn: Turn, _ transfer: Transfer) {
-        let now = SystemClock.monotonic()
+        let now = clock.monotonic()
         if let seconds = turn.hostHold, let url = transfer.plan?.url {
             let isTooLong = seconds > configuration.transfer.longestWait
             let until = now + min(seconds, 1 << 40) * 1000
@@ -18,7 +18,7 @@ extension TransferEngine {
         switch turn.next {
         case .request(let plan): queue(plan, transfer, now: now)
         case .wait(let milliseconds):
-            if turn.waitsForNetwork { multis.watchNetwork() }
+            if turn.waitsForNetwork { wire.watchNetwork() }
             transfer.state = .waiting(until: now + milliseconds)
             dispatcher.delay(
                 transfer.job.id, until: now + milliseconds,
@@ -93,7 +93,7 @@ extension TransferEngine {
     private func keep(_ transfer: Transfer) {
         guard let body = transfer.body, body.isResumable else { return }
         do {
-            try body.spill(now: SystemClock.monotonic())
+            try body.spill(now: clock.monotonic())
         } catch { return fail(transfer, error) }
         body.flush()
         mark(transfer, body) {}
@@ -103,9 +103,10 @@ extension TransferEngine {
         _ transfer: Transfer, _ body: IncomingBody, then: @escaping @Sendable () -> Void
     ) {
         let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
+        let clock = clock
         body.lane.submit { digests in
             do throws(MirrorError) {
-                try digests.log(name, in: parts, now: SystemClock.monotonic())
+                try digests.log(name, in: parts, now: clock.monotonic())
             } catch {
                 inbox.post(.broken(id, error))
             }

@@ -1,4 +1,3 @@
-internal import CCurl
 internal import MirrorModel
 
 /// What runs on the transfer thread: it carries out what courses decide, and decides nothing.
@@ -13,23 +12,48 @@ final class TransferEngine {
     /// Bytes of bodies in memory that may wait to be told of.
     private static let newsLimit = 4 << 20
 
+    /// What the engine works with: the real things, or those of a simulation.
+    struct Surroundings {
+        let wire: any Wire
+        let parts: any PartStore
+        let news: any NewsReceiver
+        let inbox: TransferInbox
+        /// Where bytes are written and hashed, and where files and parts are read.
+        let workers: any Workers
+        let copiers: any Workers
+        /// Whether so many more bytes of a target may be written.
+        let admit: @Sendable (Int64, Target) -> MirrorError?
+        var clock = LoopClock()
+        /// Picks a number from 0 to its argument.
+        var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    }
+
+    /// What the loop does until there is something to do again, for so many milliseconds at the most.
+    enum Rest: Equatable {
+        /// It waits for sockets, and for whatever it is told.
+        case watching(Int64)
+        /// It reads no socket: it has enough to do, or is not to have more.
+        case holdingBack(Int64)
+    }
+
     let configuration: Configuration
-    let settings: TransferSettings
+    let surroundings: Surroundings
+    let wire: any Wire
     let parts: any PartStore
-    let admit: @Sendable (Int64, Target) -> MirrorError?
-    let news: NewsRelay
+    let news: any NewsReceiver
     let inbox: TransferInbox
-    let multis: MultiHandles
-    let workers: WorkPool
-    let copiers: WorkPool
+    let workers: any Workers
+    let copiers: any Workers
+    let clock: LoopClock
     /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
     /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
     var transfers: [Int: Transfer] = [:]
     var dispatcher: Dispatcher
-    var exchanges: [UnsafeMutableRawPointer: Exchange] = [:]
-    var idleHandles: [EasyHandle] = []
+    /// What runs on the wire, by number.
+    var exchanges: [Int: Exchange] = [:]
+    private var madeExchanges = 0
     var bucket: TokenBucket?
     var bytesReceived: Int64 = 0
     /// Why no request is made any more.
@@ -54,66 +78,92 @@ final class TransferEngine {
     var wasHeldBack = false
     private var busyAtTick: Int64 = 0
     private var wasBusy = false
+    /// Whether no socket has been read since the last turn.
+    private var isHoldingBack = false
     private var tickedAt: Int64
     /// The time of stall clocks.
     var asking: AskingTime
 
-    init(
-        configuration: Configuration, parts: any PartStore,
-        admit: @escaping @Sendable (Int64, Target) -> MirrorError?, news: NewsRelay,
-        inbox: TransferInbox, workers: WorkPool, copiers: WorkPool
-    ) {
+    init(_ configuration: Configuration, _ surroundings: Surroundings) {
         self.configuration = configuration
-        self.parts = parts
-        self.admit = admit
-        self.news = news
-        self.inbox = inbox
-        multis = MultiHandles(connections: configuration.jobs, signal: inbox.signal)
-        settings = TransferSettings(configuration)
-        self.workers = workers
-        self.copiers = copiers
+        self.surroundings = surroundings
+        wire = surroundings.wire
+        parts = surroundings.parts
+        news = surroundings.news
+        inbox = surroundings.inbox
+        workers = surroundings.workers
+        copiers = surroundings.copiers
+        clock = surroundings.clock
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
-        tickedAt = SystemClock.monotonic()
+        tickedAt = clock.monotonic()
         asking = AskingTime(now: tickedAt)
         dispatcher = Dispatcher(
             jobs: configuration.jobs, perHost: configuration.perHost,
-            policy: RetryPolicy(configuration.transfer), now: tickedAt)
+            policy: RetryPolicy(configuration.transfer), now: tickedAt,
+            jitter: surroundings.jitter)
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
     }
 
     /// Runs until `stop` was asked for and every transfer has ended.
     func run() {
-        while true {
-            look()
-            if multis.networkHasReturned() { dispatcher.networkReturned() }
-            listen()
-            wakeWaiting()
-            listen()
-            startNext()
-            if isDone { break }
-            let pause = breathe()
-            if pause == 0 {
-                letGo()
-                multis.perform()
-                while let end = multis.nextEnd() { ended(end.handle, end.result) }
-                paceSegments()
-                lookAfterSegments()
-                limitTotal()
-                // The free places are given away before anything is waited for.
-                listen()
-                startNext()
+        while let rest = turn() {
+            switch rest {
+            case .watching(let time): wire.wait(milliseconds: time)
+            case .holdingBack(let time): inbox.signal.wait(milliseconds: Int32(clamping: time))
             }
-            tick()
-            tellIdle()
-            // The message to stop may be among those that were taken just now; its signal is gone.
-            if isDone { break }
-            // What was just read may have used the limit up, and libcurl watches no socket of a
-            // transfer that was held back.
-            wait(pause > 0 ? pause : breathe())
         }
         workers.stop()
         copiers.stop()
+    }
+
+    /// Does all that can be done now, and says what to wait for; nil when everything has ended.
+    func turn() -> Rest? {
+        look(hasAsked: !isHoldingBack)
+        isHoldingBack = false
+        if wire.networkHasReturned() { dispatcher.networkReturned() }
+        listen()
+        wakeWaiting()
+        listen()
+        startNext()
+        if isDone { return nil }
+        let pause = breathe()
+        if pause == 0 {
+            letGo()
+            wire.perform()
+            while let end = wire.nextEnd() { ended(end) }
+            paceSegments()
+            lookAfterSegments()
+            limitTotal()
+            // The free places are given away before anything is waited for.
+            listen()
+            startNext()
+        }
+        tick()
+        tellIdle()
+        // The message to stop may be among those that were taken just now; its signal is gone.
+        if isDone { return nil }
+        // What was just read may have used the limit up, and libcurl watches no socket of a
+        // transfer that was held back.
+        return rest(pause > 0 ? pause : breathe())
+    }
+
+    private func rest(_ pause: Int64) -> Rest {
+        if pause > 0 {
+            wasHeldBack = true
+            isHoldingBack = true
+            return .holdingBack(min(pause, AskingTime.look))
+        }
+        look()
+        return .watching(timeToWait)
+    }
+
+    /// A new exchange.
+    func exchange(for transfer: Transfer, segment: Int?, stall: StallClock) -> Exchange {
+        madeExchanges += 1
+        return Exchange(
+            number: madeExchanges, id: transfer.job.id, segment: segment, listener: self,
+            stall: stall)
     }
 
     /// Takes all messages, also those that follow from a failure that ends everything.
@@ -127,7 +177,7 @@ final class TransferEngine {
 
     /// Takes the time for all that waits. Until now bytes were asked for.
     private func look(hasAsked: Bool = true) {
-        let now = SystemClock.monotonic()
+        let now = clock.monotonic()
         dispatcher.advance(to: now)
         asking.look(now: now, hasAsked: hasAsked)
     }
@@ -137,7 +187,7 @@ final class TransferEngine {
     private func breathe() -> Int64 {
         if isPaused { return 1000 }
         if isBehind { return 2 }
-        return bucket?.delay(now: SystemClock.monotonic()) ?? 0
+        return bucket?.delay(now: clock.monotonic()) ?? 0
     }
 
     private var isBehind: Bool {
@@ -158,7 +208,7 @@ final class TransferEngine {
 
     /// Whether an exchange was held back in the midst of reading, and nobody paused it.
     private func mayGoOn(_ exchange: Exchange) -> Bool {
-        exchange.isHeldBack && exchanges[exchange.easy.handle] === exchange
+        exchange.isHeldBack && exchanges[exchange.number] === exchange
             && transfers[exchange.id]?.isPaused == false
     }
 
@@ -169,26 +219,14 @@ final class TransferEngine {
         heldBack = []
         for exchange in waiting {
             // The end of one may have been the end of others.
-            guard exchange.isHeldBack, exchanges[exchange.easy.handle] === exchange else { continue }
+            guard exchange.isHeldBack, exchanges[exchange.number] === exchange else { continue }
             guard bucket?.isOverdrawn != true, mayGoOn(exchange) else {
                 heldBack.append(exchange)
                 continue
             }
             exchange.isHeldBack = false
-            let result = exchange.easy.goOn()
-            if result != CURLE_OK { ended(exchange.easy.handle, result) }
+            if let end = wire.goOn(exchange) { ended(end) }
         }
-    }
-
-    private func wait(_ pause: Int64) {
-        if pause > 0 {
-            wasHeldBack = true
-            inbox.signal.wait(milliseconds: Int32(clamping: min(pause, AskingTime.look)))
-            look(hasAsked: false)
-            return
-        }
-        look()
-        multis.wait(milliseconds: timeToWait)
     }
 
     /// For how many milliseconds there is nothing to do unless somebody says something.
@@ -202,18 +240,18 @@ final class TransferEngine {
 
     /// Looks after running transfers four times a second.
     private func tick() {
-        let now = SystemClock.monotonic()
+        let now = clock.monotonic()
         let elapsed = now - tickedAt
         guard elapsed >= AskingTime.look else { return }
         look()
         tickedAt = now
-        let busy = SystemClock.threadBusy()
+        let busy = clock.threadBusy()
         if (busy - busyAtTick) * 2 > elapsed { wasHeldBack = true }
         busyAtTick = busy
         defer { dispatcher.measure() }
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id],
-                exchanges[exchange.easy.handle] === exchange
+                exchanges[exchange.number] === exchange
             else { continue }
             do {
                 if let segment = exchange.segment {

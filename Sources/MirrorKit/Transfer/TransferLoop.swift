@@ -38,8 +38,11 @@ final class TransferLoop: Sendable {
             pools.append(copiers)
             let started = try NativeThread("transfers") {
                 TransferEngine(
-                    configuration: configuration, parts: parts, admit: hooks.admit, news: news,
-                    inbox: inbox, workers: workers, copiers: copiers
+                    configuration,
+                    TransferEngine.Surroundings(
+                        wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
+                        news: news, inbox: inbox, workers: workers, copiers: copiers,
+                        admit: hooks.admit)
                 ).run()
             }
             thread = Mutex(started)

@@ -20,11 +20,9 @@ struct TransferSettings: Sendable {
             configuration.rateLimit.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256 << 10
     }
 
-    /// Prepares a handle for one request; `opensConnection` keeps it from sharing one.
-    func prepare(
-        _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource, postBody: [UInt8]?,
-        opensConnection: Bool = false
-    ) {
+    /// Prepares a handle for one request.
+    func prepare(_ easy: EasyHandle, for request: WireRequest) {
+        let (plan, source) = (request.plan, request.source)
         easy.reset()
         easy.set(CURLOPT_URL, plan.url.requestText)
         easy.set(CURLOPT_PATH_AS_IS, 1)
@@ -41,7 +39,7 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_BUFFERSIZE, bufferSize)
         easy.set(CURLOPT_USERAGENT, "mirror")
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
-        if opensConnection {
+        if request.opensConnection {
             easy.set(CURLOPT_FRESH_CONNECT, 1)
         } else if plan.url.scheme == .https, !plan.isLong {
             easy.set(CURLOPT_PIPEWAIT, 1)
@@ -49,7 +47,7 @@ struct TransferSettings: Sendable {
         prepareTrust(easy)
         prepareCredentials(easy, plan: plan, source: source)
         prepareFields(easy, plan: plan, source: source)
-        if plan.isPost, let postBody { preparePost(easy, body: postBody) }
+        if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
     }
 
     private func prepareTrust(_ easy: EasyHandle) {

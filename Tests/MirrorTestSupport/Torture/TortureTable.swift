@@ -7,6 +7,7 @@ public enum TortureTable {
         SwapTorture.self, CrowdTorture.self, IndexTorture.self, FullDiskTorture.self,
         SecretTorture.self, EndlessTorture.self, RealServerTorture.self, SignalTorture.self,
         ClockTorture.self, FuzzTorture.self, SanitizerTorture.self, LivenessTorture.self,
+        SimulationTorture.self,
     ]
 
     /// A row: name, what was tried, how often, how often it held, and the notes.

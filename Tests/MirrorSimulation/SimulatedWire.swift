@@ -1,0 +1,234 @@
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// A wire whose servers and lines are numbers: everything takes its time, and the time is virtual.
+final class SimulatedWire: Wire {
+    /// One request under way.
+    private final class Request {
+        let wire: WireRequest
+        unowned let exchange: Exchange
+        let host: Int
+        var answer: SimulatedAnswer?
+        var position = 0
+        var isOver = false
+        /// Bytes that were not taken.
+        var isPaused = false
+        var didAsk = false
+        /// What is to be told of it in the next `perform`.
+        var waiting: [Step] = []
+
+        init(_ wire: WireRequest, _ exchange: Exchange, host: Int) {
+            self.wire = wire
+            self.exchange = exchange
+            self.host = host
+        }
+    }
+
+    private enum Step {
+        case connected
+        case head
+        case bytes
+        case end(TransportFailure?)
+    }
+
+    private let time: VirtualTime
+    private let chance: Chance
+    private let world: World
+    private var requests: [Int: Request] = [:]
+    private var ready: [Int] = []
+    private var ends: [WireEnd] = []
+    /// Connections that nobody uses, by host.
+    private var idle: [Int: Int] = [:]
+    private(set) var running: [Int: Int] = [:]
+    private(set) var mostRunning = 0
+    private(set) var mostAtHost: [Int: Int] = [:]
+    private(set) var bytesDelivered: Int64 = 0
+    private(set) var requestsMade = 0
+    var networkReturns = false
+
+    init(_ time: VirtualTime, _ chance: Chance, _ world: World) {
+        self.time = time
+        self.chance = chance
+        self.world = world
+    }
+
+    /// How many requests are under way.
+    var count: Int { requests.count }
+
+    func prepare(_ request: WireRequest, for exchange: Exchange) throws(MirrorError) {
+        guard let host = world.host(of: request.plan.url) else {
+            throw MirrorError(.internalError, "no such host in this simulation")
+        }
+        requests[exchange.number] = Request(request, exchange, host: host)
+    }
+
+    func begin(_ exchange: Exchange) {
+        guard let request = requests[exchange.number] else { return }
+        requestsMade += 1
+        running[request.host, default: 0] += 1
+        mostRunning = max(mostRunning, running.values.reduce(0, +))
+        mostAtHost[request.host] = max(mostAtHost[request.host] ?? 0, running[request.host] ?? 0)
+        let host = world.hosts[request.host]
+        time.tell(
+            "\(host.name) is asked for \(request.wire.plan.url.path) from \(request.wire.plan.offset) by \(exchange.id)/\(exchange.segment ?? -1)"
+        )
+        switch host.character {
+        case .nameless:
+            fail(request, after: chance.number(1...500), .nameNotResolved, "no such name")
+        case .refusing: fail(request, after: host.roundTrip, .connectFailed, "refused")
+        case .blackHole:
+            fail(request, after: world.connectTimeout, .connectFailed, "timed out")
+        case .away(let from, let until) where from <= time.now && time.now < until:
+            fail(request, after: host.roundTrip, .connectFailed, "refused")
+        default:
+            exchange.hasSocket = true
+            let isReused = (idle[request.host] ?? 0) > 0
+            if isReused { idle[request.host, default: 0] -= 1 }
+            step(.connected, request, after: isReused ? 0 : host.roundTrip)
+        }
+    }
+
+    private func fail(_ request: Request, after: Int64, _ code: FailureCode, _ cause: String) {
+        request.exchange.hasSocket = code != .nameNotResolved
+        let failure = TransportFailure(code, cause, isPassing: true, wasSent: false)
+        step(.end(failure), request, after: after)
+    }
+
+    func end(_ exchange: Exchange) {
+        guard let request = requests.removeValue(forKey: exchange.number) else { return }
+        time.tell(
+            "\(exchange.id)/\(exchange.segment ?? -1) is ended at \(request.position) of \(request.answer?.body.count ?? 0)"
+        )
+        running[request.host, default: 0] -= 1
+        if request.isOver, request.answer?.failure == nil { idle[request.host, default: 0] += 1 }
+        request.isOver = true
+        ends.removeAll { $0.exchange === exchange }
+    }
+
+    func goOn(_ exchange: Exchange) -> WireEnd? {
+        guard let request = requests[exchange.number], request.isPaused else { return nil }
+        request.isPaused = false
+        if let failure = deliver(request) {
+            request.isOver = true
+            return WireEnd(exchange: exchange, failure: failure, wasSent: true)
+        }
+        return nil
+    }
+
+    func perform() {
+        while !ready.isEmpty {
+            let numbers = ready
+            ready = []
+            for number in numbers {
+                guard let request = requests[number], !request.waiting.isEmpty, !request.isOver
+                else { continue }
+                take(request.waiting.removeFirst(), request)
+            }
+        }
+    }
+
+    func nextEnd() -> WireEnd? { ends.isEmpty ? nil : ends.removeFirst() }
+
+    func watchNetwork() {}
+
+    func networkHasReturned() -> Bool {
+        defer { networkReturns = false }
+        return networkReturns
+    }
+
+    func wait(milliseconds: Int64) {}
+
+    // MARK: One request
+
+    private func step(_ step: Step, _ request: Request, after: Int64) {
+        let number = request.exchange.number
+        time.after(after) { [weak self] in
+            guard let self, let request = requests[number], !request.isOver else { return }
+            request.waiting.append(step)
+            ready.append(number)
+        }
+    }
+
+    private func take(_ step: Step, _ request: Request) {
+        let host = world.hosts[request.host]
+        switch step {
+        case .connected:
+            request.didAsk = true
+            // Those that share a connection have its port.
+            let port = host.sharesConnections ? request.host : request.exchange.number
+            request.exchange.requestBegins(localPort: Int32(truncatingIfNeeded: port))
+            guard host.character != .silent else { return }
+            self.step(.head, request, after: host.roundTrip)
+        case .head: answer(request, host)
+        case .bytes:
+            if let failure = deliver(request) { finish(request, failure) }
+        case .end(let failure): finish(request, failure)
+        }
+    }
+
+    private func answer(_ request: Request, _ host: SimulatedHost) {
+        let mishap = world.mishap(at: request.host, running: running[request.host] ?? 0)
+        time.tell(
+            "\(host.name) answers \(request.exchange.id)/\(request.exchange.segment ?? -1), mishap \(String(describing: mishap))"
+        )
+        if mishap == .resetBeforeHead { return finish(request, SimulatedAnswer.lost) }
+        let answer = world.answer(to: request.wire.plan, at: host, mishap: mishap)
+        request.answer = answer
+        for line in answer.lines where !request.isOver {
+            var bytes = Array((line + "\r\n").utf8)
+            let goesOn = bytes.withUnsafeMutableBytes {
+                request.exchange.take(line: UnsafeRawBufferPointer($0))
+            }
+            if !goesOn { return finish(request, SimulatedAnswer.lost) }
+        }
+        if answer.body.isEmpty, answer.failure == nil { return finish(request, nil) }
+        more(request)
+    }
+
+    /// The next bytes come when the line has brought them.
+    private func more(_ request: Request) {
+        guard let answer = request.answer, request.position < answer.stallsAfter else { return }
+        let host = world.hosts[request.host]
+        let count = min(16384, answer.body.count - request.position)
+        let wait = host.character == .dripping ? 1000 : Int64(count) / host.rate
+        step(.bytes, request, after: wait)
+    }
+
+    /// Delivers what came; how the answer ended where it did: a failure, or nil within.
+    private func deliver(_ request: Request) -> TransportFailure?? {
+        guard let answer = request.answer else { return nil }
+        let isDripping = world.hosts[request.host].character == .dripping
+        let end = min(
+            answer.body.count, answer.failsAfter, answer.stallsAfter,
+            request.position + (isDripping ? 10 : 16384))
+        let start = answer.body.startIndex
+        var piece = Array(answer.body[start + request.position..<start + end])
+        if !piece.isEmpty {
+            let reply = piece.withUnsafeMutableBytes {
+                request.exchange.take(body: UnsafeRawBufferPointer($0))
+            }
+            switch reply {
+            case .pause:
+                request.isPaused = true
+                return nil
+            case .stop: return .some(SimulatedAnswer.lost)
+            case .goOn:
+                request.position = end
+                bytesDelivered += Int64(piece.count)
+            }
+        }
+        if end >= answer.failsAfter { return .some(answer.failure) }
+        if end >= answer.body.count { return .some(nil) }
+        more(request)
+        return nil
+    }
+
+    private func finish(_ request: Request, _ failure: TransportFailure?) {
+        time.tell(
+            "\(request.exchange.id)/\(request.exchange.segment ?? -1) ends at \(request.position): \(failure?.cause ?? "well")"
+        )
+        request.isOver = true
+        ends.append(
+            WireEnd(exchange: request.exchange, failure: failure, wasSent: request.didAsk))
+    }
+}

@@ -1,0 +1,158 @@
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// One simulation, made from a seed: what is asked for, of whom, and what comes in between.
+final class Story {
+    /// What is wanted, and what may become of it.
+    struct Wish {
+        let resource: Int
+        /// The hosts that are asked.
+        let hosts: [Int]
+        let isPinned: Bool
+        let declaresSize: Bool
+        /// Whether the first version is there already.
+        let isThere: Bool
+        let redirectedBy: Int?
+    }
+
+    /// What somebody does in the midst.
+    enum Act {
+        case pause(Int), resume(Int), cancel(Int, discardingPart: Bool)
+        case pauseAll, resumeAll, cancelAll, networkReturns
+    }
+
+    let chance: Chance
+    let time: VirtualTime
+    let world: World
+    let wishes: [Wish]
+    let acts: [(time: Int64, act: Act)]
+    var configuration = Configuration()
+    let slowness: Int64
+    let roomForParts: Int
+
+    init(seed: UInt64, tellsStory: Bool = false) {
+        let chance = Chance(seed: seed)
+        let time = VirtualTime(tellsStory: tellsStory)
+        self.chance = chance
+        self.time = time
+        let isLarge = chance.oneIn(30)
+        let hosts = (0..<Int(chance.number(1...8))).map { Story.host($0, chance) }
+        let resources = (0..<Int(chance.number(1...(isLarge ? 3 : 24)))).map {
+            Story.resource($0, chance, isLarge: isLarge)
+        }
+        world = World(time, chance, hosts: hosts, resources: resources)
+        wishes = resources.map { resource in
+            let count = chance.pick([1, 1, 1, 2, 3])
+            var asked: [Int] = []
+            for _ in 0..<count {
+                let host = Int(chance.number(0...Int64(hosts.count) - 1))
+                if !asked.contains(host) { asked.append(host) }
+            }
+            return Wish(
+                resource: resource.number, hosts: asked,
+                isPinned: chance.oneIn(2), declaresSize: chance.oneIn(2),
+                isThere: chance.oneIn(5),
+                redirectedBy: chance.oneIn(8)
+                    ? Int(chance.number(0...Int64(hosts.count) - 1)) : nil)
+        }
+        acts = Story.acts(chance, jobs: resources.count)
+        slowness = chance.pick([0, 3, 3, 40, 700])
+        roomForParts = chance.oneIn(25) ? Int(chance.number(0...2)) : .max
+        configuration.jobs = Int(chance.pick([1, 2, 3, 5, 8, 16, 128]))
+        configuration.perHost = chance.pick([nil, nil, 1, 2, 4, 8])
+        configuration.segments = chance.pick([.automatic, .automatic, .fixed(1), .fixed(3)])
+        configuration.rateLimit = chance.oneIn(10) ? chance.number(20_000...2_000_000) : nil
+        configuration.transferLimit = chance.oneIn(30) ? chance.number(1...1_000_000) : nil
+        configuration.transfer.retries = Int(chance.pick([0, 1, 3, 7, 7]))
+        configuration.transfer.longestWait = chance.pick([2, 30, 300])
+        configuration.transfer.stallTimeout = chance.pick([2, 10, 30])
+    }
+
+    private static func host(_ number: Int, _ chance: Chance) -> SimulatedHost {
+        let character: SimulatedHost.Character =
+            switch chance.number(1...20) {
+            case 1: .silent
+            case 2: .blackHole
+            case 3: .refusing
+            case 4: .nameless
+            case 5, 6:
+                .away(from: chance.number(0...3000), until: chance.number(3000...20_000))
+            case 7: .dripping
+            case 8, 9: .crowded(most: Int(chance.number(1...4)))
+            case 10...13: .flaky(oneIn: chance.pick([2, 4, 20]))
+            default: .healthy
+            }
+        let isSecure = chance.oneIn(2)
+        return SimulatedHost(
+            name: "h\(number)", isSecure: isSecure, character: character,
+            roundTrip: chance.pick([0, 1, 20, 100, 300]), rate: chance.pick([20, 200, 5000]),
+            sharesConnections: isSecure && chance.oneIn(2))
+    }
+
+    private static func resource(
+        _ number: Int, _ chance: Chance, isLarge: Bool
+    ) -> SimulatedResource {
+        let size =
+            isLarge
+            ? chance.number(2_000_000...9_000_000)
+            : chance.pick([
+                chance.number(0...4096), chance.number(0...20_000), chance.number(60_000...200_000),
+            ])
+        let changes = chance.oneIn(5) ? [chance.number(0...5000)] : []
+        return SimulatedResource(number: number, size: Int(size), changes: changes)
+    }
+
+    private static func acts(_ chance: Chance, jobs: Int) -> [(time: Int64, act: Act)] {
+        guard chance.oneIn(3) else { return [] }
+        var acts: [(time: Int64, act: Act)] = []
+        for _ in 0..<chance.number(1...4) {
+            let time = chance.number(0...8000)
+            let job = Int(chance.number(0...Int64(jobs) - 1))
+            switch chance.number(1...6) {
+            case 1, 2:
+                acts.append((time, .pause(job)))
+                acts.append((time + chance.number(1...60_000), .resume(job)))
+            case 3:
+                acts.append((time, .pauseAll))
+                acts.append((time + chance.number(1...60_000), .resumeAll))
+            case 4: acts.append((time, .cancel(job, discardingPart: chance.oneIn(2))))
+            case 5: acts.append((time, .networkReturns))
+            default: if chance.oneIn(3) { acts.append((time, .cancelAll)) }
+            }
+        }
+        return acts.sorted { $0.time < $1.time }
+    }
+
+    /// Whether nothing stands in the way of a wish.
+    func mustBeGranted(_ job: Int) -> Bool {
+        let wish = wishes[job]
+        let asked = wish.hosts + [wish.redirectedBy].compactMap { $0 }
+        // From https to http no redirect is followed.
+        let isDowngrade =
+            wish.redirectedBy.map { by in
+                world.hosts[by].isSecure && wish.hosts.contains { !world.hosts[$0].isSecure }
+            } ?? false
+        return asked.allSatisfy { world.hosts[$0].isHealthy } && !isDowngrade
+            && world.resources[wish.resource].changes.isEmpty && acts.isEmpty
+            && configuration.transferLimit == nil && roomForParts == .max
+    }
+
+    /// The job that a wish becomes.
+    func job(_ number: Int, part: PartRecord?) throws -> TransferJob {
+        let wish = wishes[number]
+        let resource = world.resources[wish.resource]
+        let sources = try wish.hosts.enumerated().map { position, host in
+            let url = try SourceURL(
+                world.address(
+                    of: wish.resource, at: host, by: position == 0 ? wish.redirectedBy : nil))
+            return PreparedSource(url: url, key: SourceKey(url), headers: [])
+        }
+        var expectation = Expectation()
+        if wish.declaresSize || wish.isPinned { expectation.size = Int64(resource.size(of: 0)) }
+        if wish.isPinned { expectation.digests = [resource.digest(of: 0)] }
+        return TransferJob(
+            id: number, target: try Target("Caches/r\(number)"), sources: sources, postBody: nil,
+            expectation: expectation, local: nil, part: part,
+            priority: Int32(number % 3), isDecisive: false)
+    }
+}
