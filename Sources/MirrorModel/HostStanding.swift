@@ -12,6 +12,10 @@ package struct Outage: Sendable {
     /// Whether the last try took so long that nobody who can go elsewhere should make the next.
     private(set) var isSlow = false
     private var waited: Int64 = 0
+    /// How often the network came back before the time of the next try.
+    private var returns = 0
+    /// Whether the next try is made because of that.
+    private var isExtra = false
 
     init(_ failure: TransportFailure) { self.failure = failure }
 
@@ -20,7 +24,9 @@ package struct Outage: Sendable {
         _ failure: TransportFailure, took: Int64, last: Int, now: Int64, policy: RetryPolicy,
         jitter: (Int64) -> Int64
     ) {
-        tries += 1
+        // It was made early, so it is none of those that the ladder has.
+        if !isExtra { tries += 1 }
+        isExtra = false
         self.failure = failure
         let wait = policy.wait(beforeRetry: tries, waited: waited, jitter: jitter)
         waited += wait
@@ -30,7 +36,15 @@ package struct Outage: Sendable {
     }
 
     /// The network is back: the next try need not wait.
-    mutating func endWait(at now: Int64) { nextTry = min(nextTry, now) }
+    ///
+    /// - Parameter most: how often such a try is beside the ladder; a network that comes and goes all the time
+    ///   must not keep a run for ever.
+    mutating func endWait(at now: Int64, most: Int) {
+        guard nextTry > now else { return }
+        nextTry = now
+        returns += 1
+        isExtra = returns <= most
+    }
 }
 
 /// One request's try at a host.

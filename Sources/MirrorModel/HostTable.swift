@@ -115,7 +115,7 @@ struct HostTable: Sendable {
     mutating func endOutageWaits(at now: Int64) -> [Int] {
         standings.indices.filter { host in
             guard case .away(var outage) = standings[host].reach else { return false }
-            outage.endWait(at: now)
+            outage.endWait(at: now, most: policy.retries)
             standings[host].reach = .away(outage)
             return true
         }

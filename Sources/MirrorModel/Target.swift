@@ -160,7 +160,14 @@ extension Target {
 extension Target: Hashable, Comparable, CustomStringConvertible {
     /// Whether the bytes are the same.
     public static func == (left: Target, right: Target) -> Bool {
-        left.path.utf8.elementsEqual(right.path.utf8)
+        // As buffers: a sequence would be asked for one byte after the other.
+        var (left, right) = (left.path, right.path)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                left.count == right.count
+                    && ByteOrder.commonPrefix(left, right) == left.count
+            }
+        }
     }
 
     /// The order of the bytes.

@@ -179,6 +179,23 @@ import Testing
         #expect(dispatcher.popWoken() == nil)
     }
 
+    @Test func aTryThatTheNetworkBroughtForwardIsBesideTheLadder() throws {
+        let dispatcher = Dispatching(retries: 1)
+        let host = try Dispatching.host("a")
+        func fail(at now: Int64) -> Dispatcher.Silence {
+            dispatcher.add([1], host)
+            #expect(dispatcher.fill(now: now) == [1])
+            defer { dispatcher.release(1) }
+            return dispatcher.failed(1, Dispatching.refused)
+        }
+        guard case .ofHost = fail(at: 0) else { return #expect(Bool(false)) }
+        dispatcher.networkReturned()
+        guard case .ofHost(let wait) = fail(at: 1) else { return #expect(Bool(false)) }
+        dispatcher.networkReturned()
+        // That may be so as often as the ladder has tries: a network may come and go for ever.
+        guard case .forGood = fail(at: 2) else { return #expect(Bool(false), "\(wait)") }
+    }
+
     // MARK: Further connections
 
     @Test func aFurtherConnectionTakesNoPlaceThatSomebodyWaitsFor() throws {

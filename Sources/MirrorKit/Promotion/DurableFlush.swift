@@ -29,7 +29,7 @@ struct DurableFlush: Sendable {
     /// each may keep the folder open in which its own was made.
     var greatestBatch: Int {
         let limit = OpenFileLimit.current
-        return allowsGroup ? min(2048, max(4, limit / 8)) : min(256, max(2, limit / 16))
+        return allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
     }
 
     /// Whether a batch of so many works is flushed as a group.

@@ -128,6 +128,18 @@ import Testing
         #expect(expansion.headers(of: source).map(\.value) == ["s3cret from FILE"])
     }
 
+    @Test(arguments: ["", "\n", "\r\n"]) func anEmptyCredentialIsNone(content: String) throws {
+        let manifest = try manifest(resource("a.example", "FILE"), .file(path: "/m.json"))
+        let expansion = SecretExpansion(
+            grants: [try Grant("FILE@https://a.example")], environment: environment,
+            credential: { _ in content })
+        var onlyOrigins: [String: Origin] = [:]
+        #expect(throws: ManifestRefusal.self) {
+            try expansion.check(
+                manifest, label: "m.json", isLocal: true, onlyOrigins: &onlyOrigins)
+        }
+    }
+
     @Test(arguments: [
         "", "1A", "A B", "TOKEN@", "TOKEN@a.example", "TOKEN@ftp://a.example",
         "TOKEN@https://a.example/path", "TOKEN@file:///x", "TOKEN@https://u@a.example",
