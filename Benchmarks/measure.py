@@ -25,6 +25,8 @@ class Command:
     words: list
     # Whether the tool itself holds the bytes against a digest that it was given.
     verifies: bool = False
+    # Whether it is another tool for the same job: not mirror, nor a bound that no tool can pass.
+    is_peer: bool = True
     environment: dict = None
     # Status that is no failure besides 0.
     accepts: tuple = (0,)
