@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 
+from distant import W13, W14
 from measure import Command
 from workload import MIB, Workload, against, against_best, anyone, peak_mib, verifying
 
@@ -273,4 +274,4 @@ class W9b(Workload):
         return [command]
 
 
-WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W6c, W6d, W7, W8, W9a, W9b]
+WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W6c, W6d, W7, W8, W9a, W9b, W13, W14]
