@@ -4,6 +4,7 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,11 +34,15 @@ class Bench:
         self.log = os.path.join(self.place, "log")
         self.installed = peers.installed()
         self.made = {}
+        # Workloads that have been prepared, and may have something running.
+        self.begun = []
         self.file_system = OwnFileSystem(self.place)
         self.origin = Origin(os.path.join(self.place, "origin"))
 
     def end(self):
         self.origin.stop()
+        for workload in self.begun:
+            workload.end()
         self.file_system.end()
         shutil.rmtree(self.place, ignore_errors=True)
 
@@ -100,6 +105,7 @@ class Bench:
             workload.remarks.append(
                 f"Runs share a file system, of which others' files were not removed: {lack}."
                 if lack else "Each run has a new ext4 of its own, in a loop image.")
+        self.begun.append(workload)
         commands = workload.prepare()
         samples = {command.tool: [] for command in commands}
         notes, flaws = {}, {command.tool: [] for command in commands}
@@ -168,6 +174,8 @@ def main():
     unknown = [name for name in arguments.workloads if name not in known]
     if unknown:
         parser.error(f"{unknown[0]} is no workload; there are {', '.join(known)}")
+    # Ended from outside, it still stops its servers and unmounts its file system.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     bench = Bench(arguments)
     done = []
     try:

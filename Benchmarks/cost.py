@@ -9,6 +9,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,8 @@ def main():
     if lack := callgrind.lack():
         print(f"cost: nothing was counted: {lack}", file=sys.stderr)
         return 69
+    # Ended from outside, it still stops its server.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place = tempfile.mkdtemp(prefix="mirror-cost-")
     tools = None
     try:

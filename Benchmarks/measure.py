@@ -45,7 +45,13 @@ def run(command, log, folder):
         process = subprocess.Popen(
             command.words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             cwd=folder, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            # Whoever breaks the measurement off must not leave it running on a folder that goes.
+            process.kill()
+            process.wait()
+            raise
         wall = time.monotonic() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     return Sample(

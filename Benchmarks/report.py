@@ -168,8 +168,8 @@ def update(page, machine, workloads):
     head, rest = text.split(BEGIN)
     old, tail = rest.split(END)
     sections = {}
-    for section in old.split("### ")[1:]:
-        sections[section.split(":")[0]] = "### " + section.strip() + "\n"
+    for part in old.split("### ")[1:]:
+        sections[part.split(":")[0]] = "### " + part.strip() + "\n"
     for workload, measured in workloads:
         stamp = f"\nMeasured {machine['date']}, {machine['runs']} runs each, interleaved.\n"
         sections[workload.name] = section(workload, measured) + stamp
