@@ -113,6 +113,7 @@ class Bench:
             walls = {tool: measure.median(runs, "wall") for tool, runs in samples.items() if runs}
             peers_walls = [walls[c.tool] for c in commands if c.is_peer and c.tool in walls]
             slow = {c.tool for c in commands if c.is_peer and c.tool in walls
+                    and c.tool not in workload.named
                     and walls[c.tool] > FAR_BEHIND * min(peers_walls)}
             first = round_ % len(commands)
             for command in commands[first:] + commands[:first]:

@@ -150,6 +150,7 @@ class LargeFileFarAway(DistantCase):
     """One file over a line that one connection cannot fill."""
 
     name = "W14"
+    named = ("aria2c",)
     goals = (
         ("mirror by aria2c", lambda r: r["mirror"].wall / r["aria2c"].wall, 1.15, "<="),
         ("mirror by its own best", by_own_best, 1.15, "<="),

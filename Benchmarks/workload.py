@@ -19,6 +19,8 @@ class Workload:
     name = ""
     title = ""
     goals = ()
+    # The tools that a goal names: they run in every round, however slow one round was.
+    named = ()
     # Whether the target is emptied before a run, or kept as the run before left it.
     starts_fresh = True
     # Whether each run wants a file system on which nothing was ever removed.

@@ -23,6 +23,7 @@ class OneLargeFile(Workload):
 
 class W1(OneLargeFile):
     name = "W1"
+    named = ("curl",)
     title = "one 4 GiB file, HTTP/1.1"
     goals = (
         ("x the best that verifies", against_best(verifying), 1.5, ">="),
@@ -34,6 +35,7 @@ class W1(OneLargeFile):
 
 class W2(OneLargeFile):
     name = "W2"
+    named = W1.named
     title = "one 4 GiB file, TLS 1.3"
     manner = "tls"
     goals = W1.goals[:2]
@@ -58,6 +60,7 @@ class ManySmallFiles(Workload):
 
 class W3(ManySmallFiles):
     name = "W3"
+    named = ("curl",)
     title = "20,000 files of 4 KiB, HTTP/1.1"
     goals = (
         ("x curl, which verifies nothing", against("curl"), 1.0, ">="),
@@ -76,6 +79,7 @@ class W4(ManySmallFiles):
 
 class W5(Workload):
     name = "W5"
+    named = ("curl",)
     title = "200 files of 10 MiB, HTTP/1.1"
     goals = (
         ("x curl's and the digest's processor time, at most",
@@ -179,6 +183,7 @@ class W6d(Interleaved):
 
 class W7(Workload):
     name = "W7"
+    named = ("wget2",)
     title = "nothing changed: 20,000 unpinned entries, each asked about"
     goals = (("x wget2, which remembers nothing", against("wget2"), 0.9, ">="),)
     starts_fresh = False
@@ -220,6 +225,7 @@ class W7(Workload):
 
 class W8(Workload):
     name = "W8"
+    named = ("aria2c",)
     title = "one 256 MiB file, each connection limited to 5 MB/s"
     goals = (
         ("x aria2c with as many connections",
