@@ -4,6 +4,7 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,8 +13,10 @@ import time
 import measure
 import peers
 import report
+from filesystem import OwnFileSystem
 from origin import Origin
-from workloads import WORKLOADS, make_file
+from workload import make_file
+from workloads import WORKLOADS
 
 
 # How many times the fastest tool's time a tool may take to be run in every round.
@@ -31,10 +34,16 @@ class Bench:
         self.log = os.path.join(self.place, "log")
         self.installed = peers.installed()
         self.made = {}
+        # Workloads that have been prepared, and may have something running.
+        self.begun = []
+        self.file_system = OwnFileSystem(self.place)
         self.origin = Origin(os.path.join(self.place, "origin"))
 
     def end(self):
         self.origin.stop()
+        for workload in self.begun:
+            workload.end()
+        self.file_system.end()
         shutil.rmtree(self.place, ignore_errors=True)
 
     def scaled(self, whole, quick):
@@ -55,18 +64,27 @@ class Bench:
                 for name in names]
         return self.made[folder]
 
-    def compiled(self, name):
+    def floor(self):
+        return self.compiled("floor", ("-lcurl", "-lcrypto", "-lsqlite3", "-lpthread"))
+
+    def compiled(self, name, libraries=()):
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".c")
         program = os.path.join(self.place, name)
         if not os.path.exists(program):
             compiler = shutil.which("cc") or shutil.which("clang") or "gcc"
-            subprocess.run([compiler, "-O2", "-o", program, source], check=True)
+            subprocess.run([compiler, "-O2", "-o", program, source, *libraries], check=True)
         return program
 
-    def set_aside(self, folder):
-        """Moves a folder to where `end` removes it."""
-        os.makedirs(os.path.join(self.place, "aside"), exist_ok=True)
-        os.rename(folder, tempfile.mkdtemp(dir=os.path.join(self.place, "aside")))
+    def empty_file_system(self, folder):
+        """An empty folder on which nothing was ever removed, or the nearest to it."""
+        if not self.file_system.lack:
+            self.file_system.renew(folder)
+            return
+        if os.path.exists(folder):
+            # What is not removed is not searched past: `end` removes it.
+            os.makedirs(os.path.join(self.place, "aside"), exist_ok=True)
+            os.rename(folder, tempfile.mkdtemp(dir=os.path.join(self.place, "aside")))
+        os.makedirs(folder)
 
     def run_uncounted(self, command):
         sample = measure.run(command, self.log, self.place)
@@ -82,18 +100,27 @@ class Bench:
         A tool that took more than `FAR_BEHIND` times as long as the fastest is not run again: it
         is not the best peer, and would take most of the time.
         """
+        if workload.wants_own_file_system:
+            lack = self.file_system.lack
+            workload.remarks.append(
+                f"Runs share a file system, of which others' files were not removed: {lack}."
+                if lack else "Each run has a new ext4 of its own, in a loop image.")
+        self.begun.append(workload)
         commands = workload.prepare()
         samples = {command.tool: [] for command in commands}
         notes, flaws = {}, {command.tool: [] for command in commands}
         for round_ in range(self.runs):
             walls = {tool: measure.median(runs, "wall") for tool, runs in samples.items() if runs}
-            slow = {tool for tool, wall in walls.items()
-                    if wall > FAR_BEHIND * min(walls.values()) and tool != "mirror"}
+            peers_walls = [walls[c.tool] for c in commands if c.is_peer and c.tool in walls]
+            slow = {c.tool for c in commands if c.is_peer and c.tool in walls
+                    and c.tool not in workload.named
+                    and walls[c.tool] > FAR_BEHIND * min(peers_walls)}
             first = round_ % len(commands)
             for command in commands[first:] + commands[:first]:
                 if command.tool in slow:
                     continue
-                say(f"{workload.name} round {round_ + 1} of {self.runs}: {command.tool}")
+                say(f"{workload.name}, {workload.title}, round {round_ + 1} of {self.runs}: "
+                    f"{command.tool}")
                 workload.before(command)
                 # What the tool before left to be written must not fall into this one's time.
                 os.sync()
@@ -107,9 +134,8 @@ class Bench:
                     flaws[command.tool].append(wrong)
                 if hasattr(workload, "notes"):
                     notes[command.tool] = workload.notes(command)
-        if workload.keeps_old_targets and os.path.exists(workload.target):
-            # The next workload would pay for its removal.
-            self.set_aside(workload.target)
+        workload.end()
+        self.file_system.end()
         shutil.rmtree(os.path.join(self.place, "target"), ignore_errors=True)
         return {
             command.tool: report.Result(
@@ -149,14 +175,16 @@ def main():
     unknown = [name for name in arguments.workloads if name not in known]
     if unknown:
         parser.error(f"{unknown[0]} is no workload; there are {', '.join(known)}")
+    # Ended from outside, it still stops its servers and unmounts its file system.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     bench = Bench(arguments)
     done = []
     try:
         for kind in [known[name] for name in arguments.workloads] or WORKLOADS:
             workload = kind(bench)
-            results = bench.measure(workload)
-            done.append((workload, results))
-            print(report.table(workload, results), flush=True)
+            measured = [(case, bench.measure(case)) for case in workload.cases()]
+            done.append((workload, measured))
+            print(report.section(workload, measured), flush=True)
             facts = machine(bench)
             # A long run that is broken off keeps what it has found.
             if arguments.page and not arguments.quick:
@@ -167,7 +195,9 @@ def main():
                 report.save(arguments.plot, report.plot(done))
     finally:
         bench.end()
-    return 1 if any(r.flaws for _, rs in done for r in rs.values() if r.tool == "mirror") else 0
+    results = [result for _, measured in done for _, results in measured
+               for result in results.values()]
+    return 1 if any(r.flaws for r in results if r.tool.startswith("mirror")) else 0
 
 
 sys.exit(main())

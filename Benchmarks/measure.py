@@ -25,6 +25,8 @@ class Command:
     words: list
     # Whether the tool itself holds the bytes against a digest that it was given.
     verifies: bool = False
+    # Whether it is another tool for the same job: not mirror, nor a bound that no tool can pass.
+    is_peer: bool = True
     environment: dict = None
     # Status that is no failure besides 0.
     accepts: tuple = (0,)
@@ -43,7 +45,13 @@ def run(command, log, folder):
         process = subprocess.Popen(
             command.words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             cwd=folder, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            # Whoever breaks the measurement off must not leave it running on a folder that goes.
+            process.kill()
+            process.wait()
+            raise
         wall = time.monotonic() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     return Sample(

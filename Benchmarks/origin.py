@@ -36,6 +36,14 @@ http {{
     }}
     server {{ listen 127.0.0.1:{logged} backlog=4096; access_log {place}/access.log line; }}
     server {{
+        listen 127.0.0.1:{tls_logged} ssl http2 backlog=4096;
+        ssl_certificate {place}/certificate.pem;
+        ssl_certificate_key {place}/key.pem;
+        ssl_protocols TLSv1.3;
+        http2_max_concurrent_streams 128;
+        access_log {place}/access.log line;
+    }}
+    server {{
         listen 127.0.0.1:{slow} backlog=4096;
         limit_rate 5000000;
         access_log {place}/access.log line;
@@ -58,9 +66,10 @@ def open_many_files():
 
 
 class Origin:
-    """A server over `www`; its addresses are `url("plain")`, `"tls"`, `"logged"` and `"slow"`.
+    """A server over `www`; its addresses are `url("plain")`, `"tls"`, `"logged"` and so on.
 
-    `slow` limits each connection to 5,000,000 bytes a second; `logged` and `slow` note requests.
+    `slow` limits each connection to 5,000,000 bytes a second; it, `logged` and `tls_logged` note
+    requests.
     """
 
     def __init__(self, place):
@@ -74,7 +83,8 @@ class Origin:
              "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", os.path.join(place, "key.pem"),
              "-out", self.certificate],
             check=True, capture_output=True)
-        self.ports = {name: free_port() for name in ("plain", "tls", "logged", "slow")}
+        self.ports = {
+            name: free_port() for name in ("plain", "tls", "logged", "tls_logged", "slow")}
         configuration = os.path.join(place, "nginx.conf")
         with open(configuration, "w") as file:
             file.write(CONFIGURATION.format(place=place, cache=file_cache(), **self.ports))
@@ -86,8 +96,7 @@ class Origin:
         wait_for(self.ports["plain"])
 
     def url(self, manner):
-        scheme = "https" if manner == "tls" else "http"
-        return f"{scheme}://127.0.0.1:{self.ports[manner]}"
+        return address(manner, self.ports[manner])
 
     def requests(self):
         """The requests noted since the last call, a line each."""
@@ -102,6 +111,11 @@ class Origin:
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
+
+
+def address(manner, port):
+    """The address of a manner of serving, at its own port or where a line leads to it."""
+    return f"{'https' if manner.startswith('tls') else 'http'}://127.0.0.1:{port}"
 
 
 def free_port():

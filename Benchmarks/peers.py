@@ -31,7 +31,8 @@ class Peers:
     """Commands over the files of a workload.
 
     `files` are (name, size, sha256) below the address; `target` is an empty folder; `scratch` is a
-    folder for lists and settings.
+    folder for lists and settings. `jobs` is how many transfers a tool may have at once; without it
+    each has as many as it has by itself.
     """
 
     def __init__(self, mirror, address, files, target, scratch, certificate=None, jobs=16):
@@ -51,7 +52,20 @@ class Peers:
         words = [self.mirror_program, "sync", manifest, "--root", self.target, "-q"]
         if self.certificate:
             words += ["--cacert", self.certificate]
-        return Command("mirror", words + list(options), verifies=True)
+        return Command("mirror", words + list(options), verifies=True, is_peer=False)
+
+    def floor(self, program, verb, connections):
+        """The same work in plain C; it compares nothing, and is no tool (floor.c)."""
+        list_ = write(
+            self.path("floor.list"), "".join(f"{name}\n" for name, _, _ in self.files))
+        words = [program, verb, self.address, list_, self.target, str(connections)]
+        return Command("floor", words, is_peer=False)
+
+    def openssl(self, www):
+        """The digests of the origin's own files, and nothing else; it is no tool for the job."""
+        names = write(self.path("names"), "".join(f"{name}\0" for name, _, _ in self.files))
+        script = f"cd '{www}' && xargs -0 openssl dgst -sha256 <'{names}'"
+        return Command("openssl, digests alone", ["sh", "-c", script], is_peer=False)
 
     def manifest(self, pinned=True, refresh=None):
         """A manifest of the files, with their digests or without."""
@@ -69,14 +83,23 @@ class Peers:
             file.write("\n]}\n")
         return path
 
-    def curl(self):
+    def curl(self, keeps_times=False, asks=False):
+        """Fetches, with the server's times or its own; or asks by those whether a file is old."""
         lines = []
         for name, _, _ in self.files:
-            lines.append(f'url = "{self.address}/{name}"\noutput = "{self.target}/{name}"')
-        config = write(self.path("curl.conf"), "\n".join(lines) + "\n")
-        words = ["curl", "-fsS", "--create-dirs", "-K", config]
+            path = f"{self.target}/{name}"
+            if asks:
+                # A condition counts up to the next `next`, and so does a `fail`.
+                lines += ["next", "fail", f'time-cond = "{path}"']
+                lines += [f'cacert = "{self.certificate}"'] if self.certificate else []
+            lines.append(f'url = "{self.address}/{name}"\noutput = "{path}"')
+        name = "curl-asks.conf" if asks else "curl.conf"
+        config = write(self.path(name), "\n".join(lines[1 if asks else 0:]) + "\n")
+        words = ["curl", "-fsSR" if keeps_times or asks else "-fsS", "--create-dirs"]
         if len(self.files) > 1:
-            words += ["--parallel", "--parallel-max", str(self.jobs * 4)]
+            words.append("--parallel")
+            words += ["--parallel-max", str(self.jobs * 4)] if self.jobs else []
+        words += ["-K", config]
         if self.certificate:
             words += ["--cacert", self.certificate]
         return Command("curl", words)
@@ -97,9 +120,10 @@ class Peers:
                 lines.append(f"  checksum=sha-256={sha256}")
         list_ = write(self.path("aria2.list"), "\n".join(lines) + "\n")
         words = [
-            "aria2c", "-q", "-i", list_, "-d", self.target, f"-j{self.jobs}",
-            f"-x{connections}", f"-s{connections}", "-k1M", "--file-allocation=none",
+            "aria2c", "-q", "-i", list_, "-d", self.target, f"-x{connections}",
+            f"-s{connections}", "-k1M", "--file-allocation=none",
             "--auto-file-renaming=false", "--disk-cache=64M", "--check-certificate=false"]
+        words += [f"-j{self.jobs}"] if self.jobs else []
         name = "aria2c --checksum" if verifies else "aria2c"
         return Command(name, words + list(options), verifies=verifies)
 
@@ -107,8 +131,9 @@ class Peers:
         list_ = write(
             self.path("wget.list"),
             "".join(f"{self.address}/{name}\n" for name, _, _ in self.files))
-        words = ["wget2", "-q", "-nH", "-x", "-P", self.target, f"--max-threads={self.jobs}",
-                 "--progress=none", "--no-robots", "-i", list_]
+        words = ["wget2", "-q", "-nH", "-x", "-P", self.target, "--progress=none", "--no-robots",
+                 "-i", list_]
+        words += [f"--max-threads={self.jobs}"] if self.jobs else []
         if self.certificate:
             words.append(f"--ca-certificate={self.certificate}")
         return Command("wget2", words + list(options))
@@ -123,8 +148,10 @@ class Peers:
     def rclone(self, folder="", options=()):
         """Copies a folder; the file names come from the server's listing."""
         words = ["rclone", "copy", ":http:" + folder, self.target + "/" + folder,
-                 "--http-url", self.address, "--transfers", str(self.jobs * 2), "--checkers",
-                 str(self.jobs * 2), "--config", "/dev/null", "--no-check-certificate", "-q"]
+                 "--http-url", self.address, "--config", "/dev/null", "--no-check-certificate",
+                 "-q"]
+        if self.jobs:
+            words += ["--transfers", str(self.jobs * 2), "--checkers", str(self.jobs * 2)]
         return Command("rclone", words + list(options))
 
     def lftp(self, folder="", pieces=1):

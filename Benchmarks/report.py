@@ -15,6 +15,7 @@ class Result:
     def __init__(self, command, samples, notes, flaws):
         self.tool = command.tool
         self.verifies = command.verifies
+        self.is_peer = command.is_peer
         self.samples = samples
         self.wall = median(samples, "wall")
         self.cpu = median(samples, "cpu")
@@ -53,6 +54,8 @@ def table(workload, results):
         low, high = spread(result.samples)
         ratio = f"{result.wall / mirror.wall:.2f}" if mirror else ""
         remark = "verifies" if result.verifies else ""
+        if result.tool == "floor":
+            remark = "the floor, not a peer: it checks nothing"
         if len(result.samples) < len(mirror.samples if mirror else result.samples):
             remark += f"{', ' if remark else ''}{len(result.samples)} run only, far behind"
         if result.flaws:
@@ -68,8 +71,47 @@ def table(workload, results):
     return "\n".join(lines) + "\n"
 
 
+def section(workload, measured):
+    """A workload's part of the page: of one case a row a tool, of several a row a case."""
+    alone = len(measured) == 1 and measured[0][0] is workload
+    text = table(*measured[0]) if alone else matrix(workload, measured)
+    return text + "".join(f"\n{remark}\n" for remark in workload.remarks)
+
+
+def cell(result):
+    """A tool's median in a table of cases, or what was wrong."""
+    if result is None:
+        return ""
+    return f"**{result.flaws[0]}**" if result.flaws else f"{result.wall:.2f} s"
+
+
+def matrix(workload, measured):
+    """Markdown: a row a case, a column a tool, then how often each goal was reached."""
+    tools = list(dict.fromkeys(tool for _, results in measured for tool in results))
+    aims = [(words, bound, sense) for words, _, bound, sense in measured[0][0].goals]
+    lines = [f"### {workload.name}: {workload.title}", "",
+             f"| | {' | '.join(tools)} | {' | '.join(words for words, _, _ in aims)} |",
+             f"|---|{'---:|' * (len(tools) + len(aims))}"]
+    verdicts = {words: [] for words, _, _ in aims}
+    for case, results in measured:
+        row = [cell(results.get(tool)) for tool in tools]
+        found = {words: (value, good) for words, value, _, _, good in goals(case, results)}
+        for words, _, _ in aims:
+            value, good = found.get(words, (None, None))
+            row.append("" if value is None else number(value) if good else f"**{number(value)}**")
+            verdicts[words] += [] if good is None else [good]
+        lines.append(f"| {case.title} | {' | '.join(row)} |")
+    lines.append("")
+    for words, bound, sense in aims:
+        if verdicts[words]:
+            lines.append(f"- {words}: aim {sense} {number(bound)}, reached in "
+                         f"{sum(verdicts[words])} of {len(verdicts[words])}")
+    return "\n".join(lines) + "\n"
+
+
 def document(machine, workloads):
-    """Everything, for programs."""
+    """Everything, for programs: each case of a workload as one of its own."""
+    cases = [case for _, measured in workloads for case in measured]
     return {
         "v": 1, "machine": machine,
         "workloads": [
@@ -78,13 +120,13 @@ def document(machine, workloads):
                 "results": [
                     {
                         "tool": r.tool, "verifies": r.verifies, "wall": r.wall, "cpu": r.cpu,
-                        "peak": r.peak, "notes": r.notes, "flaws": r.flaws,
+                        "isPeer": r.is_peer, "peak": r.peak, "notes": r.notes, "flaws": r.flaws,
                         "runs": [vars(sample) for sample in r.samples],
                     } for r in results.values()],
                 "goals": [
                     {"what": w, "value": v, "bound": b, "sense": s, "reached": reached}
                     for w, v, b, s, reached in goals(workload, results)],
-            } for workload, results in workloads],
+            } for workload, results in cases],
     }
 
 
@@ -92,7 +134,8 @@ def plot(workloads):
     """Bars: each tool's time by mirror's, cut at 8."""
     width, bar, label, most = 760, 16, 170, 8.0
     rows, y = [], 30
-    for workload, results in workloads:
+    cases = [case for _, measured in workloads for case in measured]
+    for workload, results in cases:
         mirror = results.get("mirror")
         if not mirror or len(results) < 2:
             continue
@@ -125,14 +168,20 @@ def update(page, machine, workloads):
     head, rest = text.split(BEGIN)
     old, tail = rest.split(END)
     sections = {}
-    for section in old.split("### ")[1:]:
-        sections[section.split(":")[0]] = "### " + section.strip() + "\n"
-    for workload, results in workloads:
+    for part in old.split("### ")[1:]:
+        sections[part.split(":")[0]] = "### " + part.strip() + "\n"
+    for workload, measured in workloads:
         stamp = f"\nMeasured {machine['date']}, {machine['runs']} runs each, interleaved.\n"
-        sections[workload.name] = table(workload, results) + stamp
-    middle = "\n".join(sections[name] for name in sorted(sections))
+        sections[workload.name] = section(workload, measured) + stamp
+    middle = "\n".join(sections[name] for name in sorted(sections, key=in_order))
     with open(page, "w") as file:
         file.write(f"{head}{BEGIN}\n\n{middle}\n{END}{tail}")
+
+
+def in_order(name):
+    """W2 before W13, W6a before W6b."""
+    digits = "".join(letter for letter in name if letter.isdigit())
+    return int(digits or 0), name
 
 
 def save(path, content):

@@ -2,122 +2,11 @@
 
 import hashlib
 import os
-import shutil
 import subprocess
 
+from distant import W13, W14
 from measure import Command
-from peers import Peers
-
-MIB = 1 << 20
-
-
-class Workload:
-    """Files below the origin, and the tools that fetch them.
-
-    `goals` are (words, function of the results that gives a ratio or a figure, bound, sense), where
-    sense is `">="` or `"<="`.
-    """
-
-    name = ""
-    title = ""
-    goals = ()
-    # Whether the target is emptied before a run, or kept as the run before left it.
-    starts_fresh = True
-    # Whether what a run made is removed only after the last run.
-    keeps_old_targets = False
-    # How often a command is repeated within one run, for those that end within milliseconds.
-    repeats = 1
-
-    def __init__(self, bench):
-        self.bench = bench
-        self.target = os.path.join(bench.place, "target", self.name)
-        self.scratch = os.path.join(bench.place, "scratch", self.name)
-        os.makedirs(self.scratch, exist_ok=True)
-
-    def prepare(self):
-        """Makes files, and gives the commands in the order in which they are interleaved."""
-        raise NotImplementedError
-
-    def before(self, command):
-        if self.starts_fresh:
-            if self.keeps_old_targets and os.path.exists(self.target):
-                # ext4 passes over inodes that were freed a moment ago, one after another: the time
-                # of whoever comes next would depend on what was removed for it.
-                self.bench.set_aside(self.target)
-            shutil.rmtree(self.target, ignore_errors=True)
-            os.makedirs(self.target)
-
-    def flaw(self, command):
-        """What is wrong with what a run left; None when every byte is right."""
-        prefix = "Caches/" if command.tool.startswith("mirror") else ""
-        for name, size, sha256 in self.files:
-            path = os.path.join(self.target, prefix + name)
-            if not os.path.isfile(path):
-                return f"{name} is not there"
-            if os.path.getsize(path) != size or digest(path) != sha256:
-                return f"{name} has wrong bytes"
-        return None
-
-    def peers(self, manner, jobs=16):
-        return Peers(
-            self.bench.mirror, self.bench.origin.url(manner), self.files, self.target,
-            self.scratch, self.bench.origin.certificate, jobs)
-
-    def only_installed(self, commands):
-        return [c for c in commands
-                if c.tool.startswith("mirror") or c.tool.split()[0].strip(",")
-                in self.bench.installed]
-
-
-def digest(path):
-    sha256 = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(MIB):
-            sha256.update(block)
-    return sha256.hexdigest()
-
-
-def make_file(path, size):
-    """Random bytes, which neither a disk nor a connection can compress; gives their sha256."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    sha256 = hashlib.sha256()
-    left = size
-    with open(path, "wb") as file:
-        while left:
-            block = os.urandom(min(left, MIB))
-            file.write(block)
-            sha256.update(block)
-            left -= len(block)
-    os.utime(path, (1_600_000_000, 1_600_000_000))
-    return sha256.hexdigest()
-
-
-def wall(tool):
-    return lambda results: results[tool].wall
-
-
-def against_best(pick):
-    """The best peer's wall time by mirror's: over 1, mirror is faster."""
-    def ratio(results):
-        others = [r.wall for r in results.values() if r.tool != "mirror" and pick(r) and not r.flaws]
-        return min(others) / results["mirror"].wall if others else None
-    return ratio
-
-
-def peak_mib(results):
-    return results["mirror"].peak / MIB
-
-
-def verifying(result):
-    return result.verifies
-
-
-def anyone(result):
-    return True
-
-
-def unverifying(result):
-    return not result.verifies
+from workload import MIB, Workload, against, against_best, anyone, peak_mib, verifying
 
 
 class OneLargeFile(Workload):
@@ -134,17 +23,19 @@ class OneLargeFile(Workload):
 
 class W1(OneLargeFile):
     name = "W1"
+    named = ("curl",)
     title = "one 4 GiB file, HTTP/1.1"
     goals = (
         ("x the best that verifies", against_best(verifying), 1.5, ">="),
         ("x curl, which verifies nothing",
-         lambda r: r["curl"].wall / r["mirror"].wall, 0.9, ">="),
+         against("curl"), 0.9, ">="),
         ("MiB at most", peak_mib, 48, "<="),
     )
 
 
 class W2(OneLargeFile):
     name = "W2"
+    named = W1.named
     title = "one 4 GiB file, TLS 1.3"
     manner = "tls"
     goals = W1.goals[:2]
@@ -154,22 +45,27 @@ class ManySmallFiles(Workload):
     manner = "plain"
     # As the others have theirs: how many at once serves mirror best.
     at_once = ()
-    keeps_old_targets = True
-    goals = (("x the best peer", against_best(anyone), 1.2, ">="),)
+    wants_own_file_system = True
+    # How many the floor has under way.
+    connections = 32
 
     def prepare(self):
         count = self.bench.scaled(20_000, 2_000)
         self.files = self.bench.shared_folder("small", count, 4096)
         p = self.peers(self.manner)
         return self.only_installed([
-            p.mirror(self.at_once), p.curl(), p.aria2c(), p.wget2(), p.rclone("small"),
-            p.lftp("small")])
+            p.mirror(self.at_once), p.floor(self.bench.floor(), "fetch", self.connections),
+            p.curl(), p.aria2c(), p.wget2(), p.rclone("small"), p.lftp("small")])
 
 
 class W3(ManySmallFiles):
     name = "W3"
+    named = ("curl",)
     title = "20,000 files of 4 KiB, HTTP/1.1"
-    goals = ManySmallFiles.goals + (("MiB at most", peak_mib, 64, "<="),)
+    goals = (
+        ("x curl, which verifies nothing", against("curl"), 1.0, ">="),
+        ("MiB at most", peak_mib, 64, "<="),
+    )
 
 
 class W4(ManySmallFiles):
@@ -177,13 +73,18 @@ class W4(ManySmallFiles):
     title = "20,000 files of 4 KiB, HTTP/2 over TLS"
     manner = "tls"
     at_once = ("--jobs", "64", "--per-host", "64")
+    connections = 64
+    goals = (("x the best peer", against_best(anyone), 1.2, ">="),)
 
 
 class W5(Workload):
     name = "W5"
+    named = ("curl",)
     title = "200 files of 10 MiB, HTTP/1.1"
     goals = (
-        ("x the best that verifies nothing", against_best(unverifying), 1.0, ">="),
+        ("x curl's and the digest's processor time, at most",
+         lambda r: r["mirror"].cpu / (r["curl"].cpu + r["openssl, digests alone"].cpu),
+         1.15, "<="),
         ("x the best that verifies", against_best(verifying), 1.5, ">="),
     )
 
@@ -193,7 +94,11 @@ class W5(Workload):
         p = self.peers("plain")
         return self.only_installed([
             p.mirror(), p.curl(), p.curl_then_sha256sum(), p.aria2c(verifies=True), p.aria2c(),
-            p.wget2(), p.rclone("medium"), p.lftp("medium")])
+            p.wget2(), p.rclone("medium"), p.lftp("medium"),
+            p.openssl(self.bench.origin.www)])
+
+    def flaw(self, command):
+        return None if command.tool.startswith("openssl") else super().flaw(command)
 
 
 class NothingChanged(Workload):
@@ -201,6 +106,11 @@ class NothingChanged(Workload):
 
     starts_fresh = False
     count = 0
+    base = "http://127.0.0.1:9/maps/"
+
+    def names(self, count):
+        """Paths in the manifest's order."""
+        return [f"{n // 1000:04d}/tile-{n:07d}.bin" for n in range(count)]
 
     def prepare(self):
         self.files = []
@@ -208,25 +118,23 @@ class NothingChanged(Workload):
         tree = os.path.join(self.target, "Caches")
         manifest = os.path.join(self.scratch, "manifest.json")
         with open(manifest, "w") as file:
-            file.write('{"version":1,"name":"bench","base":"http://127.0.0.1:9/maps/",'
-                       '"resources":[')
-            for folder in range(0, count, 1000):
-                os.makedirs(f"{tree}/{folder // 1000:04d}", exist_ok=True)
-                for number in range(folder, min(folder + 1000, count)):
-                    name = f"{folder // 1000:04d}/tile-{number:07d}.bin"
-                    content = b"tile %d\n" % number
-                    with open(f"{tree}/{name}", "wb") as tile:
-                        tile.write(content)
-                    sha256 = hashlib.sha256(content).hexdigest()
-                    file.write("," if number else "")
-                    file.write(f'\n{{"path":"Caches/{name}","url":"{name}",'
-                               f'"size":{len(content)},"sha256":"{sha256}"}}')
+            file.write('{"version":1,"name":"bench","base":"%s","resources":[' % self.base)
+            for number, name in enumerate(self.names(count)):
+                os.makedirs(os.path.dirname(f"{tree}/{name}"), exist_ok=True)
+                content = b"tile %d\n" % number
+                with open(f"{tree}/{name}", "wb") as tile:
+                    tile.write(content)
+                sha256 = hashlib.sha256(content).hexdigest()
+                file.write("," if number else "")
+                file.write(f'\n{{"path":"Caches/{name}","url":"{name}",'
+                           f'"size":{len(content)},"sha256":"{sha256}"}}')
             file.write("\n]}\n")
         sync = [self.bench.mirror, "sync", manifest, "--root", self.target, "-q"]
         # The first run takes the files in by their digests; nothing is asked for.
         subprocess.run(sync, check=True)
         looker = self.bench.compiled("stat_all")
-        return [Command("mirror", sync, verifies=True), Command("stat loop", [looker, tree])]
+        return [Command("mirror", sync, verifies=True, is_peer=False),
+                Command("stat loop", [looker, tree], is_peer=False)]
 
     def flaw(self, command):
         return None
@@ -249,17 +157,42 @@ class W6b(NothingChanged):
     )
 
 
+class Interleaved(NothingChanged):
+    """Each entry in another folder than the one before it."""
+
+    count = 100_000
+    goals = (
+        ("x the time of the stat loop, at most",
+         lambda r: r["mirror"].wall / r["stat loop"].wall, 1.6, "<="),
+    )
+
+    def names(self, count):
+        return [f"{n % 300:04d}/tile-{n:07d}.bin" for n in range(count)]
+
+
+class W6c(Interleaved):
+    name = "W6c"
+    title = "nothing changed: 100,000 pinned entries, in 300 folders by turns"
+
+
+class W6d(Interleaved):
+    name = "W6d"
+    title = "nothing changed: the same with `file:` sources"
+    base = "file:///nonexistent/maps/"
+
+
 class W7(Workload):
     name = "W7"
+    named = ("wget2",)
     title = "nothing changed: 20,000 unpinned entries, each asked about"
-    goals = (("x the best peer", against_best(anyone), 1.2, ">="),)
+    goals = (("x wget2, which remembers nothing", against("wget2"), 0.9, ">="),)
     starts_fresh = False
 
     def prepare(self):
         count = self.bench.scaled(20_000, 2_000)
         self.files = self.bench.shared_folder("small", count, 4096)
         commands = []
-        for tool in ("mirror", "wget2", "wget", "aria2c", "rclone"):
+        for tool in ("mirror", "floor", "wget2", "wget", "aria2c", "rclone"):
             # A tree for each: all are filled by the tool itself, before the first run counts.
             self.target = os.path.join(self.bench.place, "target", self.name, tool)
             os.makedirs(self.target, exist_ok=True)
@@ -267,6 +200,9 @@ class W7(Workload):
             if tool == "mirror":
                 unpinned = p.manifest(pinned=False, refresh="always")
                 commands.append(p.mirror(("--jobs", "32", "--per-host", "32"), unpinned))
+            elif tool == "floor":
+                self.bench.run_uncounted(p.floor(self.bench.floor(), "fetch", 32))
+                commands.append(p.floor(self.bench.floor(), "ask", 32))
             elif tool == "aria2c":
                 commands.append(p.aria2c(
                     options=["--conditional-get=true", "--allow-overwrite=true"]))
@@ -284,18 +220,16 @@ class W7(Workload):
         self.bench.origin.requests()
 
     def flaw(self, command):
-        lines = self.bench.origin.requests()
-        asked = {line.split()[1] for line in lines if line.split()[0] in ("GET", "HEAD")}
-        missing = sum(1 for name, _, _ in self.files if "/" + name not in asked)
-        return f"{missing} files were not asked about" if missing else None
+        return self.unasked()
 
 
 class W8(Workload):
     name = "W8"
+    named = ("aria2c",)
     title = "one 256 MiB file, each connection limited to 5 MB/s"
     goals = (
         ("x aria2c with as many connections",
-         lambda r: r["aria2c"].wall / r["mirror"].wall, 1.0, ">="),
+         against("aria2c"), 1.0, ">="),
         ("of the bytes sent more than once, at most",
          lambda r: r["mirror"].notes.get("excess"), 0.05, "<="),
     )
@@ -325,7 +259,7 @@ class W9a(Workload):
     files = ()
 
     def prepare(self):
-        commands = [Command("mirror", [self.bench.mirror, "--version"])]
+        commands = [Command("mirror", [self.bench.mirror, "--version"], is_peer=False)]
         if "curl" in self.bench.installed:
             commands.append(Command("curl", ["curl", "--version"]))
         return commands
@@ -346,4 +280,4 @@ class W9b(Workload):
         return [command]
 
 
-WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W7, W8, W9a, W9b]
+WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W6c, W6d, W7, W8, W9a, W9b, W13, W14]
