@@ -185,7 +185,7 @@ class W13(Family):
 
     def cases(self):
         self.remarks = [
-            "`mirror 64` is mirror with `--jobs 64 --per-host 64`, `mirror 16` likewise."]
+            "A number beside the name is that of `--jobs` and `--per-host`."]
         trips = self.bench.scaled((1, 20, 100, 300), (20, 100))
         return [SmallFilesFarAway(self.bench, rtt, protocol, asks)
                 for asks in (False, True) for protocol in ("HTTP/1.1", "HTTP/2") for rtt in trips]
@@ -196,7 +196,7 @@ class W14(Family):
     title = "one file, RTT 100 ms, a line of 60 MB/s of which a connection gets 20"
 
     def cases(self):
-        self.remarks = ["`mirror 16` is mirror with `--segments 16 --per-host 16`. "
+        self.remarks = ["The 16 beside the name is that of `--segments` and `--per-host`. "
                         "aria2c runs with `-x16 -s16 -k1M`."]
         if "aria2c" not in self.bench.installed:
             self.remarks.append("aria2c is not installed here: the aim that names it is left out.")
