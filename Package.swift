@@ -67,7 +67,8 @@ let package = Package(
             path: "Tests/MirrorFuzz", swiftSettings: strict),
         // Transfers in virtual time. It looks into the library, so it is built for tests only.
         .target(
-            name: "MirrorSimulation", dependencies: ["MirrorKit", "MirrorModel"],
+            name: "MirrorSimulation",
+            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport"],
             path: "Tests/MirrorSimulation", swiftSettings: strict),
         .executableTarget(
             name: "mirror-simulate", dependencies: ["MirrorSimulation"],

@@ -8,8 +8,9 @@ extension Dispatcher {
         let now = now
         changePace(of: place.host) { pace in
             pace.answered(after: now - place.attempt.began)
-            if pace.sharesConnections == nil {
-                pace.see(sharesConnection: isShared, isBrief: place.isBrief, now: now)
+            // A long body is asked for over HTTP/1.1 whatever its host speaks: it says nothing against that.
+            if isShared {
+                pace.sharesConnection(isBrief: place.isBrief, now: now)
             }
         }
         if hosts.answered(place.host) { reconsider(place.host) }
@@ -17,16 +18,16 @@ extension Dispatcher {
 
     /// A transfer's request has a connection.
     ///
-    /// - Parameter isShared: whether others have it as well (HTTP/2); asked for only while that is not
-    ///   known of the host.
+    /// - Parameter isShared: whether others have it as well (HTTP/2); asked for only while that was not
+    ///   seen of the host.
     package mutating func connected(_ id: Int, isShared: () -> Bool) {
         guard let place = places[id] else { return }
         let now = now
         changePace(of: place.host) { pace in
             pace.connected(
                 after: now - place.attempt.began, isBrief: place.isBrief, now: now)
-            if pace.sharesConnections == nil, isShared() {
-                pace.see(sharesConnection: true, isBrief: place.isBrief, now: now)
+            if !pace.sharesConnections, isShared() {
+                pace.sharesConnection(isBrief: place.isBrief, now: now)
             }
         }
     }

@@ -48,8 +48,8 @@ public struct HostPace: Sendable {
     public private(set) var most: Int
     private let ceiling: Int
     private var phase: Phase
-    /// Whether requests to this host share a connection; nil until one was answered, or two shared one.
-    private(set) var sharesConnections: Bool?
+    /// Whether requests to this host were seen to share a connection.
+    private(set) var sharesConnections = false
     private var isFirstClimb = true
     private var began: Int64?
     private var value: Int64 = 0
@@ -101,11 +101,10 @@ public struct HostPace: Sendable {
         open { rounds, _ in rounds.answered(after: time) }
     }
 
-    /// Whether requests to this host share a connection has been seen.
-    public mutating func see(sharesConnection: Bool, isBrief: Bool, now: Int64) {
-        guard sharesConnections != true else { return }
-        sharesConnections = sharesConnection
-        guard sharesConnection else { return }
+    /// Requests to this host share a connection, or could.
+    public mutating func sharesConnection(isBrief: Bool, now: Int64) {
+        guard !sharesConnections else { return }
+        sharesConnections = true
         most = min(ceiling, HostPace.mostStreams)
         guard isBrief, case .opening = phase else { return }
         settle(at: most, now: now)

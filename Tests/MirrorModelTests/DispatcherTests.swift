@@ -94,6 +94,20 @@ import Testing
         #expect(dispatcher.fill(now: 3000).isEmpty)
     }
 
+    /// A long body is asked for over HTTP/1.1 whatever its host speaks.
+    @Test func aLongBodyFirstDoesNotKeepTheStreamsFromTheSmallOnes() throws {
+        let dispatcher = Dispatching(jobs: 200, perHost: nil)
+        dispatcher.add([0], try Dispatching.host("a"))
+        #expect(dispatcher.fill() == [0])
+        dispatcher.connected(0)
+        dispatcher.answered(0)
+        dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
+        #expect(dispatcher.fill().count == HostPace.start - 1)
+        dispatcher.connected(1, isShared: true)
+        #expect(dispatcher.fill().count == HostPace.mostStreams - HostPace.start)
+        #expect(dispatcher.runningCount == HostPace.mostStreams)
+    }
+
     @Test func fewerDescriptorsAreFewerAtOnce() throws {
         let dispatcher = Dispatching(jobs: 4)
         dispatcher.add(1...9, try Dispatching.host("a"))

@@ -20,7 +20,9 @@ final class Dispatching {
         .connectFailed, "connection refused", isPassing: true, wasSent: false)
     static let silent = TransportFailure(.stalled, "silence", isPassing: true, wasSent: true)
 
-    func connected(_ id: Int) { dispatcher.connected(id) { false } }
+    func connected(_ id: Int, isShared: Bool = false) {
+        dispatcher.connected(id) { isShared }
+    }
 
     /// Starts all that can start at a time.
     func fill(now: Int64 = 0) -> [Int] {
@@ -30,10 +32,13 @@ final class Dispatching {
         return ids
     }
 
-    func add(_ ids: some Sequence<Int>, _ host: Host, priority: Int32 = 0, hasOthers: Bool = false)
-    {
+    func add(
+        _ ids: some Sequence<Int>, _ host: Host, priority: Int32 = 0, hasOthers: Bool = false,
+        isBrief: Bool = false
+    ) {
         for id in ids {
-            dispatcher.add(id, priority: priority, host: host, hasOthers: hasOthers)
+            dispatcher.add(
+                id, priority: priority, host: host, hasOthers: hasOthers, isBrief: isBrief)
         }
     }
 
@@ -53,7 +58,9 @@ final class Dispatching {
     func remove(_ id: Int) { dispatcher.remove(id) }
     func release(_ id: Int) { dispatcher.release(id) }
     func admit(_ id: Int, to host: Host) -> Dispatcher.Admission { dispatcher.admit(id, to: host) }
-    func answered(_ id: Int) { dispatcher.answered(id) }
+    func answered(_ id: Int, isShared: Bool = false) {
+        dispatcher.answered(id, isShared: isShared)
+    }
     func failed(_ id: Int, _ failure: TransportFailure) -> Dispatcher.Silence {
         dispatcher.failed(id, failure)
     }

@@ -30,8 +30,8 @@ import Testing
             connecting.removeAll { $0 <= now }
             for _ in standing {
                 pace.connected(after: line.connecting, isBrief: isBrief, now: now)
-                if line.isShared {
-                    pace.see(sharesConnection: standing.count > 1, isBrief: isBrief, now: now)
+                if line.isShared, standing.count > 1 {
+                    pace.sharesConnection(isBrief: isBrief, now: now)
                 }
                 asking.append(now + line.answering)
             }
@@ -45,7 +45,7 @@ import Testing
             }
             while connecting.count + asking.count < pace.limit, left > 0 {
                 left -= 1
-                if idle > 0 || line.isShared && pace.sharesConnections == true {
+                if idle > 0 || line.isShared && pace.sharesConnections {
                     idle -= idle > 0 ? 1 : 0
                     asking.append(now + line.answering)
                 } else {
@@ -99,7 +99,7 @@ import Testing
     @Test func aBurstOfRefusalsCountsOnce() {
         var pace = HostPace(ceiling: 64, now: 0)
         pace.connected(after: 1, isBrief: true, now: 1)
-        pace.see(sharesConnection: true, isBrief: true, now: 1)
+        pace.sharesConnection(isBrief: true, now: 1)
         #expect(pace.limit == 64)
         for _ in 0..<60 { pace.backOff(requestBegan: 1, now: 5) }
         #expect(pace.limit == 32)

@@ -1,3 +1,5 @@
+import MirrorTestSupport
+
 @testable import MirrorKit
 @testable import MirrorModel
 
@@ -70,20 +72,8 @@ final class SimulatedResource {
 
     func bytes(of version: Int) -> [UInt8] {
         if let bytes = made[version] { return bytes }
-        var state = UInt64(number &* 1_000_003 &+ version &* 7_919 &+ 1) &* 0x9E37_79B9_7F4A_7C15
-        let count = size(of: version)
-        let bytes = [UInt8](unsafeUninitializedCapacity: count + 8) { buffer, filled in
-            var at = 0
-            while at < count {
-                state ^= state << 13
-                state ^= state >> 7
-                state ^= state << 17
-                UnsafeMutableRawBufferPointer(buffer).storeBytes(
-                    of: state, toByteOffset: at, as: UInt64.self)
-                at += 8
-            }
-            filled = count
-        }
+        let bytes = TestBytes.make(
+            size(of: version), seed: UInt64(number) << 8 | UInt64(version))
         made[version] = bytes
         return bytes
     }

@@ -10,8 +10,6 @@ final class Story {
         let hosts: [Int]
         let isPinned: Bool
         let declaresSize: Bool
-        /// Whether the first version is there already.
-        let isThere: Bool
         let redirectedBy: Int?
     }
 
@@ -51,7 +49,6 @@ final class Story {
             return Wish(
                 resource: resource.number, hosts: asked,
                 isPinned: chance.oneIn(2), declaresSize: chance.oneIn(2),
-                isThere: chance.oneIn(5),
                 redirectedBy: chance.oneIn(8)
                     ? Int(chance.number(0...Int64(hosts.count) - 1)) : nil)
         }

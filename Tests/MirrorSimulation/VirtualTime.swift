@@ -1,5 +1,3 @@
-import Synchronization
-
 @testable import MirrorKit
 @testable import MirrorModel
 
@@ -63,53 +61,4 @@ final class VirtualTime: @unchecked Sendable {
     func tell(_ words: @autoclosure () -> String) {
         if tellsStory { story.append("\(now) ms: \(words())") }
     }
-}
-
-/// Numbers that a seed fixes.
-final class Chance: @unchecked Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678 }
-
-    private func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    /// A number of a range.
-    func number(_ range: ClosedRange<Int64>) -> Int64 {
-        range.lowerBound + Int64(next() % UInt64(range.upperBound - range.lowerBound + 1))
-    }
-
-    /// Whether something with a chance of one in so many happens.
-    func oneIn(_ count: Int64) -> Bool { number(1...count) == 1 }
-
-    /// One of several.
-    func pick<Value>(_ values: [Value]) -> Value {
-        values[Int(number(0...Int64(values.count) - 1))]
-    }
-}
-
-/// Workers that take their time, which is virtual: a slow disk is a number.
-final class SimulatedWorkers: Workers {
-    private let time: VirtualTime
-    private let chance: Chance
-    private let slowness: Int64
-
-    /// - Parameter slowness: the most milliseconds that a piece of work takes.
-    init(_ time: VirtualTime, _ chance: Chance, slowness: Int64) {
-        self.time = time
-        self.chance = chance
-        self.slowness = slowness
-    }
-
-    func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
-        time.after(chance.number(0...slowness)) { work() }
-        return true
-    }
-
-    func stop() {}
 }

@@ -53,12 +53,13 @@ final class Exchange {
     private var unwantedBytes: Int64 = 0
     private var wantsBody = false
     private var isDeclined = false
-    private var declinedAt: Int64?
 
     /// Whether the connection stands and the request is on its way: from here the stall clock runs.
     private(set) var isAsking = false
     /// The port of its connection on this side; requests that share one share the connection.
     private(set) var localPort: Int32 = 0
+    /// When the final head came, at a time of `AskingTime`.
+    var answeredAt: Int64 = 0
     /// Whether the final head came.
     var hasAnswered = false
     /// Bytes of bodies that came since this was last read and reset.
@@ -131,10 +132,7 @@ final class Exchange {
 
     /// Whether a body that nobody wants has kept its place too long, at a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
-        guard isDeclined else { return false }
-        let began = declinedAt ?? time
-        declinedAt = began
-        return time - began >= Exchange.unwantedPatience
+        isDeclined && time - answeredAt >= Exchange.unwantedPatience
     }
 
     /// Takes bytes of a body, and says what becomes of the request.

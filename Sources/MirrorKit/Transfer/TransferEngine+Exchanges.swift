@@ -4,6 +4,7 @@ internal import MirrorModel
 extension TransferEngine: Exchange.Listener {
     func received(head: ResponseHead, on exchange: Exchange) -> Bool {
         exchange.hasAnswered = true
+        exchange.answeredAt = asking.elapsed
         if head.status == 429 || head.status == 503 { dispatcher.backOff(exchange.id) }
         guard let transfer = transfers[exchange.id] else { return false }
         if let segment = exchange.segment {
@@ -90,7 +91,7 @@ extension TransferEngine: Exchange.Listener {
         if turn.dropsPart { try drop(transfer) }
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = surroundings.admit(
+            let error = admit(
                 total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0),
                 transfer.job.target)
         {
@@ -245,11 +246,14 @@ extension TransferEngine: Exchange.Listener {
     /// The request is on its way.
     func began(_ exchange: Exchange) {
         if transfers[exchange.id]?.isPaused == false { exchange.stall.begin(at: asking.elapsed) }
-        guard exchange.segment == nil else { return }
+        guard exchange.segment == nil, let plan = transfers[exchange.id]?.plan else { return }
         dispatcher.connected(exchange.id) {
-            exchanges.values.contains {
-                $0 !== exchange && $0.localPort == exchange.localPort && !$0.hasAnswered
-            }
+            // HTTP/2 is offered over TLS only. Connections to two hosts may have one port on this side.
+            plan.url.scheme == .https
+                && exchanges.values.contains {
+                    $0 !== exchange && $0.localPort == exchange.localPort
+                        && transfers[$0.id]?.plan?.url.origin == plan.url.origin
+                }
         }
     }
 

@@ -94,7 +94,7 @@ extension TransferEngine {
             target: job.target,
             sources: job.sources.map { CourseSource(url: $0.url, key: $0.key) },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
-            part: part, policy: configuration.transfer, jitter: surroundings.jitter)
+            part: part, policy: configuration.transfer, jitter: jitter)
         course.know(gapEnd: transfer.segments?.plan.gapEnd)
         for (position, source) in job.sources.enumerated()
         where choosers.contains(Host(source.url)) {

@@ -37,7 +37,6 @@ final class TransferEngine {
     }
 
     let configuration: Configuration
-    let surroundings: Surroundings
     let wire: any Wire
     let parts: any PartStore
     let news: any NewsReceiver
@@ -45,6 +44,8 @@ final class TransferEngine {
     let workers: any Workers
     let copiers: any Workers
     let clock: LoopClock
+    let admit: @Sendable (Int64, Target) -> MirrorError?
+    let jitter: @Sendable (Int64) -> Int64
     /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
     /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
@@ -86,7 +87,6 @@ final class TransferEngine {
 
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
         self.configuration = configuration
-        self.surroundings = surroundings
         wire = surroundings.wire
         parts = surroundings.parts
         news = surroundings.news
@@ -94,6 +94,8 @@ final class TransferEngine {
         workers = surroundings.workers
         copiers = surroundings.copiers
         clock = surroundings.clock
+        admit = surroundings.admit
+        jitter = surroundings.jitter
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         tickedAt = clock.monotonic()

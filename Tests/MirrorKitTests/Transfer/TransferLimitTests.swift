@@ -15,9 +15,9 @@ import Testing
         return (try OriginServer(responder: origin), origin)
     }
 
-    @Test func perHostHoldsNoMatterHowManyJobsThereAre() async throws {
-        let running = Box((now: 0, most: 0))
-        let server = try OriginServer(
+    /// A server that counts the requests that it has at once, now and at the most.
+    private func counting(_ running: Box<(now: Int, most: Int)>) throws -> OriginServer {
+        try OriginServer(
             responder: ClosureOrigin { _, _, connection in
                 running.value.withLock {
                     $0.now += 1
@@ -27,6 +27,11 @@ import Testing
                 running.value.withLock { $0.now -= 1 }
                 return connection.answer("HTTP/1.1 200 OK\nContent-Length: 1", [1])
             })
+    }
+
+    @Test func perHostHoldsNoMatterHowManyJobsThereAre() async throws {
+        let running = Box((now: 0, most: 0))
+        let server = try counting(running)
         defer { server.stop() }
         let rig = try TransferRig { $0.perHost = 3 }
         rig.loop.submit(
@@ -39,16 +44,7 @@ import Testing
 
     @Test func perHostCountsTheHostThatARedirectLeadsTo() async throws {
         let running = Box((now: 0, most: 0))
-        let target = try OriginServer(
-            responder: ClosureOrigin { _, _, connection in
-                running.value.withLock {
-                    $0.now += 1
-                    $0.most = max($0.most, $0.now)
-                }
-                _ = connection.pause(milliseconds: 5)
-                running.value.withLock { $0.now -= 1 }
-                return connection.answer("HTTP/1.1 200 OK\nContent-Length: 1", [1])
-            })
+        let target = try counting(running)
         defer { target.stop() }
         let servers = try (0..<4).map { _ in
             try OriginServer(

@@ -1,0 +1,135 @@
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// The engine and everything around it.
+final class Stage {
+    let story: Story
+    let time: VirtualTime
+    let wire: SimulatedWire
+    let parts = SimulatedParts()
+    let news: SimulatedNews
+    let inbox: TransferInbox
+    let engine: TransferEngine
+    var wrong: [String] = []
+
+    init(_ story: Story) throws {
+        self.story = story
+        time = story.time
+        wire = SimulatedWire(time, story.chance, story.world)
+        news = SimulatedNews(time)
+        inbox = try TransferInbox()
+        parts.roomFor = story.roomForParts
+        let chance = story.chance
+        var surroundings = TransferEngine.Surroundings(
+            wire: wire, parts: parts, news: news, inbox: inbox,
+            workers: SimulatedWorkers(time, chance, slowness: story.slowness),
+            copiers: SimulatedWorkers(time, chance, slowness: story.slowness),
+            admit: { _, _ in nil })
+        surroundings.clock = time.clock
+        surroundings.jitter = { chance.number(0...max(0, $0)) }
+        engine = TransferEngine(story.configuration, surroundings)
+    }
+
+    /// Runs until everything has ended, or nothing goes on.
+    func play() throws {
+        let jobs = try story.wishes.indices.map { try story.job($0, part: nil) }
+        news.onEnd = { [unowned self] in
+            if news.ends.count == jobs.count { inbox.post(.stop) }
+        }
+        let configuration = story.configuration
+        time.tell(
+            "jobs \(configuration.jobs), per host \(configuration.perHost ?? 0), segments \(configuration.segments), rate limit \(configuration.rateLimit ?? 0), workers take up to \(story.slowness) ms"
+        )
+        for host in story.world.hosts { time.tell("\(host)") }
+        for (job, wish) in story.wishes.enumerated() { time.tell("job \(job): \(wish)") }
+        for (when, act) in story.acts { time.at(when) { [unowned self] in perform(act) } }
+        inbox.post(.submit(jobs))
+        // What workers had begun when the loop ended, ends too.
+        defer { finishWork() }
+        var turnsInAMoment = 0
+        while let rest = engine.turn() {
+            checkLimits()
+            if time.happen() { continue }
+            let limit: Int64
+            switch rest {
+            case .watching(let wait):
+                checkNothingCouldStart(wait)
+                limit = wait
+            case .holdingBack(let wait): limit = wait
+            }
+            let before = time.now
+            time.advance(to: min(time.next ?? .max, time.now + max(0, limit)))
+            turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
+            if turnsInAMoment > 10_000 {
+                wrong.append("the loop turns without end at \(time.now) ms")
+                return
+            }
+            if time.now > Simulation.longest {
+                let left = engine.transfers.keys.sorted()
+                wrong.append("\(left) have not ended after \(time.now) ms")
+                return
+            }
+            _ = time.happen()
+        }
+    }
+
+    private func finishWork() {
+        for _ in 0..<10_000 {
+            guard let next = time.next else { return }
+            time.advance(to: next)
+            _ = time.happen()
+        }
+    }
+
+    private func perform(_ act: Story.Act) {
+        time.tell("\(act)")
+        switch act {
+        case .pause(let job): inbox.post(.pause(job))
+        case .resume(let job): inbox.post(.resume(job))
+        case .cancel(let job, let discards): inbox.post(.cancel(job, discardingPart: discards))
+        case .pauseAll: inbox.post(.pauseAll)
+        case .resumeAll: inbox.post(.resumeAll)
+        case .cancelAll: inbox.post(.cancelAll)
+        case .networkReturns: wire.networkReturns = true
+        }
+    }
+
+    private func checkLimits() {
+        let places = engine.dispatcher.placesInUse
+        if places > story.configuration.jobs { note("\(places) places are in use") }
+        guard let most = story.configuration.perHost else { return }
+        for (host, count) in wire.running where count > most {
+            note("\(count) requests run at h\(host)")
+        }
+    }
+
+    /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
+    private func checkNothingCouldStart(_ wait: Int64) {
+        guard wait > 0, !engine.isPaused, let most = story.configuration.perHost,
+            engine.dispatcher.placesInUse < story.configuration.jobs
+        else { return }
+        var held: [Host: Int] = [:]
+        var waiting: [Host: Int] = [:]
+        for transfer in engine.transfers.values {
+            switch transfer.state {
+            case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.job.id }
+            case .working, .exchanging, .joined: held[transfer.nextHost, default: 0] += 1
+            case .waiting, .settling: break
+            }
+        }
+        for (host, job) in waiting {
+            guard
+                let number = story.world.hosts.firstIndex(where: {
+                    "\($0.name).example" == host.name
+                }),
+                story.world.hosts[number].isHealthy, wire.requestsMade > 0,
+                (held[host] ?? 0) + (wire.running[number] ?? 0) == 0
+            else { continue }
+            note("job \(job) waits, h\(number) has \(most) places, and nothing runs there")
+        }
+    }
+
+    func note(_ words: String) {
+        if wrong.count < 20 { wrong.append("\(time.now) ms: \(words)") }
+    }
+}
