@@ -60,6 +60,26 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources.isNamedByServer(at: resource)
     }
 
+    /// Whether the file at a target stays as it is, and nothing is to be said about it.
+    func keeps(_ target: Target) -> Bool {
+        guard let position = steps.position(of: target) else { return false }
+        let step = steps[position]
+        return step.kind == .keep && step.means == .nothing
+    }
+
+    /// When the turn of each transfer comes: its priority, and the host that is asked first.
+    func turns(
+        of positions: [Int]
+    ) -> some Sequence<(position: Int, priority: Int32, host: Origin)> {
+        positions.lazy.map { [self] position in
+            guard let (manifest, resource) = steps.resource(at: position) else {
+                return (position, 0, Origin(scheme: .file, host: "", port: 0))
+            }
+            let turn = manifests[manifest].resources.turn(at: resource)
+            return (position, turn.priority, turn.host)
+        }
+    }
+
     /// How many steps there are for targets that are wanted.
     public var wantedSteps: Int {
         steps.plainKeeps + steps.notable.count { steps[$0].resource != nil }

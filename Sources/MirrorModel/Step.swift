@@ -81,6 +81,14 @@ public struct Step: Sendable, Hashable {
         return 0
     }
 
+    /// Whose row in the index the step depends on: that of the file it copies or moves, or its own.
+    var rowTarget: Target {
+        switch means {
+        case .copy(let source), .move(let source): source
+        case .nothing, .adoption, .transfer, .removal: target
+        }
+    }
+
     /// Whether a request is made.
     public var needsNetwork: Bool {
         if case .transfer = means { return true }

@@ -2,7 +2,7 @@
 @testable import MirrorModel
 
 /// Takes what the engine tells.
-final class SimulatedNews: NewsReceiver, @unchecked Sendable {
+final class SimulatedNews: TransferObserver, @unchecked Sendable {
     // One thread uses it; see VirtualTime.
     var told: [Int: [TransferNews]] = [:]
     var ends: [Int: [(time: Int64, result: TransferResult)]] = [:]
@@ -31,8 +31,4 @@ final class SimulatedNews: NewsReceiver, @unchecked Sendable {
         case .ended(let result): "\(result)"
         }
     }
-
-    func tellIdle() {}
-    var bytesWaiting: Int { 0 }
-    func settleFailures() -> Bool { false }
 }

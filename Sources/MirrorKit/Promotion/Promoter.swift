@@ -3,9 +3,8 @@ internal import Synchronization
 
 /// The thread that gives verified bytes their final names, many at a time.
 ///
-/// Works come in through a mutex-guarded inbox; completions are called on the
-/// promotion thread and should be quick. A failed flush is final: from then on every work fails
-/// with the same error, and nothing is tried again.
+/// Works come in through a mutex-guarded inbox; their receivers hear of a whole batch at once. A failed
+/// flush is final: from then on every work fails with the same error, and nothing is tried again.
 final class Promoter: Sendable {
     private let inbox = Mutex(PromotionInbox())
     private let wakeup: WakeSignal
@@ -42,19 +41,19 @@ final class Promoter: Sendable {
         } catch { throw MirrorError(error) }
     }
 
-    /// Promotes a landing; the completion tells how it ended, after everything is on the disk.
-    func submit(_ landing: Landing, completion: @escaping @Sendable (LandingResult) -> Void) {
-        submit(.land(landing, completion))
-    }
-
-    /// Writes a row for a file that stays as it is.
-    func submit(_ confirmed: Confirmed, completion: @escaping @Sendable (MirrorError?) -> Void) {
-        submit(.confirm(confirmed, completion))
-    }
-
-    /// Removes a file that mirror put there, its row, and the folders that it leaves empty.
-    func submit(_ removal: Removal, completion: @escaping @Sendable (MirrorError?) -> Void) {
-        submit(.remove(removal, completion))
+    /// Carries works out, in this order; their receivers hear how they ended, after everything is on
+    /// the disk.
+    func submit(_ works: [PromotionWork]) {
+        let now = ContinuousClock().now
+        let (refusal, isNews) = inbox.withLock { inbox in
+            if let refusal = inbox.refusal { return (refusal as MirrorError?, false) }
+            var isNews = false
+            for work in works {
+                if inbox.add(work, at: now, greatest: flush.greatestBatch) { isNews = true }
+            }
+            return (nil, isNews)
+        }
+        if let refusal { tell(works, refusal) } else if isNews { wakeup.raise() }
     }
 
     /// Says that nothing more will come soon: what is waiting need not wait for company.
@@ -80,14 +79,10 @@ final class Promoter: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
-    private func submit(_ work: PromotionWork) {
-        var isNews = false
-        let refusal = inbox.withLock { inbox -> MirrorError? in
-            if let refusal = inbox.refusal { return refusal }
-            isNews = inbox.add(work, at: ContinuousClock().now, greatest: flush.greatestBatch)
-            return nil
-        }
-        if let refusal { work.fail(refusal) } else if isNews { wakeup.raise() }
+    private func tell(_ works: [PromotionWork], _ error: MirrorError) {
+        var reports = PromotionReports()
+        for work in works { reports.add(work.failed(error), for: work) }
+        reports.deliver()
     }
 
     private func run() {
@@ -150,6 +145,6 @@ final class Promoter: Sendable {
 
     private func refuseAll(_ error: MirrorError, failing works: [PromotionWork]) {
         let waiting = inbox.withLock { $0.refuse(error) }
-        for work in works + waiting { work.fail(error) }
+        tell(works + waiting, error)
     }
 }

@@ -88,7 +88,9 @@ extension PromotionBatch {
                 try? folders.entry(TreePartStore.path(of: name)).unlink()
             }
         }
-        for case .remove(let removal, _) in works { removeEmptyFolders(above: removal.target) }
+        for work in works {
+            if case .remove(let removal) = work.task { removeEmptyFolders(above: removal.target) }
+        }
     }
 
     /// Writes the rows, forgets the intents, and makes both durable.
@@ -107,9 +109,9 @@ extension PromotionBatch {
                         try batch.removeIntent(item.intent.id)
                         if let stamp = stamps[at] { try batch.complete(item, stamp: stamp) }
                     } else if failures[at] == nil {
-                        switch work {
+                        switch work.task {
                         case .land: break
-                        case .confirm(let confirmed, _):
+                        case .confirm(let confirmed):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
                             if !confirmed.isAdoption, try batch.record(for: record.target) == nil {
@@ -117,7 +119,7 @@ extension PromotionBatch {
                             } else {
                                 try batch.put(record)
                             }
-                        case .remove(let removal, _): try batch.removeRecord(for: removal.target)
+                        case .remove(let removal): try batch.removeRecord(for: removal.target)
                         }
                     }
                 }
@@ -134,19 +136,25 @@ extension PromotionBatch {
 
     /// Tells each work how it ended.
     func tell() {
+        var reports = PromotionReports()
         for (at, work) in works.enumerated() {
             if let error = failures[at] {
-                if !told.contains(at) { work.fail(error) }
+                if !told.contains(at) { reports.add(work.failed(error), for: work) }
                 continue
             }
-            switch work {
-            case .land(let landing, let completion):
+            let end: PromotionEnd.Result
+            switch work.task {
+            case .land(let landing):
                 var record = landing.record
                 if let stamp = placed[at]?.stamp { record.stamp = stamp }
-                completion(.landed(record, conflict: placed[at]?.conflict))
-            case .confirm(_, let completion), .remove(_, let completion): completion(nil)
+                let conflict = placed[at]?.conflict
+                end = .landed(landing.target, .landed(record, conflict: conflict))
+            case .confirm: end = .confirmed(nil)
+            case .remove: end = .removed(nil)
             }
+            reports.add(PromotionEnd(work.number, end), for: work)
         }
+        reports.deliver()
     }
 
     /// Notes that a folder's entries changed.

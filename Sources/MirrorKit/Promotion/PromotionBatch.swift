@@ -83,16 +83,16 @@ struct PromotionBatch {
             root: root, index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
         for (at, work) in works.enumerated() {
             do throws(MirrorError) {
-                switch work {
-                case .land(let landing, _):
+                switch work.task {
+                case .land(let landing):
                     staged[at] = try staging.stage(landing, folders: &folders)
-                case .confirm(let confirmed, _): try check(confirmed, at)
-                case .remove(let removal, _): try remove(removal)
+                case .confirm(let confirmed): try check(confirmed, at)
+                case .remove(let removal): try remove(removal)
                 }
             } catch {
                 failures[at] = error
                 told.insert(at)
-                work.fail(error)
+                work.receiver.promoted([work.failed(error)])
             }
         }
     }

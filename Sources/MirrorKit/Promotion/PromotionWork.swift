@@ -1,43 +1,74 @@
 internal import MirrorModel
 
-/// One thing that the promotion thread does.
-enum PromotionWork: Sendable {
-    /// Verified bytes get their final name.
-    case land(Landing, @Sendable (LandingResult) -> Void)
-    /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
-    case confirm(Confirmed, @Sendable (MirrorError?) -> Void)
-    /// A file that mirror put there, unchanged since, goes with its row.
-    case remove(Removal, @Sendable (MirrorError?) -> Void)
+/// One thing that the promotion thread does, and who hears how it ended.
+struct PromotionWork: Sendable {
+    enum Task: Sendable {
+        /// Verified bytes get their final name.
+        case land(Landing)
+        /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
+        case confirm(Confirmed)
+        /// A file that mirror put there, unchanged since, goes with its row.
+        case remove(Removal)
+    }
+
+    let task: Task
+    /// What the receiver knows it by.
+    let number: Int
+    let receiver: any PromotionReceiver
 
     /// The bytes that wait in memory for it.
     var bytesInMemory: Int {
-        if case .land(let landing, _) = self { return landing.bytesInMemory }
+        if case .land(let landing) = task { return landing.bytesInMemory }
         return 0
     }
 
-    /// Tells whoever waits that nothing came of it.
-    func fail(_ error: MirrorError) {
-        switch self {
-        case .land(_, let completion): completion(.failed(error))
-        case .confirm(_, let completion), .remove(_, let completion): completion(error)
+    /// How it ended when nothing came of it.
+    func failed(_ error: MirrorError) -> PromotionEnd {
+        switch task {
+        case .land(let landing): PromotionEnd(number, .landed(landing.target, .failed(error)))
+        case .confirm: PromotionEnd(number, .confirmed(error))
+        case .remove: PromotionEnd(number, .removed(error))
         }
     }
 }
 
-/// A row for a file that stays as it is.
-struct Confirmed: Sendable {
-    /// The row.
-    let record: IndexRecord
-    /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
-    let isAdoption: Bool
-    /// The permissions that the file is given, where the manifest's wish changed.
-    var mode: UInt32?
+/// Hears how works of the promotion ended, on that thread: it passes things on, and is quick.
+protocol PromotionReceiver: AnyObject, Sendable {
+    /// These works have ended; everything that they did is on the disk.
+    func promoted(_ ends: [PromotionEnd])
 }
 
-/// A file to be removed.
-struct Removal: Sendable {
-    /// The file.
-    let target: Target
-    /// Its stamp when it was decided; another stamp has its bytes held against the row.
-    let stamp: FileStamp?
+/// How a work of the promotion ended.
+struct PromotionEnd: Sendable {
+    enum Result: Sendable {
+        /// What became of a landing on a target.
+        case landed(Target, LandingResult)
+        case confirmed(MirrorError?)
+        case removed(MirrorError?)
+    }
+
+    let number: Int
+    let result: Result
+
+    init(_ number: Int, _ result: Result) {
+        self.number = number
+        self.result = result
+    }
+}
+
+/// Ends of works on their way to their receivers, those of each together.
+struct PromotionReports {
+    private var reports: [(receiver: any PromotionReceiver, ends: [PromotionEnd])] = []
+
+    mutating func add(_ end: PromotionEnd, for work: PromotionWork) {
+        if let last = reports.indices.last, reports[last].receiver === work.receiver {
+            reports[last].ends.append(end)
+        } else {
+            reports.append((work.receiver, [end]))
+        }
+    }
+
+    func deliver() {
+        for report in reports { report.receiver.promoted(report.ends) }
+    }
 }

@@ -53,9 +53,10 @@ final class FileLeases: Sendable {
         landing?()
     }
 
-    /// Runs a landing when nobody reads the file: at once, or when the last reader has gone.
-    func land(_ target: Target, _ begin: @escaping @Sendable () -> Void) {
-        let isFree = leases.withLock { leases in
+    /// Begins a landing when nobody reads the file; else it begins, and `begin` is run, when the last
+    /// reader has gone.
+    func land(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
+        leases.withLock { leases in
             var lease = leases[target] ?? Lease()
             defer { leases[target] = lease }
             if lease.readers > 0 || lease.isLanding {
@@ -65,7 +66,6 @@ final class FileLeases: Sendable {
             lease.isLanding = true
             return true
         }
-        if isFree { begin() }
     }
 
     /// Whether somebody reads a file, or a landing on it is under way.

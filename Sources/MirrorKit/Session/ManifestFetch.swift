@@ -21,6 +21,15 @@ struct ManifestFetch: Sendable {
         case failed(MirrorError)
     }
 
+    /// Passes on how the one job ends.
+    private struct End: TransferObserver {
+        let continuation: AsyncStream<TransferResult>.Continuation
+
+        func tell(_ job: TransferJob, _ news: TransferNews) {
+            if case .ended(let result) = news { continuation.yield(result) }
+        }
+    }
+
     /// Asks, with the validators of the copy that is there.
     func run(ifChangedSince local: LocalVersion?) async throws -> Result {
         let store = ScratchPartStore()
@@ -32,9 +41,8 @@ struct ManifestFetch: Sendable {
         configuration.transfer.sizeLimit = min(
             configuration.transfer.sizeLimit ?? .max, ManifestFetch.greatestSize)
         let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
-        let loop = try TransferLoop(configuration: configuration, parts: store) { _, news in
-            if case .ended(let result) = news { continuation.yield(result) }
-        }
+        let loop = try TransferLoop(
+            configuration: configuration, parts: store, observer: End(continuation: continuation))
         loop.submit([job])
         var ended: TransferResult?
         for await result in results {

@@ -63,32 +63,62 @@ extension MirrorSession {
     func remove(
         _ files: [CachedFile], _ engine: Engine
     ) async -> [(file: CachedFile, error: MirrorError)] {
-        let leases = leases
-        let tally = Mutex(
-            (waiting: files.count, failures: [(file: CachedFile, error: MirrorError)]()))
-        return await withCheckedContinuation { continuation in
-            let settle: @Sendable (CachedFile, MirrorError?) -> Void = { file, error in
-                let end = tally.withLock { tally in
-                    tally.waiting -= 1
-                    if let error { tally.failures.append((file, error)) }
-                    return tally.waiting == 0 ? tally.failures : nil
-                }
-                if let end { continuation.resume(returning: end) }
-            }
-            for file in files {
-                let isFree = leases.landIfFree(file.target)
-                guard isFree else {
-                    settle(file, .inUse(file.target))
-                    continue
-                }
-                let removal = Removal(target: file.target, stamp: file.stamp)
-                engine.promoter.submit(removal) { error in
-                    leases.landed(file.target)
-                    settle(file, error)
-                }
-            }
+        await withCheckedContinuation { continuation in
+            let eviction = Eviction(files, leases: leases, continuation)
+            engine.promoter.submit(eviction.begin())
             engine.promoter.hurry()
         }
+    }
+}
+
+/// The removals of an eviction: those of files that are being read fail at once.
+private final class Eviction: PromotionReceiver {
+    typealias Failure = (file: CachedFile, error: MirrorError)
+
+    private let files: [CachedFile]
+    private let leases: FileLeases
+    private let end: CheckedContinuation<[Failure], Never>
+    private let tally: Mutex<(waiting: Int, failures: [Failure])>
+
+    init(
+        _ files: [CachedFile], leases: FileLeases, _ end: CheckedContinuation<[Failure], Never>
+    ) {
+        self.files = files
+        self.leases = leases
+        self.end = end
+        tally = Mutex((files.count, []))
+    }
+
+    /// Takes the files that nobody reads; gives what the promotion does with them.
+    func begin() -> [PromotionWork] {
+        var works: [PromotionWork] = []
+        for (number, file) in files.enumerated() {
+            if leases.landIfFree(file.target) {
+                let removal = Removal(target: file.target, stamp: file.stamp)
+                works.append(
+                    PromotionWork(task: .remove(removal), number: number, receiver: self))
+            } else {
+                settle(file, .inUse(file.target))
+            }
+        }
+        return works
+    }
+
+    func promoted(_ ends: [PromotionEnd]) {
+        for end in ends {
+            guard case .removed(let error) = end.result else { continue }
+            leases.landed(files[end.number].target)
+            settle(files[end.number], error)
+        }
+    }
+
+    private func settle(_ file: CachedFile, _ error: MirrorError?) {
+        let failures = tally.withLock { tally -> [Failure]? in
+            tally.waiting -= 1
+            if let error { tally.failures.append((file, error)) }
+            return tally.waiting == 0 ? tally.failures : nil
+        }
+        if let failures { end.resume(returning: failures) }
     }
 }
 

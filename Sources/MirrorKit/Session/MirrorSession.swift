@@ -116,41 +116,35 @@ public actor MirrorSession {
 
 extension MirrorSession {
     /// Stops asking for a resource's bytes; nothing happens when it is not being transferred.
-    public func pause(_ target: Target) { withJob(target) { $0.pause([$1]) } }
+    public func pause(_ target: Target) { steer(.pause(target)) }
 
     /// Goes on asking for a resource's bytes.
-    public func resume(_ target: Target) { withJob(target) { $0.resume([$1]) } }
+    public func resume(_ target: Target) { steer(.resume(target)) }
 
     /// Ends a resource's transfer; its part is kept for the next run, or deleted.
     public func cancel(_ target: Target, discardingPart: Bool = false) {
-        withJob(target) { $0.cancel([$1], discardingParts: discardingPart) }
+        steer(.cancel(target, discardingPart: discardingPart))
     }
 
     /// Stops asking for bytes at all, for runs that begin later too, until `resumeAll`.
     public func pauseAll() {
         isPaused = true
-        for run in executions.values { run.pause() }
+        steer(.pause(nil))
     }
 
     /// Goes on asking for bytes.
     public func resumeAll() {
         isPaused = false
-        for run in executions.values { run.resume() }
+        steer(.resume(nil))
     }
 
     /// Ends all runs of this session; parts are kept, or deleted.
     public func cancelAll(discardingParts: Bool = false) {
-        for run in executions.values {
-            if discardingParts { run.engine.cancel(run.jobs, discardingParts: true) }
-            run.end(.interrupted(exit: 128 + SIGINT))
-        }
+        if discardingParts { steer(.cancel(nil, discardingPart: true)) }
+        steer(.end(.interrupted(exit: 128 + SIGINT)))
     }
 
-    private func withJob(_ target: Target, _ body: (Engine, Int) -> Void) {
-        for run in executions.values {
-            if let job = run.job(for: target) { return body(run.engine, job) }
-        }
-    }
+    private func steer(_ input: RunInput) { for run in executions.values { run.steer(input) } }
 }
 
 // MARK: Runs
@@ -166,9 +160,8 @@ extension MirrorSession {
                 }
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
-                    requests: requests, leases: leases, emit: { run.send($0) },
-                    unread: { run.unread })
-                if isPaused { execution.pause() }
+                    requests: requests, leases: leases, control: run)
+                if isPaused { execution.steer(.pause(nil)) }
                 executions[execution.identifier] = execution
                 run.attach(execution)
                 let summary = try await Offload.run { execution.run() }
@@ -182,7 +175,7 @@ extension MirrorSession {
             ended?.summary.enter(late: MirrorError(wrapping: error))
         }
         guard let (execution, summary) = ended else { return }
-        execution.emit(.summary(summary))
+        run.send(execution.event(.summary(summary)))
         run.finish(throwing: summary.error)
     }
 

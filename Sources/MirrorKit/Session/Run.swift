@@ -89,7 +89,7 @@ public struct Run: AsyncSequence, Sendable {
 final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
-        var ending: Execution.Ending?
+        var ending: RunEnding?
         var hasReader = false
         /// How many events were sent and not read yet.
         var unread = 0
@@ -104,12 +104,12 @@ final class RunControl: Sendable {
     }
 
     /// Ends the run, now or as soon as it begins.
-    func end(_ ending: Execution.Ending) {
+    func end(_ ending: RunEnding) {
         let execution = state.withLock { state in
             state.ending = ending
             return state.execution
         }
-        execution?.end(ending)
+        execution?.steer(.end(ending))
     }
 
     /// Notes the summary of a run that is still to be put away.
@@ -124,7 +124,7 @@ final class RunControl: Sendable {
             state.execution = execution
             return state.ending
         }
-        if let ending { execution.end(ending) }
+        if let ending { execution.steer(.end(ending)) }
     }
 
     /// Passes an event on.

@@ -16,7 +16,7 @@ final class TransferEngine {
     struct Surroundings {
         let wire: any Wire
         let parts: any PartStore
-        let news: any NewsReceiver
+        let news: any TransferObserver
         let inbox: TransferInbox
         /// Where bytes are written and hashed, and where files and parts are read.
         let workers: any Workers
@@ -39,7 +39,7 @@ final class TransferEngine {
     let configuration: Configuration
     let wire: any Wire
     let parts: any PartStore
-    let news: any NewsReceiver
+    let news: any TransferObserver
     let inbox: TransferInbox
     let workers: any Workers
     let copiers: any Workers
@@ -78,7 +78,6 @@ final class TransferEngine {
     /// them: more connections would not bring more.
     var wasHeldBack = false
     private var busyAtTick: Int64 = 0
-    private var wasBusy = false
     /// Whether no socket has been read since the last turn.
     private var isHoldingBack = false
     private var tickedAt: Int64
@@ -142,7 +141,6 @@ final class TransferEngine {
             startNext()
         }
         tick()
-        tellIdle()
         // The message to stop may be among those that were taken just now; its signal is gone.
         if isDone { return nil }
         // What was just read may have used the limit up, and libcurl watches no socket of a
@@ -286,13 +284,6 @@ final class TransferEngine {
         report(
             transfer,
             .progress(bytes: bytes, size: course.reception?.total, bytesPerSecond: rate))
-    }
-
-    /// Promotion closes its batch when nothing more is coming.
-    private func tellIdle() {
-        let isBusy = dispatcher.runningCount > 0
-        if wasBusy, !isBusy { news.tellIdle() }
-        wasBusy = isBusy
     }
 
     func report(_ transfer: Transfer, _ news: TransferNews) {

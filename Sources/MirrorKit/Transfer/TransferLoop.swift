@@ -3,35 +3,24 @@ internal import Synchronization
 
 /// Runs transfers on a thread of its own, which owns everything of libcurl.
 ///
-/// Callers leave messages, from any thread; news come back in order on a thread that is there for
-/// that. The last news of every job is `ended`. After a failure that ends everything no other
-/// transfer is begun before whoever hears of it has had the time to cancel it.
+/// Callers leave messages, from any thread; an observer hears of what becomes of them, in order, on
+/// the transfer thread. The last that it hears of every job is `ended`. After a failure that ends
+/// everything no other transfer is begun before the observer has had the time to cancel it.
 final class TransferLoop: Sendable {
-    /// What the loop asks of, and tells, its surroundings.
-    struct Hooks: Sendable {
-        /// What a job tells; called on the thread of the news.
-        var report: @Sendable (Int, TransferNews) -> Void
-        /// No transfer is running any more; called once each time, in order with the news.
-        var onIdle: @Sendable () -> Void = {}
-        /// Whether so many more bytes of a target, not declared by the manifest, may be written; an
-        /// error ends the transfer. Called on the transfer thread, and returns quickly.
-        var admit: @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
-
-        init(report: @escaping @Sendable (Int, TransferNews) -> Void) { self.report = report }
-    }
-
     private let inbox: TransferInbox
-    private let news: NewsRelay
     private let thread: Mutex<NativeThread?>
 
     /// Starts the thread, and those that work for it; throws where the system gives no more of them.
-    init(configuration: Configuration, parts: any PartStore, hooks: Hooks) throws(MirrorError) {
+    ///
+    /// - Parameter admit: whether so many more bytes of a target, not declared by the manifest, may be
+    ///   written; an error ends the transfer. Called on the transfer thread, and returns quickly.
+    init(
+        configuration: Configuration, parts: any PartStore, observer: any TransferObserver,
+        admit: @escaping @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
+    ) throws(MirrorError) {
         var pools: [WorkPool] = []
-        var relay: NewsRelay?
         do throws(Errno) {
             let inbox = try TransferInbox()
-            let news = try NewsRelay(hooks)
-            relay = news
             let workers = try WorkPool(name: "lanes", threads: 2)
             pools.append(workers)
             let copiers = try WorkPool(name: "copies", threads: 2)
@@ -41,26 +30,16 @@ final class TransferLoop: Sendable {
                     configuration,
                     TransferEngine.Surroundings(
                         wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
-                        news: news, inbox: inbox, workers: workers, copiers: copiers,
-                        admit: hooks.admit)
+                        news: observer, inbox: inbox, workers: workers, copiers: copiers,
+                        admit: admit)
                 ).run()
             }
             thread = Mutex(started)
             self.inbox = inbox
-            self.news = news
         } catch {
             for pool in pools { pool.stop() }
-            relay?.stop()
             throw MirrorError(error)
         }
-    }
-
-    /// Starts the thread, with nothing but a receiver of news.
-    convenience init(
-        configuration: Configuration, parts: any PartStore,
-        report: @escaping @Sendable (Int, TransferNews) -> Void
-    ) throws(MirrorError) {
-        try self.init(configuration: configuration, parts: parts, hooks: Hooks(report: report))
     }
 
     /// Adds jobs to the queue.
@@ -86,7 +65,7 @@ final class TransferLoop: Sendable {
     /// Ends every job; parts stay.
     func cancelAll() { inbox.post(.cancelAll) }
 
-    /// Ends every job and the threads, and waits for that; parts stay. Not for the thread of the news.
+    /// Ends every job and the threads, and waits for that; parts stay.
     func stop() {
         let ending = thread.withLock { thread in
             defer { thread = nil }
@@ -95,6 +74,5 @@ final class TransferLoop: Sendable {
         guard let ending else { return }
         inbox.post(.stop)
         ending.join()
-        news.stop()
     }
 }

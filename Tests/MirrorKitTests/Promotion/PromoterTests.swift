@@ -29,7 +29,7 @@ import Testing
         let tree = try PromotionTree(probe)
         let landing = try tree.landing("Caches/a", "hello")
         await withCheckedContinuation { continuation in
-            tree.promoter.submit(landing) { _ in
+            tree.submit(landing) { _ in
                 heard.withLock { $0.append("told") }
                 continuation.resume()
             }
@@ -305,7 +305,7 @@ import Testing
             for number in 0..<count {
                 let path = "Caches/\(number % 50)/\(number)"
                 guard let landing = try? tree.landing(path, "file \(number)") else { continue }
-                tree.promoter.submit(landing) { result in
+                tree.submit(landing) { result in
                     #expect(result.failure == nil)
                     let sum = landed.wrappingAdd(1, ordering: .relaxed).newValue
                     if sum == count { continuation.resume() }

@@ -12,7 +12,7 @@ import Testing
             target: record.target, content: .memory([UInt8](repeating: 0, count: bytes)),
             record: record, occupant: .nothing, modified: 0, isExecutable: false,
             onConflict: .rename)
-        return .land(landing) { _ in }
+        return PromotionWork(task: .land(landing), number: 0, receiver: PromotionListener { _ in })
     }
 
     private func count(_ decision: PromotionInbox.Decision) -> Int? {

@@ -58,9 +58,17 @@ final class PromotionTree: Sendable {
     /// Promotes one landing and waits for its end.
     func promote(_ landing: Landing) async -> LandingResult {
         await withCheckedContinuation { continuation in
-            promoter.submit(landing) { continuation.resume(returning: $0) }
+            submit(landing) { continuation.resume(returning: $0) }
             promoter.hurry()
         }
+    }
+
+    /// Begins a landing; the closure hears how it ended.
+    func submit(_ landing: Landing, _ end: @escaping @Sendable (LandingResult) -> Void) {
+        let listener = PromotionListener { ends in
+            for case .landed(_, let result) in ends.map(\.result) { end(result) }
+        }
+        promoter.submit([PromotionWork(task: .land(landing), number: 0, receiver: listener)])
     }
 
     /// Promotes text that must land, and gives its row.
@@ -78,7 +86,12 @@ final class PromotionTree: Sendable {
     func remove(_ path: String, stamp: FileStamp?) async throws -> MirrorError? {
         let removal = Removal(target: try Target(path), stamp: stamp)
         return await withCheckedContinuation { continuation in
-            promoter.submit(removal) { continuation.resume(returning: $0) }
+            let listener = PromotionListener { ends in
+                for case .removed(let error) in ends.map(\.result) {
+                    continuation.resume(returning: error)
+                }
+            }
+            promoter.submit([PromotionWork(task: .remove(removal), number: 0, receiver: listener)])
             promoter.hurry()
         }
     }
@@ -101,6 +114,15 @@ final class PromotionTree: Sendable {
     func intents() throws -> [PromotionIntent] {
         try index.read { (database: inout Database) throws(IndexError) in try database.intents() }
     }
+}
+
+/// Hears how works of the promotion ended.
+final class PromotionListener: PromotionReceiver {
+    private let hear: @Sendable ([PromotionEnd]) -> Void
+
+    init(_ hear: @escaping @Sendable ([PromotionEnd]) -> Void) { self.hear = hear }
+
+    func promoted(_ ends: [PromotionEnd]) { hear(ends) }
 }
 
 extension LandingResult {

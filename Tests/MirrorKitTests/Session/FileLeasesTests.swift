@@ -16,7 +16,7 @@ import Testing
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         await leases.take(target)
         await leases.take(target)
-        leases.land(target) { log.add("landing") }
+        leases.begin(target) { log.add("landing") }
         #expect(log.all == [])
         leases.give(target)
         #expect(log.all == [])
@@ -29,8 +29,8 @@ import Testing
 
     @Test func landingsFollowEachOther() throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
-        leases.land(target) { log.add("first") }
-        leases.land(target) { log.add("second") }
+        leases.begin(target) { log.add("first") }
+        leases.begin(target) { log.add("second") }
         #expect(log.all == ["first"])
         leases.landed(target)
         #expect(log.all == ["first", "second"])
@@ -38,7 +38,7 @@ import Testing
 
     @Test func aReaderWaitsForALandingThatHasBegun() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
-        leases.land(target) { log.add("landing") }
+        leases.begin(target) { log.add("landing") }
         let reader = Task {
             await leases.take(target)
             log.add("reader")
@@ -53,7 +53,7 @@ import Testing
     @Test func otherFilesAreNotHeldUp() async throws {
         let (leases, log) = (FileLeases(), Log())
         await leases.take(try Target("Caches/a"))
-        leases.land(try Target("Caches/b")) { log.add("landing") }
+        leases.begin(try Target("Caches/b")) { log.add("landing") }
         #expect(log.all == ["landing"])
     }
 
@@ -67,5 +67,12 @@ import Testing
         #expect(!leases.landIfFree(target))
         leases.landed(target)
         #expect(!leases.isHeld(target))
+    }
+}
+
+extension FileLeases {
+    /// Begins a landing now or later, and says so when it does.
+    fileprivate func begin(_ target: Target, _ begin: @escaping @Sendable () -> Void) {
+        if land(target, orLater: begin) { begin() }
     }
 }

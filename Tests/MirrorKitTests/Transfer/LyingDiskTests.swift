@@ -38,9 +38,11 @@ import Testing
         defer { server.stop() }
         let rig = try TransferRig()
         let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
+        let register = RunRegister()
         let loop = try TransferLoop(
-            configuration: Configuration(), parts: LyingStore(honest: rig.store)
-        ) { _, news in
+            configuration: Configuration(), parts: LyingStore(honest: rig.store),
+            observer: register)
+        let reader = try RigReader(register) { _, news in
             if case .ended(let result) = news { continuation.yield(result) }
         }
         var expectation = Expectation()
@@ -52,6 +54,7 @@ import Testing
             break
         }
         loop.stop()
+        reader.stop()
         #expect(ended?.error?.code == .inputOutput)
         #expect(ended?.error?.message.contains("does not hold what was written") == true)
         // Nothing is vouched for that is not there.

@@ -53,8 +53,6 @@ import Testing
             #expect(rig.bytes(ends[number]) == TestBytes.make(200, seed: UInt64(number)))
         }
         #expect(server.connections <= 4)
-        rig.loop.stop()
-        #expect(rig.idles >= 1)
     }
 
     @Test func aConfirmedVersionIsNotModified() async throws {

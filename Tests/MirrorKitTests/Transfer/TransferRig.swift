@@ -4,7 +4,7 @@ import Synchronization
 @testable import MirrorKit
 @testable import MirrorModel
 
-/// A transfer loop over a real tree, and a receiver of its news.
+/// A transfer loop over a real tree, and a thread that hears of its jobs as the thread of a run does.
 final class TransferRig: Sendable {
     let folder: TemporaryFolder
     let store: TreePartStore
@@ -27,37 +27,28 @@ final class TransferRig: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(of: (Int, TransferResult).self)
         results = stream
         let received = Box<[(id: Int, news: TransferNews)]>([])
-        let idles = Box(0)
-        let started = Box<TransferLoop?>(nil)
-        var hooks = TransferLoop.Hooks { id, item in
-            if let loop = started.value.withLock({ $0 }) { hears(loop, id, item) }
+        box = received
+        let register = RunRegister()
+        let loop = try TransferLoop(
+            configuration: configuration, parts: store, observer: register)
+        self.loop = loop
+        reader = try RigReader(register) { id, item in
+            hears(loop, id, item)
             received.value.withLock { $0.append((id, item)) }
             if case .ended(let result) = item { continuation.yield((id, result)) }
         }
-        hooks.onIdle = { idles.value.withLock { $0 += 1 } }
-        box = received
-        idleBox = idles
-        startedBox = started
-        let made = try TransferLoop(configuration: configuration, parts: store, hooks: hooks)
-        // No job is there that it could tell of.
-        started.value.withLock { $0 = made }
-        loop = made
     }
 
     private let box: Box<[(id: Int, news: TransferNews)]>
-    private let idleBox: Box<Int>
-    private let startedBox: Box<TransferLoop?>
+    private let reader: RigReader
 
     deinit {
         loop.stop()
-        startedBox.value.withLock { $0 = nil }
+        reader.stop()
     }
 
     /// What jobs told so far.
     var told: [(id: Int, news: TransferNews)] { box.value.withLock { $0 } }
-
-    /// How often nothing was running any more.
-    var idles: Int { idleBox.value.withLock { $0 } }
 
     /// Waits for the ends of so many jobs.
     func ends(_ count: Int = 1) async -> [Int: TransferResult] {
@@ -92,6 +83,41 @@ final class TransferRig: Sendable {
         case .memory(let bytes): return bytes
         case .part(let name, _): return folder.bytes(of: "tmp/" + name)
         }
+    }
+}
+
+/// The thread of a run that does nothing but hear of its transfers; its jobs have the numbers of its
+/// steps, because it is the first one of its register.
+final class RigReader: Sendable {
+    private let mailbox: Mailbox<RunMessage>
+    private let isStopped = Box(false)
+    private let thread: NativeThread
+
+    init(
+        _ register: RunRegister, hears: @escaping @Sendable (Int, TransferNews) -> Void
+    ) throws {
+        let (mailbox, isStopped) = (try Mailbox<RunMessage>(), isStopped)
+        self.mailbox = mailbox
+        _ = register.add(mailbox)
+        thread = try NativeThread("rig") {
+            while !isStopped.value.withLock({ $0 }) {
+                for message in mailbox.take(waitingAtMost: nil) {
+                    if case .input(.transfer(let id, let news)) = message { hears(id, news) }
+                    register.noteTaken(message)
+                    if case .mark(let done) = message { done.post() }
+                }
+            }
+        }
+    }
+
+    /// Ends the thread when it has heard of everything.
+    func stop() {
+        let done = Semaphore()
+        mailbox.post(.mark(done), isUrgent: true)
+        done.wait()
+        isStopped.value.withLock { $0 = true }
+        mailbox.post(.mark(done), isUrgent: true)
+        thread.join()
     }
 }
 

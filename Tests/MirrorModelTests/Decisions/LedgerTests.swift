@@ -101,8 +101,8 @@ import Testing
 
     @Test func costsAndRemovalsAreSums() {
         var ledger = Self.ledger(orphans: 1)
-        ledger.enterCost(requests: 2, received: 10, reused: 5)
-        ledger.enterCost(requests: 1, received: 1, reused: 0)
+        ledger.enter(TransferCost(requests: 2, bytesReceived: 10, bytesReused: 5))
+        ledger.enter(TransferCost(requests: 1, bytesReceived: 1))
         ledger.enterRemoval(succeeded: true)
         ledger.enterRemoval(succeeded: false)
         let summary = ledger.closed(error: nil, exit: nil, seconds: 0)

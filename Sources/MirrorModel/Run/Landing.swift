@@ -1,30 +1,28 @@
-internal import MirrorModel
-
 /// A verified body on its way to its final name.
-struct Landing: Sendable {
+package struct Landing: Sendable {
     /// Where it belongs.
-    let target: Target
+    package let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
-    let content: Content
+    package let content: Content
     /// The row that is written when it is there. Its stamp has the verified size; the rest of the
     /// stamp is filled in by the promotion.
-    let record: IndexRecord
+    package let record: IndexRecord
     /// What was at the target when the plan was made; anything else found there now is a conflict.
-    let occupant: Occupant
+    package let occupant: Occupant
     /// The modification time that the file gets, in seconds since the Unix epoch.
-    let modified: Int64
+    package let modified: Int64
     /// Whether the mode is 0755 instead of 0644.
-    let isExecutable: Bool
+    package let isExecutable: Bool
     /// What happens to other people's bytes.
-    let onConflict: ConflictPolicy
+    package let onConflict: ConflictPolicy
 
     /// The bytes that wait in memory for it.
-    var bytesInMemory: Int {
+    package var bytesInMemory: Int {
         if case .memory(let bytes) = content { return bytes.count }
         return 0
     }
 
-    enum Content: Sendable {
+    package enum Content: Sendable {
         case memory([UInt8])
         /// A part by its file name, and the stamp that its file had when its bytes were verified.
         case part(String, FileStamp)
@@ -35,7 +33,7 @@ struct Landing: Sendable {
         case move(of: Target)
     }
 
-    enum Occupant: Sendable, Hashable {
+    package enum Occupant: Sendable, Hashable {
         case nothing
         /// The version that the index says mirror put there, with its stamp as last seen.
         case ours(FileStamp)
@@ -45,9 +43,33 @@ struct Landing: Sendable {
 }
 
 /// How a landing ended.
-enum LandingResult: Sendable {
+package enum LandingResult: Sendable {
     /// The file is at its final name, on the disk, and in the index.
     case landed(IndexRecord, conflict: Target?)
     /// Nothing changed at the final name.
     case failed(MirrorError)
+}
+
+/// A row for a file that stays as it is.
+package struct Confirmed: Sendable {
+    /// The row.
+    package let record: IndexRecord
+    /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
+    package let isAdoption: Bool
+    /// The permissions that the file is given, where the manifest's wish changed.
+    package var mode: UInt32?
+}
+
+/// A file to be removed.
+package struct Removal: Sendable {
+    /// The file.
+    package let target: Target
+    /// Its stamp when it was decided; another stamp has its bytes held against the row.
+    package let stamp: FileStamp?
+
+    /// Takes the file and its stamp.
+    package init(target: Target, stamp: FileStamp?) {
+        self.target = target
+        self.stamp = stamp
+    }
 }

@@ -60,10 +60,10 @@ public struct Ledger: Sendable {
     }
 
     /// Enters what a transfer cost, whatever came of it.
-    public mutating func enterCost(requests: Int, received: Int64, reused: Int64) {
-        summary.requests += requests
-        summary.bytesReceived += received
-        summary.bytesReused += reused
+    package mutating func enter(_ cost: TransferCost) {
+        summary.requests += cost.requests
+        summary.bytesReceived += cost.bytesReceived
+        summary.bytesReused += cost.bytesReused
     }
 
     /// Enters an orphan that was removed, or that could not be.

@@ -1,18 +1,16 @@
-internal import MirrorModel
-
 /// One request is made once, however many targets want its answer.
 ///
 /// Steps that would ask the same thing in the same way (method, URL, headers, body, condition) and
 /// whose declarations do not contradict each other form a group; its first step asks, and the others
 /// take the bytes from the first one's target. Steps are brought together by a hash of what they ask,
 /// since nearly every step of a long plan asks for something of its own.
-struct RequestSharing {
+package struct RequestSharing: Sendable {
     /// For each step that asks: the steps that wait for it, as positions in the plan.
-    private(set) var followers: [Int: [Int]] = [:]
+    package private(set) var followers: [Int: [Int]] = [:]
     /// The steps that ask, in the order of the plan.
-    private(set) var leaders: [Int] = []
+    package private(set) var leaders: [Int] = []
 
-    init(_ plan: Plan) {
+    package init(_ plan: Plan) {
         var known = RepeatedHashes(expecting: 0)
         for position in plan.steps.notable {
             guard let hash = RequestSharing.hash(of: plan.steps[position], in: plan) else {

@@ -1,0 +1,45 @@
+/// What a run says of steps that cannot be carried out, and of its own end.
+extension MirrorError {
+    /// A file that someone else put there is kept, because that was asked for.
+    static func conflictKept(_ target: Target) -> MirrorError {
+        MirrorError(
+            .conflict,
+            "\(target): it has bytes that mirror did not put there, and --on-conflict keep leaves them. Move the file away, or run with --on-conflict rename.",
+            target: target)
+    }
+
+    /// The time for the run is over; the summary says how far it came.
+    static func deadlineIsOver(_ seconds: Int64?, _ summary: Summary) -> MirrorError {
+        let words = seconds.map { " of \(DurationText(seconds: $0))" } ?? ""
+        return MirrorError(
+            .deadline,
+            "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
+    }
+
+    /// A resource's transfer was cancelled by itself, and the run goes on.
+    static func cancelled(_ target: Target) -> MirrorError {
+        MirrorError(
+            .cancelled, "\(target): cancelled before it was finished. Run again to go on.",
+            target: target)
+    }
+
+    /// Something that is not a file is in the way, or a file that would not stay while it was read.
+    static func obstructed(_ step: Step) -> MirrorError {
+        if step.reason == .unread {
+            return MirrorError(
+                .sourceChanged,
+                "\(step.target): \(step.reason.because). It was left as it is; run again when nothing writes to it.",
+                target: step.target)
+        }
+        if step.reason == .unreadable {
+            return MirrorError(
+                .obstructed,
+                "\(step.target): \(step.reason.because). Move it away, or fetch it anew with --refetch \(step.target).",
+                target: step.target)
+        }
+        return MirrorError(
+            .obstructed,
+            "\(step.target): \(step.reason.because). mirror replaces regular files only; move it away and run again.",
+            target: step.target)
+    }
+}

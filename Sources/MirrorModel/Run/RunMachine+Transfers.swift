@@ -1,0 +1,187 @@
+// Transfers: begun, steered, and what comes of them.
+
+extension RunMachine {
+    /// Begins transfers; the target of each is taken first.
+    mutating func transfer(_ positions: [Int]) {
+        var claims: [Int] = []
+        var offline: [Int] = []
+        for position in positions {
+            if rules.isOffline {
+                offline.append(position)
+            } else if isKeptConflict(position) {
+                window.ended(position)
+                fail(position, .conflictKept(plan.steps.target(at: position)))
+                transfer(sharing.followers[position] ?? [])
+            } else {
+                claims.append(position)
+            }
+        }
+        for position in offline { window.ended(position) }
+        begin(offline) { step in
+            .failed(MirrorError(.offline, "\(step.target): not asked for, because of --offline."))
+        }
+        if !claims.isEmpty { act(.claim(claims)) }
+    }
+
+    private func isKeptConflict(_ position: Int) -> Bool {
+        rules.onConflict == .keep && plan.steps[position].kind == .conflict
+    }
+
+    /// Hands transfers whose targets are this run's to the loop.
+    mutating func claimed(_ rows: [KnownRow]) {
+        var submissions: [Submission] = []
+        for known in rows {
+            let step = plan.steps[known.position]
+            works[known.position] = StepWork(step, .transfer, row: known.row)
+            if isEnding {
+                breakOff(known.position)
+            } else if window.begins(known.position) {
+                submissions.append(Submission(known.position, step, known.row?.mediaType))
+            }
+        }
+        if !submissions.isEmpty { act(.submit(submissions)) }
+    }
+
+    /// Has steps wait for another run of the process.
+    mutating func occupied(_ positions: [Int]) {
+        for position in positions { window.ended(position) }
+        if isEnding { leaveOut(positions) } else { joined.formUnion(positions) }
+    }
+
+    /// Another run of the process brought a target to its end, or gave it up.
+    mutating func rejoin(_ position: Int, _ end: StepEnd) {
+        guard joined.remove(position) != nil else { return }
+        switch end {
+        case .done(let done): begin([position]) { _ in .sharesEnd(done) }
+        case .failed(let error): fail(position, error)
+        case .abandoned: return transfer([position])
+        }
+        transfer(sharing.followers[position] ?? [])
+    }
+
+    /// Does what somebody asked for who steers the run.
+    mutating func steer(_ input: RunInput) {
+        switch input {
+        case .pause(nil):
+            window.pause()
+            act(.pause(Array(window.running)))
+        case .resume(nil):
+            submit(window.resume())
+            act(.resume(Array(window.running)))
+        case .cancel(nil, let discarding):
+            act(.cancel(Array(window.running), discardingParts: discarding))
+        case .pause(let target?): if let job = running(target) { act(.pause([job])) }
+        case .resume(let target?): if let job = running(target) { act(.resume([job])) }
+        case .cancel(let target?, let discarding):
+            if let job = running(target) {
+                act(.cancel([job], discardingParts: discarding))
+            } else if let position = plan.steps.position(of: target), window.takeHeld(position) {
+                settle(.cancelled(target), position)
+            }
+        default: break
+        }
+    }
+
+    private func running(_ target: Target) -> Int? {
+        plan.steps.position(of: target).flatMap { window.running.contains($0) ? $0 : nil }
+    }
+
+    private mutating func submit(_ positions: [Int]) {
+        let submissions = positions.compactMap { position in
+            works[position].map { Submission(position, $0.step, $0.row?.mediaType) }
+        }
+        if !submissions.isEmpty { act(.submit(submissions)) }
+    }
+}
+
+// MARK: What a transfer tells
+
+extension RunMachine {
+    /// Takes in what a transfer tells.
+    mutating func take(_ news: TransferNews, of position: Int) {
+        guard let step = works[position]?.step else { return }
+        switch news {
+        case .started(let source, let size, let offset):
+            steps.noteBegun(position)
+            act(
+                .tell(
+                    .start(
+                        .init(
+                            target: step.target, step: step.kind, reason: step.reason,
+                            source: source, size: size ?? step.size, offset: offset))))
+        case .progress(let bytes, let size, let rate):
+            act(.tell(.progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))))
+        case .retry(let cause, let attempt, let wait):
+            let again = Event.Again(target: step.target, cause: cause, attempt: attempt, wait: wait)
+            act(.tell(.retry(again)))
+            if wait > 0 { window.isDelayed(position) }
+        case .restart(let cause, let attempt):
+            let again = Event.Again(target: step.target, cause: cause, attempt: attempt, wait: 0)
+            act(.tell(.restart(again)))
+        case .ended(let result): ended(position, step, result)
+        }
+    }
+
+    private mutating func ended(_ position: Int, _ step: Step, _ result: TransferResult) {
+        window.ended(position)
+        steps.ledger.enter(result.cost)
+        switch result {
+        case .received(let body):
+            if plan.isNamedByServer(step), case .nothing = step.occupant {
+                act(.name(position, body))
+            } else {
+                arrived(body, at: .success(step.target), for: position)
+            }
+        case .notModified(let answer, _):
+            let row = works[position]?.row
+            carryOut(settler.settle(answer, for: step, row: row, now: now.time), position)
+            begin(sharing.followers[position] ?? []) { _ in .sharesAnswer(answer) }
+        case .failed(let error, _): settle(error, position)
+        case .cancelled(let cost):
+            if cost.requests > 0 { steps.noteBegun(position) }
+            settle(.cancelled(step.target), position)
+        }
+    }
+
+    /// A verified body: the file stays when it has these bytes already, else they get its name.
+    mutating func arrived(
+        _ body: ReceivedBody, at target: Result<Target, MirrorError>, for position: Int
+    ) {
+        guard let work = works[position] else { return }
+        switch target {
+        case .failure(let error):
+            fail(position, error)
+            transfer(sharing.followers[position] ?? [])
+        case .success(let target):
+            let settlement = settler.settle(
+                body, at: target, for: work.step, row: work.row, now: now.time)
+            carryOut(settlement, position)
+            guard case .confirm(let confirmed, _) = settlement else { return }
+            // A leftover costs room and nothing else: the next run tries again.
+            if case .part(let name, _) = body.content { act(.discard(parts: [name])) }
+            share(confirmed.record, ofStep: position)
+        }
+    }
+
+    /// No source could give the bytes.
+    mutating func settle(_ error: MirrorError, _ position: Int) {
+        guard let work = works[position] else { return }
+        if error.code == .cancelled, isEnding { return breakOff(position) }
+        carryOut(settler.settle(error, for: work.step, row: work.row), position)
+        begin(sharing.followers[position] ?? []) { step in
+            var shared = error
+            shared.message = "\(step.target): as \(error.message)"
+            return .failed(shared)
+        }
+    }
+}
+
+extension TransferResult {
+    /// What the transfer cost.
+    fileprivate var cost: TransferCost {
+        switch self {
+        case .received(let body): body.cost
+        case .notModified(_, let cost), .failed(_, let cost), .cancelled(let cost): cost
+        }
+    }
+}

@@ -1,0 +1,162 @@
+/// What a run is told: results of what it asked for, and wishes of whoever steers it.
+package enum RunInput: Sendable {
+    /// The limits hold and the index is open: steps may begin.
+    case ready
+    /// Nothing may begin, because of this.
+    case refused(MirrorError)
+    /// What the index knows for steps, as `read` asked.
+    case found([KnownRow])
+    /// Targets of transfers belong to this run now, and this is what the index knows of them.
+    case claimed([KnownRow])
+    /// Another run of the process has these steps' targets; how it ends comes as `joined`.
+    case occupied([Int])
+    /// What the index knows for steps could not be read.
+    case unreadable([Int], MirrorError)
+    /// A transfer tells something.
+    case transfer(Int, TransferNews)
+    /// A body's target, where the server was to name it.
+    case named(Int, ReceivedBody, Result<Target, MirrorError>)
+    /// A file has its final name, or not.
+    case landed(Int, LandingResult)
+    /// A row was written, or not.
+    case confirmed(Int, MirrorError?)
+    /// An orphan is gone, or not.
+    case removed(Int, MirrorError?)
+    /// The run that had a step's target has done with it.
+    case joined(Int, StepEnd)
+    /// No more bytes are to be asked for: of one target, or of all.
+    case pause(Target?)
+    /// Bytes may be asked for again.
+    case resume(Target?)
+    /// A transfer is to end, or all of them.
+    case cancel(Target?, discardingPart: Bool)
+    /// The run is to end early.
+    case end(RunEnding)
+    /// Time has gone by.
+    case tick
+}
+
+/// What a run wants done.
+package enum RunAction: Sendable {
+    /// An event is sent.
+    case tell(Event.Body)
+    /// Rows are read; `found` comes next.
+    case read([RowWish])
+    /// Targets are taken and their rows read; `claimed` and `occupied` come next.
+    case claim([Int])
+    /// Transfers are handed to the loop.
+    case submit([Submission])
+    /// The server's name for a body is looked up and reserved; `named` comes next.
+    case name(Int, ReceivedBody)
+    /// Bytes get a final name; `landed` comes next.
+    case land(Int, Landing)
+    /// A row is written; `confirmed` comes next.
+    case confirm(Int, Confirmed)
+    /// An orphan is removed; `removed` comes next.
+    case remove(Int, Removal)
+    /// What waits for the disk need not wait for company.
+    case hurry
+    /// Parts that nothing will use are removed.
+    case discard(parts: [String])
+    /// A target is let go, and those that wait for it are told how the step ended.
+    case release(Int, Target, StepEnd)
+    /// The loop asks for no more bytes of these transfers.
+    case pause([Int])
+    /// The loop goes on with these transfers.
+    case resume([Int])
+    /// The loop ends these transfers.
+    case cancel([Int], discardingParts: Bool)
+    /// The run does not wait for what the disk still does.
+    case abandonPromotions
+}
+
+/// How a step ended, for runs that waited for its target.
+package enum StepEnd: Sendable {
+    case done(Event.Done)
+    case failed(MirrorError)
+    /// The run that it belonged to ended early; whoever waited goes on without it.
+    case abandoned
+}
+
+/// A row to be read for a step.
+package struct RowWish: Sendable {
+    /// The step.
+    package let position: Int
+    /// Whose row it is; not always the step's own target.
+    package let target: Target
+}
+
+/// What the index knows for a step.
+package struct KnownRow: Sendable {
+    /// The step.
+    package let position: Int
+    /// The row; nil where there is none.
+    package let row: IndexRecord?
+
+    /// Takes a step and its row.
+    package init(_ position: Int, _ row: IndexRecord?) {
+        self.position = position
+        self.row = row
+    }
+}
+
+/// A transfer for the loop.
+package struct Submission: Sendable {
+    /// The step.
+    package let position: Int
+    /// What is to be done.
+    package let step: Step
+    /// The media type of the version that is there, where known.
+    package let storedMediaType: String?
+
+    init(_ position: Int, _ step: Step, _ storedMediaType: String?) {
+        self.position = position
+        self.step = step
+        self.storedMediaType = storedMediaType
+    }
+}
+
+/// What ends a run before its end.
+package enum RunEnding: Sendable {
+    /// Nothing more can be done, or a limit was reached.
+    case error(MirrorError)
+    /// Somebody asked for it; the exit code that follows.
+    case interrupted(exit: Int32)
+    /// A resource failed, and that was to end the run.
+    case firstFailure
+}
+
+/// What a run is asked to heed.
+package struct RunRules: Sendable {
+    /// Whether no request is made.
+    package var isOffline = false
+    /// Whether good files that could not be confirmed leave the run successful.
+    package var acceptsStale = false
+    /// The greatest age of such files in seconds; nil is no limit.
+    package var longestStale: Int64?
+    /// Whether the first failure of a resource that is not optional ends the run.
+    package var stopsAtFirstFailure = false
+    /// Seconds after which the run ends; nil is no limit.
+    package var deadline: Int64?
+    /// What happens to other people's bytes.
+    package var onConflict = ConflictPolicy.rename
+    /// How many transfers the loop should know at once.
+    package var window = 1024
+
+    /// The defaults.
+    package init() {}
+}
+
+/// A moment of a run.
+package struct RunMoment: Sendable {
+    /// Milliseconds since the work began that the run is part of; never goes back.
+    package var elapsed: Int64
+    /// The time of day.
+    package var time: Instant
+
+    /// Takes both clocks.
+    package init(elapsed: Int64, time: Instant) {
+        self.elapsed = elapsed
+        self.time = time
+    }
+}

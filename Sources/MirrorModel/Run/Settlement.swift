@@ -1,0 +1,282 @@
+/// What comes of a step once the bytes that it wants, or an answer about them, are there.
+package enum Settlement: Sendable {
+    /// The bytes get their final name; when they have it, the step has ended so.
+    case land(Landing, Event.Done)
+    /// The file stays and its row changes; when that is written, the step has ended so.
+    case confirm(Confirmed, Event.Done)
+    /// Nothing is to be written: the step has ended so.
+    case finish(Event.Done)
+    /// The step has failed.
+    case fail(MirrorError)
+}
+
+/// Decides what comes of steps: which row is written, which file changes, and what is told.
+///
+/// It knows the plan and is told what the index has; it reads and writes nothing.
+struct Settler: Sendable {
+    let plan: Plan
+    let onConflict: ConflictPolicy
+
+    /// What comes of a body that was received and verified.
+    ///
+    /// - Parameters:
+    ///   - target: where it belongs; another than the step's where the server gave the name.
+    ///   - row: what the index knows of the step's target.
+    func settle(
+        _ body: ReceivedBody, at target: Target, for step: Step, row: IndexRecord?, now: Instant
+    ) -> Settlement {
+        var done = Event.Done(
+            target: step.target, step: step.kind, outcome: .unchanged, reason: step.reason,
+            verified: body.verified)
+        done.bytesReceived = body.cost.bytesReceived
+        done.bytesReused = body.cost.bytesReused
+        done.sha256 = body.sha256
+        done.source = body.answer.source
+        let record = record(of: body, at: target, for: step, now: now)
+        let verdict = ArrivalVerdict.judge(
+            step, sha256: body.sha256, validators: body.answer.validators,
+            wasResumed: body.cost.bytesReused > 0)
+        switch verdict {
+        case .leave(let outcome, let reason):
+            done.outcome = outcome
+            done.reason = reason
+            return leave(step, record, row: row, done)
+        case .land(let outcome, let reason):
+            done.outcome = outcome
+            done.reason = reason
+            let content: Landing.Content =
+                switch body.content {
+                case .memory(let bytes): .memory(bytes)
+                case .part(let name, let stamp): .part(name, stamp)
+                }
+            return land(step, record, content, done, now: now)
+        }
+    }
+
+    /// What comes of a source's word that the version that is there is the current one.
+    func settle(
+        _ confirmation: Confirmation, for step: Step, row: IndexRecord?, now: Instant
+    ) -> Settlement {
+        guard let row else {
+            return .fail(
+                MirrorError(
+                    .internalError, "\(step.target): confirmed, and the index has no row of it."))
+        }
+        var record = row
+        record.confirm(by: confirmation, at: now)
+        record.owners = plan.owners(of: step)
+        if case .ours(let stamp, record.sha256) = step.occupant {
+            record.stamp = stamp
+            record.isExecutable = plan.isExecutable(step)
+        }
+        var done = Event.Done(
+            target: step.target, step: step.kind,
+            outcome: step.kind == .edited ? .edited : .notModified, reason: .confirmed,
+            verified: record.verified)
+        done.sha256 = record.sha256
+        done.source = confirmation.source
+        return confirm(record, isAdoption: false, row: row, done)
+    }
+
+    /// What comes of bytes that another step fetched for this one too.
+    func share(
+        _ landed: IndexRecord, with step: Step, row: IndexRecord?, now: Instant
+    ) -> Settlement {
+        var record = landed
+        record.target = step.target
+        record.owners = plan.owners(of: step)
+        record.isExecutable = plan.isExecutable(step)
+        var done = Event.Done(
+            target: step.target, step: step.kind, outcome: .copied,
+            reason: .requestShared(with: landed.target), verified: landed.verified)
+        done.bytesReused = landed.stamp.size
+        done.sha256 = landed.sha256
+        let verdict = ArrivalVerdict.judge(
+            step, sha256: landed.sha256, validators: landed.validators, wasResumed: false)
+        switch verdict {
+        case .leave(let outcome, let reason):
+            done.outcome = outcome
+            done.reason = reason
+            return leave(step, record, row: row, done)
+        case .land(let outcome, _):
+            if outcome != .fetched { done.outcome = outcome }
+            return land(step, record, .copy(of: landed.target), done, now: now)
+        }
+    }
+
+    /// What comes of a failure to reach every source: good bytes that are there are no loss yet.
+    func settle(_ failure: MirrorError, for step: Step, row: IndexRecord?) -> Settlement {
+        guard failure.isRetryable, step.kind == .revalidate || step.kind == .edited else {
+            return .fail(failure)
+        }
+        return .finish(
+            Event.Done(
+                target: step.target, step: step.kind,
+                outcome: step.kind == .edited ? .edited : .stale,
+                reason: .unreachable(failure.code), verified: row?.verified ?? .none))
+    }
+}
+
+// MARK: Steps that need no server
+
+extension Settler {
+    /// What comes of a step that needs no server.
+    ///
+    /// - Parameter row: what the index knows of the target, or of the file that is copied or moved;
+    ///   without the latter, the step is a transfer after all, and this is nil.
+    func settleLocally(_ step: Step, row: IndexRecord?, now: Instant) -> Settlement? {
+        switch step.means {
+        case .copy(let source): bring(step, from: row, .copy(of: source), .copied, now)
+        case .move(let source): bring(step, from: row, .move(of: source), .moved, now)
+        case .adoption(let sha256): adopt(step, sha256, row: row, now: now)
+        case .nothing where step.kind == .edited:
+            .finish(
+                Event.Done(
+                    target: step.target, step: step.kind, outcome: .edited, reason: step.reason,
+                    verified: row?.verified ?? .none))
+        case .nothing, .transfer, .removal: .fail(.obstructed(step))
+        }
+    }
+
+    private func bring(
+        _ step: Step, from donor: IndexRecord?, _ content: Landing.Content, _ outcome: Outcome,
+        _ now: Instant
+    ) -> Settlement? {
+        if step.kind == .conflict, onConflict == .keep { return .fail(.conflictKept(step.target)) }
+        guard let donor else { return nil }
+        var record = donor
+        record.target = step.target
+        record.owners = plan.owners(of: step)
+        record.promotedAt = now
+        record.isExecutable = plan.isExecutable(step)
+        var done = Event.Done(
+            target: step.target, step: step.kind, outcome: outcome, reason: step.reason,
+            verified: donor.verified)
+        switch step.kind {
+        case .update: done.outcome = .updated
+        case .repair: done.outcome = .repaired
+        case .conflict: done.outcome = .conflict
+        default: break
+        }
+        done.bytesReused = donor.stamp.size
+        done.sha256 = donor.sha256
+        return land(step, record, content, done, now: now)
+    }
+
+    /// Takes a file that has the wanted bytes for the version that is wanted.
+    private func adopt(
+        _ step: Step, _ sha256: Digest, row: IndexRecord?, now: Instant
+    ) -> Settlement {
+        guard case .ours(let stamp, _) = step.occupant else { return .fail(.obstructed(step)) }
+        var record = IndexRecord(
+            target: step.target, owner: plan.manifests[step.manifest].owner, stamp: stamp,
+            sha256: sha256, verified: .digest, promotedAt: now)
+        let pin = plan.resource(of: step)?.pin
+        if let row, row.sha256 == sha256 {
+            record = row
+            record.stamp = stamp
+        } else {
+            record.otherDigest = pin.flatMap { $0.algorithm == .sha256 ? nil : $0 }
+        }
+        if let pin, step.reason == .proven || record.isProven(by: pin) {
+            record.verified = .digest
+            if pin.algorithm != .sha256 { record.otherDigest = pin }
+        }
+        record.owners = plan.owners(of: step)
+        record.isExecutable = plan.isExecutable(step)
+        var done = Event.Done(
+            target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
+            verified: record.verified)
+        done.sha256 = sha256
+        return confirm(record, isAdoption: row?.sha256 != sha256, row: row, done)
+    }
+}
+
+// MARK: Rows
+
+extension Settler {
+    /// The row of a file that has just been received.
+    private func record(
+        of body: ReceivedBody, at target: Target, for step: Step, now: Instant
+    ) -> IndexRecord {
+        var record = IndexRecord(
+            target: target, owner: plan.manifests[step.manifest].owner,
+            stamp: FileStamp(size: body.size, modified: 0, changed: 0, inode: 0),
+            sha256: body.sha256, verified: body.verified, promotedAt: now)
+        record.otherDigest = body.otherDigest
+        record.confirm(by: body.answer, at: now)
+        record.owners = plan.owners(of: step)
+        record.isExecutable = plan.isExecutable(step)
+        return record
+    }
+
+    private func land(
+        _ step: Step, _ record: IndexRecord, _ content: Landing.Content, _ done: Event.Done,
+        now: Instant
+    ) -> Settlement {
+        .land(
+            Landing(
+                target: record.target, content: content, record: record,
+                occupant: Landing.Occupant(step.occupant),
+                modified: record.validators.lastModified?.seconds ?? now.seconds,
+                isExecutable: record.isExecutable, onConflict: onConflict),
+            done)
+    }
+
+    /// The file stays as it is: the row learns what the answer said.
+    private func leave(
+        _ step: Step, _ received: IndexRecord, row: IndexRecord?, _ done: Event.Done
+    ) -> Settlement {
+        var record = received
+        var isAdoption = false
+        switch step.occupant {
+        case .ours(let stamp, received.sha256): record.stamp = stamp
+        case .foreign(let stamp, received.sha256):
+            record.stamp = stamp
+            isAdoption = true
+        case .ours, .foreign, .recorded, .nothing, .drifted, .obstacle:
+            // Edited here: the row goes on describing the version that was edited.
+            guard let row else { break }
+            record.stamp = row.stamp
+            record.promotedAt = row.promotedAt
+        }
+        return confirm(
+            record, isAdoption: isAdoption, setsMode: done.outcome != .edited, row: row, done)
+    }
+
+    /// The row changes, and the file's mode where the manifest's wish changed.
+    private func confirm(
+        _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true, row: IndexRecord?,
+        _ done: Event.Done
+    ) -> Settlement {
+        var confirmed = Confirmed(record: record, isAdoption: isAdoption)
+        if setsMode, record.isExecutable != row?.isExecutable ?? false {
+            confirmed.mode = record.isExecutable ? 0o755 : 0o644
+        }
+        return .confirm(confirmed, done)
+    }
+}
+
+extension Landing.Occupant {
+    /// What the promotion must find at the target for a step.
+    init(_ occupant: Step.Occupant) {
+        switch occupant {
+        case .nothing, .recorded, .obstacle: self = .nothing
+        case .ours(let stamp, _), .drifted(let stamp): self = .ours(stamp)
+        case .foreign(let stamp, _): self = .foreign(stamp)
+        }
+    }
+}
+
+extension IndexRecord {
+    /// Takes in what an answer said of the version.
+    mutating func confirm(by answer: Confirmation, at now: Instant) {
+        provenance = answer.provenance
+        if answer.validators.entityTag != nil || answer.validators.lastModified != nil {
+            validators = answer.validators
+        }
+        mediaType = answer.mediaType ?? mediaType
+        freshUntil = answer.freshUntil
+        confirmedAt = now
+    }
+}

@@ -1,0 +1,82 @@
+/// What a run knows of a step while it is under way.
+struct StepWork: Sendable {
+    let step: Step
+    /// What is done once the row is there.
+    let purpose: Purpose
+    /// What the index knows: of the target, or of the file that is copied or moved.
+    var row: IndexRecord?
+    /// How the step will have ended when the disk has it.
+    var done: Event.Done?
+    /// The bytes in memory that are on their way to the final name.
+    var bytesInMemory = 0
+
+    enum Purpose: Sendable {
+        /// The step needs no server.
+        case local
+        /// The step is a transfer, and has taken its target.
+        case transfer
+        /// Another step fetched bytes that are for this one too.
+        case sharesBytes(IndexRecord)
+        /// Another step's answer is about this one too.
+        case sharesAnswer(Confirmation)
+        /// Another run of the process brought the target to this end.
+        case sharesEnd(Event.Done)
+        /// No source could be asked, or none could give the bytes.
+        case failed(MirrorError)
+    }
+
+    init(_ step: Step, _ purpose: Purpose, row: IndexRecord? = nil) {
+        self.step = step
+        self.purpose = purpose
+        self.row = row
+    }
+
+    /// Whether the step is one of those that need no server.
+    var isLocal: Bool { if case .local = purpose { true } else { false } }
+
+    /// Whether the step has taken its target, which other runs of the process may wait for.
+    var isClaimed: Bool { if case .transfer = purpose { true } else { false } }
+
+    /// Whether the bytes come from another file of the tree, and may be fetched instead.
+    var isCopy: Bool {
+        switch purpose {
+        case .local, .sharesBytes: true
+        case .transfer, .sharesAnswer, .sharesEnd, .failed: false
+        }
+    }
+}
+
+/// Steps that wait for their turn, and how many of those whose turn came have not ended.
+///
+/// What is under way takes a kilobyte or more a step, and there may be a million.
+struct StepQueue: Sendable {
+    private static let mostUnderWay = 8192
+    private static let together = 512
+
+    private let positions: [Int]
+    private var next = 0
+    private var underWay = 0
+
+    init(_ positions: [Int] = []) { self.positions = positions }
+
+    /// Whether every step's turn has come.
+    var isEmpty: Bool { next == positions.count }
+
+    /// Those whose turn it is, some at a time; empty when enough are under way.
+    mutating func take() -> ArraySlice<Int> {
+        let room = min(StepQueue.mostUnderWay - underWay, StepQueue.together)
+        let end = min(positions.count, next + max(0, room))
+        defer { next = end }
+        underWay += end - next
+        return positions[next..<end]
+    }
+
+    /// Notes that one whose turn had come has ended.
+    mutating func ended() { underWay -= 1 }
+
+    /// Takes all that are left, because none will begin.
+    mutating func takeRest() -> ArraySlice<Int> {
+        defer { next = positions.count }
+        return positions[next...]
+    }
+}
