@@ -6,7 +6,10 @@ final class SimulatedNews: TransferObserver, @unchecked Sendable {
     // One thread uses it; see VirtualTime.
     var told: [Int: [TransferNews]] = [:]
     var ends: [Int: [(time: Int64, result: TransferResult)]] = [:]
-    var onEnd: () -> Void = {}
+    var onNews: (Int, TransferNews) -> Void = { _, _ in }
+    /// Has the run act on what it was told.
+    var settle: () -> Void = {}
+    private var isDeciding = false
     private let time: VirtualTime
 
     init(_ time: VirtualTime) { self.time = time }
@@ -14,9 +17,20 @@ final class SimulatedNews: TransferObserver, @unchecked Sendable {
     func tell(_ job: TransferJob, _ news: TransferNews) {
         told[job.id, default: []].append(news)
         time.tell("job \(job.id) tells \(SimulatedNews.summary(of: news))")
-        guard case .ended(let result) = news else { return }
-        ends[job.id, default: []].append((time.now, result))
-        onEnd()
+        if case .ended(let result) = news {
+            ends[job.id, default: []].append((time.now, result))
+            if case .failed(let error, _) = result, job.isDecisive || error.code.endsRun {
+                isDeciding = true
+            }
+        }
+        onNews(job.id, news)
+    }
+
+    func settleFailures() -> Bool {
+        guard isDeciding else { return false }
+        isDeciding = false
+        settle()
+        return true
     }
 
     private static func summary(of news: TransferNews) -> String {

@@ -5,9 +5,10 @@
 extension Stage {
     func judge() throws -> Simulation.Finding {
         var finding = Simulation.Finding()
-        for job in story.wishes.indices { try judge(job, &finding) }
+        for job in story.roles.indices { try judge(job, &finding) }
         if wrong.isEmpty { judgeLeftovers() }
         judgeTime()
+        judgeRun()
         finding.wrong = wrong
         finding.milliseconds = time.now
         finding.requests = wire.requestsMade
@@ -15,12 +16,15 @@ extension Stage {
         return finding
     }
 
+    /// What a transfer told.
     private func judge(_ job: Int, _ finding: inout Simulation.Finding) throws {
+        guard let told = news.told[job], let wish = story.wish(of: story.roles[job].role) else {
+            return
+        }
         let ends = news.ends[job] ?? []
         guard ends.count == 1, let end = ends.first else {
             return note("job \(job) ended \(ends.count) times")
         }
-        let told = news.told[job] ?? []
         guard case .ended? = told.last else { return note("job \(job) tells more after its end") }
         var starts = 0
         for item in told {
@@ -30,28 +34,31 @@ extension Stage {
         switch end.result {
         case .received(let body):
             finding.received += 1
-            try judge(body, of: job)
+            try judge(body, of: job, wish)
         case .notModified: note("job \(job) is confirmed, and nothing was there")
         case .failed(let error, _):
             finding.failed += 1
             if error.code == .internalError { note("job \(job): \(error.message)") }
-            if story.mustBeGranted(job) { note("job \(job) failed: \(error.message)") }
+            if story.mustBeGranted(wish) { note("job \(job) failed: \(error.message)") }
         case .cancelled:
             finding.cancelled += 1
-            if story.acts.isEmpty { note("job \(job) was cancelled by nobody") }
+            let isWanted = story.acts.isEmpty && story.rules.deadline == nil
+            let isAsked = run.summary?.error != nil || story.rules.stopsAtFirstFailure
+            if isWanted, !isAsked { note("job \(job) was cancelled by nobody") }
         }
     }
 
     /// A body holds one version, and the one that was wanted.
-    private func judge(_ body: ReceivedBody, of job: Int) throws {
-        let wish = story.wishes[job]
+    private func judge(_ body: ReceivedBody, of job: Int, _ number: Int) throws {
+        let wish = story.wishes[number]
         let resource = story.world.resources[wish.resource]
         let bytes: [UInt8]?
         switch body.content {
         case .memory(let held): bytes = held
         case .part(let name, _): bytes = try parts.bytes(name)
         }
-        guard let bytes else { return note("job \(job): its part is gone") }
+        // What was promoted or not wanted any more is gone.
+        guard let bytes else { return }
         let versions = wish.isPinned ? 0...0 : resource.versions
         guard versions.contains(where: { resource.bytes(of: $0) == bytes }) else {
             return note("job \(job) holds \(bytes.count) bytes of no version")
@@ -80,22 +87,29 @@ extension Stage {
 
     /// Healthy hosts are not held up by the others.
     private func judgeTime() {
-        let granted = story.wishes.indices.filter(story.mustBeGranted)
+        let granted = story.roles.indices.filter { job in
+            guard case .fetch(let wish) = story.roles[job].role else { return false }
+            return story.mustBeGranted(wish)
+        }
         guard story.configuration.rateLimit == nil, !granted.isEmpty else { return }
         var alone: Int64 = 10_000
         for job in granted {
-            let wish = story.wishes[job]
+            guard let number = story.wish(of: story.roles[job].role) else { continue }
+            let wish = story.wishes[number]
             let size = Int64(story.world.resources[wish.resource].size)
             for host in (wish.hosts.prefix(1) + [wish.redirectedBy].compactMap { $0 }) {
                 let host = story.world.hosts[host]
                 alone += 4 * host.roundTrip + size / host.rate + 4 * story.slowness + 50
             }
-            alone += story.slowness * (size / 65536 + 1) * 4
+            alone += story.slowness * (size / 65536 + 1) * 4 + 2 * story.hop
         }
+        alone += Int64(story.roles.count / 512 + 2) * (200 + story.diskLatency)
         // Whoever sends a little now and then keeps its place for as long as it may.
         let policy = story.configuration.transfer
         let patience = Int64(policy.retries + 1) * (policy.stallTimeout * 1000 + 20_000)
-        let others = story.wishes.indices.filter { !story.mustBeGranted($0) }
+        let others = story.roles.compactMap { story.wish(of: $0.role) }.filter {
+            !story.mustBeGranted($0)
+        }
         let bound =
             2 * alone + others.reduce(0) { $0 + patience * Int64(story.wishes[$1].hosts.count) }
         for job in granted {

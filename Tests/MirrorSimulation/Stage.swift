@@ -1,7 +1,7 @@
 @testable import MirrorKit
 @testable import MirrorModel
 
-/// The engine and everything around it.
+/// The engine, the run above it, and everything around them.
 final class Stage {
     let story: Story
     let time: VirtualTime
@@ -10,6 +10,10 @@ final class Stage {
     let news: SimulatedNews
     let inbox: TransferInbox
     let engine: TransferEngine
+    let disk: SimulatedDisk
+    let run: SimulatedRun
+    /// When the run was first asked to end.
+    private(set) var endedAt: Int64?
     var wrong: [String] = []
 
     init(_ story: Story) throws {
@@ -28,22 +32,24 @@ final class Stage {
         surroundings.clock = time.clock
         surroundings.jitter = { chance.number(0...max(0, $0)) }
         engine = TransferEngine(story.configuration, surroundings)
+        disk = SimulatedDisk(story, parts)
+        run = try SimulatedRun(story, disk: disk, inbox: inbox)
+        news.onNews = { [unowned run] in run.post(.transfer($0, $1)) }
+        news.settle = { [unowned run] in run.turn() }
     }
 
     /// Runs until everything has ended, or nothing goes on.
     func play() throws {
-        let jobs = try story.wishes.indices.map { try story.job($0, part: nil) }
-        news.onEnd = { [unowned self] in
-            if news.ends.count == jobs.count { inbox.post(.stop) }
-        }
         let configuration = story.configuration
         time.tell(
             "jobs \(configuration.jobs), per host \(configuration.perHost ?? 0), segments \(configuration.segments), rate limit \(configuration.rateLimit ?? 0), workers take up to \(story.slowness) ms"
         )
         for host in story.world.hosts { time.tell("\(host)") }
-        for (job, wish) in story.wishes.enumerated() { time.tell("job \(job): \(wish)") }
+        for (number, wish) in story.wishes.enumerated() { time.tell("wish \(number): \(wish)") }
+        for (job, step) in story.roles.enumerated() { time.tell("job \(job): \(step)") }
+        time.tell("\(story.rules)")
         for (when, act) in story.acts { time.at(when) { [unowned self] in perform(act) } }
-        inbox.post(.submit(jobs))
+        run.post(.ready)
         // What workers had begun when the loop ended, ends too.
         defer { finishWork() }
         var turnsInAMoment = 0
@@ -57,8 +63,11 @@ final class Stage {
                 limit = wait
             case .holdingBack(let wait): limit = wait
             }
+            checkRunWaitsForNothing()
             let before = time.now
-            time.advance(to: min(time.next ?? .max, time.now + max(0, limit)))
+            let due = min(run.due ?? .max, time.now.addingSaturated(max(0, limit)))
+            time.advance(to: min(time.next ?? .max, due))
+            if let due = run.due, time.now >= due { run.turn() }
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
             if turnsInAMoment > 10_000 {
                 wrong.append("the loop turns without end at \(time.now) ms")
@@ -66,7 +75,8 @@ final class Stage {
             }
             if time.now > Simulation.longest {
                 let left = engine.transfers.keys.sorted()
-                wrong.append("\(left) have not ended after \(time.now) ms")
+                let words = run.machine.isOver ? "over" : "not over"
+                wrong.append("\(left) have not ended after \(time.now) ms, the run is \(words)")
                 return
             }
             _ = time.happen()
@@ -84,14 +94,30 @@ final class Stage {
     private func perform(_ act: Story.Act) {
         time.tell("\(act)")
         switch act {
-        case .pause(let job): inbox.post(.pause(job))
-        case .resume(let job): inbox.post(.resume(job))
-        case .cancel(let job, let discards): inbox.post(.cancel(job, discardingPart: discards))
-        case .pauseAll: inbox.post(.pauseAll)
-        case .resumeAll: inbox.post(.resumeAll)
-        case .cancelAll: inbox.post(.cancelAll)
+        case .pause(let wish): steer(wish) { .pause($0) }
+        case .resume(let wish): steer(wish) { .resume($0) }
+        case .cancel(let wish, let discards):
+            steer(wish) { .cancel($0, discardingPart: discards) }
+        case .pauseAll: run.post(.pause(nil))
+        case .resumeAll: run.post(.resume(nil))
+        case .interrupt:
+            endedAt = min(endedAt ?? .max, time.now)
+            run.post(.end(.interrupted(exit: 130)))
         case .networkReturns: wire.networkReturns = true
         }
+    }
+
+    private func steer(_ wish: Int, _ input: (Target) -> RunInput) {
+        if let target = try? Target("Caches/r\(wish)") { run.post(input(target)) }
+    }
+
+    /// Time is about to pass: no transfer may wait for its turn while the window has room.
+    private func checkRunWaitsForNothing() {
+        guard !run.machine.isOver, !run.machine.isEnding, run.machine.steps.localUnderWay == 0
+        else { return }
+        var window = run.machine.steps.window
+        let next = window.next()
+        if !next.isEmpty, run.machine.hasBegun { note("\(next) could be handed to the loop") }
     }
 
     private func checkLimits() {

@@ -16,7 +16,7 @@ final class Story {
     /// What somebody does in the midst.
     enum Act {
         case pause(Int), resume(Int), cancel(Int, discardingPart: Bool)
-        case pauseAll, resumeAll, cancelAll, networkReturns
+        case pauseAll, resumeAll, interrupt, networkReturns
     }
 
     let chance: Chance
@@ -27,6 +27,15 @@ final class Story {
     var configuration = Configuration()
     let slowness: Int64
     let roomForParts: Int
+    /// The steps of the run, in their order.
+    let roles: [(target: String, role: Role)]
+    var rules = RunRules()
+    /// Milliseconds until the thread of the run gets round to a message, and for one batch of the disk.
+    let hop: Int64
+    let diskLatency: Int64
+    /// After so many files there is no room for another one; one in so many others fails, 0 is none.
+    let roomForLandings: Int
+    let diskFailsOneIn: Int64
 
     init(seed: UInt64, tellsStory: Bool = false) {
         let chance = Chance(seed: seed)
@@ -63,6 +72,22 @@ final class Story {
         configuration.transfer.retries = Int(chance.pick([0, 1, 3, 7, 7]))
         configuration.transfer.longestWait = chance.pick([2, 30, 300])
         configuration.transfer.stallTimeout = chance.pick([2, 10, 30])
+        roles = Story.roles(chance, wishes: wishes.count)
+        hop = chance.pick([0, 0, 1, 5])
+        diskLatency = chance.pick([0, 1, 30, 400, 3000])
+        roomForLandings = chance.oneIn(25) ? Int(chance.number(0...6)) : .max
+        diskFailsOneIn = chance.oneIn(15) ? chance.number(2...8) : 0
+        rules.window = Int(chance.pick([16, 64, 1024]))
+        rules.deadline = chance.oneIn(12) ? chance.number(0...20) : nil
+        rules.stopsAtFirstFailure = chance.oneIn(15)
+        rules.isOffline = chance.oneIn(80)
+    }
+
+    /// Whether nothing outside of the sources can keep the run from doing all that is wanted.
+    var isUndisturbed: Bool {
+        acts.isEmpty && configuration.transferLimit == nil && roomForParts == .max
+            && roomForLandings == .max && diskFailsOneIn == 0 && rules.deadline == nil
+            && !rules.stopsAtFirstFailure && !rules.isOffline
     }
 
     private static func host(_ number: Int, _ chance: Chance) -> SimulatedHost {
@@ -114,15 +139,15 @@ final class Story {
                 acts.append((time + chance.number(1...60_000), .resumeAll))
             case 4: acts.append((time, .cancel(job, discardingPart: chance.oneIn(2))))
             case 5: acts.append((time, .networkReturns))
-            default: if chance.oneIn(3) { acts.append((time, .cancelAll)) }
+            default: if chance.oneIn(3) { acts.append((time, .interrupt)) }
             }
         }
         return acts.sorted { $0.time < $1.time }
     }
 
     /// Whether nothing stands in the way of a wish.
-    func mustBeGranted(_ job: Int) -> Bool {
-        let wish = wishes[job]
+    func mustBeGranted(_ number: Int) -> Bool {
+        let wish = wishes[number]
         let asked = wish.hosts + [wish.redirectedBy].compactMap { $0 }
         // From https to http no redirect is followed.
         let isDowngrade =
@@ -130,26 +155,6 @@ final class Story {
                 world.hosts[by].isSecure && wish.hosts.contains { !world.hosts[$0].isSecure }
             } ?? false
         return asked.allSatisfy { world.hosts[$0].isHealthy } && !isDowngrade
-            && world.resources[wish.resource].changes.isEmpty && acts.isEmpty
-            && configuration.transferLimit == nil && roomForParts == .max
-    }
-
-    /// The job that a wish becomes.
-    func job(_ number: Int, part: PartRecord?) throws -> TransferJob {
-        let wish = wishes[number]
-        let resource = world.resources[wish.resource]
-        let sources = try wish.hosts.enumerated().map { position, host in
-            let url = try SourceURL(
-                world.address(
-                    of: wish.resource, at: host, by: position == 0 ? wish.redirectedBy : nil))
-            return PreparedSource(url: url, key: SourceKey(url), headers: [])
-        }
-        var expectation = Expectation()
-        if wish.declaresSize || wish.isPinned { expectation.size = Int64(resource.size(of: 0)) }
-        if wish.isPinned { expectation.digests = [resource.digest(of: 0)] }
-        return TransferJob(
-            id: number, target: try Target("Caches/r\(number)"), sources: sources, postBody: nil,
-            expectation: expectation, local: nil, part: part,
-            priority: Int32(number % 3), isDecisive: false)
+            && world.resources[wish.resource].changes.isEmpty && isUndisturbed
     }
 }

@@ -70,7 +70,8 @@ final class Engine: Sendable {
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: OpenFileLimit.current)
-            let made = try TransferLoop(configuration: configuration, parts: parts, observer: runs) {
+            let made = try TransferLoop(configuration: configuration, parts: parts, observer: runs)
+            {
                 gate.admit($0, for: $1)
             }
             loop = made

@@ -23,7 +23,8 @@ final class RunThread {
 
     init(_ execution: Execution) {
         self.execution = execution
-        machine = RunMachine(execution.plan, rules: RunRules(execution.options, execution.configuration))
+        machine = RunMachine(
+            execution.plan, rules: RunRules(execution.options, execution.configuration))
         began = execution.options.began ?? .now
     }
 
@@ -44,8 +45,10 @@ final class RunThread {
     }
 
     private func prepare() throws {
-        try RunLimits(plan: plan, options: execution.options, configuration: execution.configuration)
-            .check(engine.root)
+        try RunLimits(
+            plan: plan, options: execution.options, configuration: execution.configuration
+        )
+        .check(engine.root)
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }

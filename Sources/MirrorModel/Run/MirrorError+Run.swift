@@ -43,3 +43,16 @@ extension MirrorError {
             target: step.target)
     }
 }
+
+extension Plan {
+    /// What is told of a step that failed.
+    func failure(of step: Step, _ error: MirrorError) -> Event.Failed {
+        let resource = resource(of: step)
+        var error = error
+        error.target = step.target
+        return Event.Failed(
+            target: step.target, step: step.kind, error: error,
+            isOptional: resource?.isOptional ?? false,
+            manifest: manifests[step.manifest].owner, line: resource?.line ?? 0)
+    }
+}

@@ -12,16 +12,21 @@ struct RunEnd: Sendable {
         self.deadline = deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
 
-    /// Ends the run; false when something had ended it.
+    /// Ends the run; false when something had ended it, which keeps its word. A signal that comes after
+    /// that shortens the wait all the same.
     mutating func end(_ ending: RunEnding, at elapsed: Int64) -> Bool {
+        if let grace = ending.grace {
+            graceEnd = min(graceEnd ?? .max, elapsed.addingSaturated(grace))
+        }
         guard self.ending == nil else { return false }
         self.ending = ending
-        graceEnd = ending.grace.map { elapsed.addingSaturated($0) }
         return true
     }
 
     /// Whether the deadline has come, and nothing else ended the run.
-    func isDue(at elapsed: Int64) -> Bool { ending == nil && deadline.map { elapsed >= $0 } ?? false }
+    func isDue(at elapsed: Int64) -> Bool {
+        ending == nil && deadline.map { elapsed >= $0 } ?? false
+    }
 
     /// Whether what is under way is waited for no longer.
     func isGraceOver(at elapsed: Int64) -> Bool { graceEnd.map { elapsed >= $0 } ?? false }

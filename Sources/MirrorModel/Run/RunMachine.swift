@@ -11,99 +11,90 @@
 ///
 /// Every step for a target that is wanted ends once: done, failed, interrupted or left out.
 package struct RunMachine: Sendable {
-    /// What is carried out.
-    package let plan: Plan
-    let rules: RunRules
-    let settler: Settler
-    let sharing: RequestSharing
-    var steps: StepAccounts
-    var window = TransferWindow()
-    var works: [Int: StepWork] = [:]
-    /// Steps whose targets another run of the process has.
-    var joined: Set<Int> = []
+    private(set) var steps: StepFlow
+    /// Steps of this phase whose turn has not come.
     private var queue = StepQueue()
     private var phase = Phase.waiting
     private var end: RunEnd
-    private(set) var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
-    private var actions: [RunAction] = []
 
     private enum Phase { case waiting, local, transferring, removing, over }
 
     /// A run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
-        self.plan = plan
-        self.rules = rules
-        settler = Settler(plan: plan, onConflict: rules.onConflict)
-        sharing = RequestSharing(plan)
-        steps = StepAccounts(plan)
+        steps = StepFlow(plan, rules: rules)
         end = RunEnd(deadline: rules.deadline)
     }
+
+    var plan: Plan { steps.plan }
+    private var now: Int64 { steps.now.elapsed }
 
     /// Whether the last step has ended.
     package var isOver: Bool { phase == .over }
 
+    /// Whether every step that needs no server has had its turn.
+    var hasBegun: Bool { phase != .waiting && phase != .local }
+
     /// For how many milliseconds nothing is to be done unless something is told; nil is for ever.
-    package var wait: Int64? { isOver ? 0 : end.wait(at: now.elapsed) }
+    package var wait: Int64? { isOver ? 0 : end.wait(at: now) }
 
     /// Whether something ended the run early.
     package var isEnding: Bool { end.ending != nil }
 
     /// Takes what is to be done, in order.
-    package mutating func takeActions() -> [RunAction] {
-        defer { actions = [] }
-        return actions
-    }
-
-    /// Adds something that is to be done.
-    mutating func act(_ action: RunAction) { actions.append(action) }
+    package mutating func takeActions() -> [RunAction] { steps.takeActions() }
 
     /// Takes in what happened.
     package mutating func take(_ input: RunInput, at moment: RunMoment) {
-        now = moment
+        steps.now = moment
         guard !isOver else { return }
         switch input {
         case .ready: begin()
         case .refused(let error): refuse(error)
         case .tick: break
-        case .pause, .resume, .cancel: steer(input)
+        case .pause(let target): steps.pause(target)
+        case .resume(let target): steps.resume(target)
+        case .cancel(let target, let discarding): steps.cancel(target, discardingPart: discarding)
         case .end(let ending): end(ending)
-        case .found(let rows): for known in rows { found(known.row, for: known.position) }
-        case .claimed(let rows): claimed(rows)
-        case .occupied(let positions): occupied(positions)
-        case .unreadable(let positions, let error): unreadable(positions, error)
-        case .joined(let position, let end): rejoin(position, end)
-        case .transfer(let position, let news): take(news, of: position)
-        case .named(let position, let body, let target): arrived(body, at: target, for: position)
-        case .landed(let position, let result): landed(position, result)
-        case .confirmed(let position, let error): confirmed(position, error)
+        case .found(let rows): for known in rows { steps.found(known.row, for: known.position) }
+        case .claimed(let rows): steps.claimed(rows)
+        case .occupied(let positions): steps.occupied(positions)
+        case .unreadable(let positions, let error): steps.unreadable(positions, error)
+        case .joined(let position, let end): steps.rejoin(position, end)
+        case .transfer(let position, let news): steps.take(news, of: position)
+        case .named(let position, let body, let target):
+            steps.arrived(body, at: target, for: position)
+        case .landed(let position, let result): steps.landed(position, result)
+        case .confirmed(let position, let error): steps.confirmed(position, error)
         case .removed(let position, let error): removed(position, error)
         }
-        if end.isDue(at: now.elapsed) {
-            end(.error(.deadlineIsOver(rules.deadline, Summary())))
-        }
+        if let ending = steps.ending { end(ending) }
+        if end.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
         advance()
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
-    package var interrupted: [Target] { steps.interrupted.map { plan.steps.target(at: $0) } }
+    package var interrupted: [Target] {
+        steps.accounts.interrupted.map { plan.steps.target(at: $0) }
+    }
 
     /// The run's numbers, once it is over.
     ///
     /// - Parameter parts: how much of each interrupted transfer a later run can go on from, in bytes.
     package mutating func close(parts: [Int64], at elapsed: Int64) -> Summary {
-        steps.ledger.enterParts(parts)
+        steps.accounts.ledger.enterParts(parts)
+        let ledger = steps.accounts.ledger
         var error: MirrorError?
         var exit: Int32?
         switch end.ending {
         case .error(let cause) where cause.code == .deadline:
-            error = .deadlineIsOver(rules.deadline, steps.ledger.summary)
+            error = .deadlineIsOver(steps.rules.deadline, ledger.summary)
         case .error(let cause): error = cause
         case .interrupted(let code):
             exit = code
-            error = MirrorError(.cancelled, steps.ledger.summary.interruption)
+            error = MirrorError(.cancelled, ledger.summary.interruption)
         case .firstFailure, nil: break
         }
-        return steps.ledger.closed(error: error, exit: exit, seconds: Double(elapsed) / 1000)
+        return ledger.closed(error: error, exit: exit, seconds: Double(elapsed) / 1000)
     }
 }
 
@@ -125,137 +116,129 @@ extension RunMachine {
             case .transfer, .removal: break
             }
         }
-        steps.ledger.enterKept(kept)
         for target in plan.supersededParts.keys.sorted() where plan.keeps(target) {
-            discardSupersededParts(of: target)
+            steps.discardSupersededParts(of: target)
         }
-        for positions in [adopted, local, sharing.leaders] { steps.open(positions) }
-        steps.open(sharing.followers.values.joined())
+        steps.open(adopted + local, kept: kept)
         queue = StepQueue(adopted + local)
-        window.fill(JobFeed(plan.turns(of: sharing.leaders), window: rules.window))
+        phase = .local
         if isEnding { leaveOutWhatWaits() }
     }
 
     /// Nothing was begun: each resource was left out, and is counted as that.
     private mutating func refuse(_ error: MirrorError) {
-        steps.ledger.enterLeftOut(plan.wantedSteps)
-        _ = end.end(.error(error), at: now.elapsed)
+        steps.accounts.ledger.enterLeftOut(plan.wantedSteps)
+        _ = end.end(.error(error), at: now)
         phase = .over
     }
 
     private mutating func advance() {
-        if end.isGraceOver(at: now.elapsed), phase != .waiting { return abandon() }
+        if end.isGraceOver(at: now), phase != .waiting { return abandon() }
         if phase == .local {
             beginLocalSteps()
             guard queue.isEmpty else { return }
             phase = .transferring
         }
         if phase == .transferring {
-            while !isEnding, case let positions = window.next(), !positions.isEmpty {
-                transfer(positions)
-            }
-            if steps.open.isEmpty { startRemoving() }
+            if !isEnding { steps.transferMore() }
+            if steps.accounts.open.isEmpty { startRemoving() }
         }
         if phase == .removing {
             beginRemovals()
-            if queue.isEmpty, steps.open.isEmpty { phase = .over }
+            if queue.isEmpty, steps.accounts.open.isEmpty { phase = .over }
         }
         // Nothing will come soon that could share a flush with what waits for one.
-        if window.running.isEmpty, queue.isEmpty, !steps.open.isEmpty { act(.hurry) }
+        if steps.window.running.isEmpty, queue.isEmpty, !steps.accounts.open.isEmpty {
+            steps.act(.hurry)
+        }
     }
 
     private mutating func beginLocalSteps() {
-        while case let positions = queue.take(), !positions.isEmpty { begin(positions) { _ in .local } }
+        while case let positions = queue.take(underWay: steps.localUnderWay), !positions.isEmpty {
+            steps.begin(positions) { _ in .local }
+        }
     }
 
     private mutating func startRemoving() {
         phase = .removing
-        let removals = isEnding ? [] : plan.steps.indices.filter(plan.steps.isRemoval)
+        let removals = plan.steps.indices.filter(plan.steps.isRemoval)
+        if isEnding { return leaveOrphans(removals) }
         queue = StepQueue(removals)
-        steps.open(removals)
+        steps.accounts.open(removals)
     }
 
     private mutating func beginRemovals() {
-        while case let positions = queue.take(), !positions.isEmpty {
-            for position in positions {
-                let step = plan.steps[position]
-                guard case .ours(let stamp, _) = step.occupant else {
-                    removed(position, .obstructed(step))
-                    continue
-                }
-                act(.remove(position, Removal(target: step.target, stamp: stamp)))
-            }
+        while !queue.isEmpty {
+            let waiting = queue.count
+            let positions = queue.take(underWay: steps.accounts.open.count - waiting)
+            if positions.isEmpty { return }
+            for position in positions { remove(position) }
         }
     }
+}
 
+// MARK: Removals
+
+extension RunMachine {
+    /// Begins an orphan's removal.
+    private mutating func remove(_ position: Int) {
+        let step = plan.steps[position]
+        guard case .ours(let stamp, _) = step.occupant else {
+            return removed(position, .obstructed(step))
+        }
+        steps.act(.remove(position, Removal(target: step.target, stamp: stamp)))
+    }
+
+    /// Enters the end of an orphan's removal; one that stayed is told, and is an orphan still.
     private mutating func removed(_ position: Int, _ error: MirrorError?) {
-        guard steps.close(position) else { return }
-        queue.ended()
-        steps.ledger.enterRemoval(succeeded: error == nil)
+        guard steps.accounts.close(position) else { return }
+        steps.accounts.ledger.enterRemoval(succeeded: error == nil)
         let step = plan.steps[position]
         if let error {
-            tell(failure(of: step, error))
+            steps.tell(plan.failure(of: step, error))
         } else {
-            act(.tell(.removed(.init(target: step.target, reason: step.reason, size: step.size))))
+            steps.act(
+                .tell(.removed(.init(target: step.target, reason: step.reason, size: step.size))))
         }
     }
 
-    /// Notes that a step of the queue has ended, or became a transfer.
-    mutating func leaveQueue() { queue.ended() }
+    /// Leaves orphans whose removal does not come in this run.
+    private mutating func leaveOrphans(_ positions: some Collection<Int>) {
+        for position in positions { steps.accounts.close(position) }
+        steps.accounts.ledger.enterOrphansLeft(positions.count)
+    }
 }
 
 // MARK: Ending early
 
 extension RunMachine {
     /// Ends the run; what is under way keeps its part.
-    mutating func end(_ ending: RunEnding) {
-        guard end.end(ending, at: now.elapsed), phase != .waiting else { return }
+    private mutating func end(_ ending: RunEnding) {
+        guard end.end(ending, at: now) else { return }
+        steps.noteEnding(ending)
+        guard phase != .waiting else { return }
         // First what is under way: to leave out a million steps takes a second.
-        act(.cancel(Array(window.running), discardingParts: false))
+        steps.cancel(nil, discardingPart: false)
         leaveOutWhatWaits()
     }
 
     private mutating func leaveOutWhatWaits() {
         let rest = queue.takeRest()
-        if phase == .removing {
-            for position in rest { steps.close(position) }
-            steps.ledger.enterOrphansLeft(rest.count)
-        } else {
-            leaveOut(rest)
-        }
-        leaveOut(window.takeRest())
-        for position in window.takeHeld() { breakOff(position) }
-        leaveOut(joined)
-        joined = []
+        if phase == .removing { leaveOrphans(rest) } else { steps.leaveOut(rest) }
+        steps.leaveOutWhatWaits()
     }
 
     /// What still is with the loop or on its way to the disk is not waited for any more.
     private mutating func abandon() {
-        for position in plan.steps.indices where steps.open.contains(position) {
-            if plan.steps.isRemoval(at: position) {
-                steps.close(position)
-                steps.ledger.enterOrphansLeft(1)
+        for position in plan.steps.indices where steps.accounts.open.contains(position) {
+            if phase == .removing {
+                leaveOrphans(CollectionOfOne(position))
             } else {
-                breakOff(position)
+                steps.breakOff(position)
             }
         }
+        if phase != .removing { startRemoving() }
         phase = .over
-        act(.abandonPromotions)
-    }
-
-    /// Ends steps, and those that share their requests, whose turn does not come in this run. They
-    /// are counted and have no event each: a run of a million entries ends within a second too.
-    mutating func leaveOut(_ positions: some Sequence<Int>) {
-        for position in positions {
-            steps.leaveOut(CollectionOfOne(position))
-            steps.leaveOut(sharing.followers[position] ?? [])
-        }
-    }
-
-    /// Ends a step that ends only because the run does: it is counted, and has no event.
-    mutating func breakOff(_ position: Int) {
-        steps.enterUnfinished(position)
-        leaveOut(CollectionOfOne(position))
-        close(position, .abandoned, isPassedOn: false)
+        steps.act(.abandonPromotions)
     }
 }

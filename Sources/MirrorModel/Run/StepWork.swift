@@ -55,24 +55,22 @@ struct StepQueue: Sendable {
 
     private let positions: [Int]
     private var next = 0
-    private var underWay = 0
 
     init(_ positions: [Int] = []) { self.positions = positions }
 
     /// Whether every step's turn has come.
     var isEmpty: Bool { next == positions.count }
 
-    /// Those whose turn it is, some at a time; empty when enough are under way.
-    mutating func take() -> ArraySlice<Int> {
+    /// How many wait.
+    var count: Int { positions.count - next }
+
+    /// Those whose turn it is, some at a time; empty when so many are under way that it is enough.
+    mutating func take(underWay: Int) -> ArraySlice<Int> {
         let room = min(StepQueue.mostUnderWay - underWay, StepQueue.together)
         let end = min(positions.count, next + max(0, room))
         defer { next = end }
-        underWay += end - next
         return positions[next..<end]
     }
-
-    /// Notes that one whose turn had come has ended.
-    mutating func ended() { underWay -= 1 }
 
     /// Takes all that are left, because none will begin.
     mutating func takeRest() -> ArraySlice<Int> {

@@ -109,3 +109,23 @@ package struct ReceivedBody: Sendable {
         return 0
     }
 }
+
+extension Event.Body {
+    /// What is told of a transfer under way; nil for its end, after which more comes of its step.
+    init?(_ news: TransferNews, of step: Step) {
+        switch news {
+        case .started(let source, let size, let offset):
+            self = .start(
+                .init(
+                    target: step.target, step: step.kind, reason: step.reason, source: source,
+                    size: size ?? step.size, offset: offset))
+        case .progress(let bytes, let size, let rate):
+            self = .progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))
+        case .retry(let cause, let attempt, let wait):
+            self = .retry(.init(target: step.target, cause: cause, attempt: attempt, wait: wait))
+        case .restart(let cause, let attempt):
+            self = .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
+        case .ended: return nil
+        }
+    }
+}

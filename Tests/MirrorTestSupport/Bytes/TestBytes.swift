@@ -29,11 +29,18 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// Begins at a seed.
-    public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+    ///
+    /// The state steps by the odd constant, so seeds that differ by it, or by few of them, would give
+    /// each other's numbers a little later; mixed first, they have nothing to do with each other.
+    public init(seed: UInt64) { state = SplitMix64.mix(seed) }
 
     /// The next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
+        return SplitMix64.mix(state)
+    }
+
+    private static func mix(_ state: UInt64) -> UInt64 {
         var z = state
         z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -1,6 +1,13 @@
 // Transfers: begun, steered, and what comes of them.
 
-extension RunMachine {
+extension StepFlow {
+    /// Begins as many transfers as may begin now.
+    mutating func transferMore() {
+        while case let positions = window.next(), !positions.isEmpty, !isEnding {
+            transfer(positions)
+        }
+    }
+
     /// Begins transfers; the target of each is taken first.
     mutating func transfer(_ positions: [Int]) {
         var claims: [Int] = []
@@ -59,31 +66,30 @@ extension RunMachine {
         transfer(sharing.followers[position] ?? [])
     }
 
-    /// Does what somebody asked for who steers the run.
-    mutating func steer(_ input: RunInput) {
-        switch input {
-        case .pause(nil):
-            window.pause()
-            act(.pause(Array(window.running)))
-        case .resume(nil):
-            submit(window.resume())
-            act(.resume(Array(window.running)))
-        case .cancel(nil, let discarding):
-            act(.cancel(Array(window.running), discardingParts: discarding))
-        case .pause(let target?): if let job = running(target) { act(.pause([job])) }
-        case .resume(let target?): if let job = running(target) { act(.resume([job])) }
-        case .cancel(let target?, let discarding):
-            if let job = running(target) {
-                act(.cancel([job], discardingParts: discarding))
-            } else if let position = plan.steps.position(of: target), window.takeHeld(position) {
-                settle(.cancelled(target), position)
-            }
-        default: break
+    /// Asks for no more bytes of a target, or at all: then transfers that would begin wait too.
+    mutating func pause(_ target: Target?) {
+        if target == nil { window.pause() }
+        act(.pause(running(target)))
+    }
+
+    /// Goes on asking for bytes.
+    mutating func resume(_ target: Target?) {
+        if target == nil { submit(window.resume()) }
+        act(.resume(running(target)))
+    }
+
+    /// Ends the transfer of a target, or all; one that has not begun ends at once.
+    mutating func cancel(_ target: Target?, discardingPart: Bool) {
+        act(.cancel(running(target), discardingParts: discardingPart))
+        if let target, let position = plan.steps.position(of: target), window.takeHeld(position) {
+            settle(.cancelled(target), position)
         }
     }
 
-    private func running(_ target: Target) -> Int? {
-        plan.steps.position(of: target).flatMap { window.running.contains($0) ? $0 : nil }
+    /// The transfers that the loop has: of one target, or all.
+    private func running(_ target: Target?) -> [Int] {
+        guard let target else { return Array(window.running) }
+        return plan.steps.position(of: target).map { window.running.contains($0) ? [$0] : [] } ?? []
     }
 
     private mutating func submit(_ positions: [Int]) {
@@ -96,35 +102,22 @@ extension RunMachine {
 
 // MARK: What a transfer tells
 
-extension RunMachine {
+extension StepFlow {
     /// Takes in what a transfer tells.
     mutating func take(_ news: TransferNews, of position: Int) {
         guard let step = works[position]?.step else { return }
         switch news {
-        case .started(let source, let size, let offset):
-            steps.noteBegun(position)
-            act(
-                .tell(
-                    .start(
-                        .init(
-                            target: step.target, step: step.kind, reason: step.reason,
-                            source: source, size: size ?? step.size, offset: offset))))
-        case .progress(let bytes, let size, let rate):
-            act(.tell(.progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))))
-        case .retry(let cause, let attempt, let wait):
-            let again = Event.Again(target: step.target, cause: cause, attempt: attempt, wait: wait)
-            act(.tell(.retry(again)))
-            if wait > 0 { window.isDelayed(position) }
-        case .restart(let cause, let attempt):
-            let again = Event.Again(target: step.target, cause: cause, attempt: attempt, wait: 0)
-            act(.tell(.restart(again)))
+        case .started: accounts.noteBegun(position)
+        case .retry(_, _, let wait): if wait > 0 { window.isDelayed(position) }
+        case .progress, .restart: break
         case .ended(let result): ended(position, step, result)
         }
+        if let event = Event.Body(news, of: step) { act(.tell(event)) }
     }
 
     private mutating func ended(_ position: Int, _ step: Step, _ result: TransferResult) {
         window.ended(position)
-        steps.ledger.enter(result.cost)
+        accounts.ledger.enter(result.cost)
         switch result {
         case .received(let body):
             if plan.isNamedByServer(step), case .nothing = step.occupant {
@@ -138,7 +131,7 @@ extension RunMachine {
             begin(sharing.followers[position] ?? []) { _ in .sharesAnswer(answer) }
         case .failed(let error, _): settle(error, position)
         case .cancelled(let cost):
-            if cost.requests > 0 { steps.noteBegun(position) }
+            if cost.requests > 0 { accounts.noteBegun(position) }
             settle(.cancelled(step.target), position)
         }
     }

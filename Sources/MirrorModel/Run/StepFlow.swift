@@ -1,12 +1,66 @@
-// Steps from their rows to their ends.
+/// The steps of a run, each from its row to its end.
+///
+/// What becomes of a step is decided by `Settler`; which transfers may begin, by `TransferWindow`. A
+/// failure that ends the run is noted here, and acted on by `RunMachine`.
+struct StepFlow: Sendable {
+    let plan: Plan
+    let rules: RunRules
+    let settler: Settler
+    let sharing: RequestSharing
+    var accounts: StepAccounts
+    var window = TransferWindow()
+    var works: [Int: StepWork] = [:]
+    /// How many of them are steps that need no server.
+    var localUnderWay = 0
+    /// Steps whose targets another run of the process has.
+    var joined: Set<Int> = []
+    /// What is to end the run, or has.
+    private(set) var ending: RunEnding?
+    private var actions: [RunAction] = []
+    /// When the input came that is acted on.
+    var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
 
-extension RunMachine {
+    init(_ plan: Plan, rules: RunRules) {
+        self.plan = plan
+        self.rules = rules
+        settler = Settler(plan: plan, onConflict: rules.onConflict)
+        sharing = RequestSharing(plan)
+        accounts = StepAccounts(plan)
+    }
+
+    /// Adds something that is to be done.
+    mutating func act(_ action: RunAction) { actions.append(action) }
+
+    /// Takes what is to be done, in order.
+    mutating func takeActions() -> [RunAction] {
+        defer { actions = [] }
+        return actions
+    }
+
+    /// Opens the steps that need no server and the transfers; so many files are kept as they are.
+    mutating func open(_ local: [Int], kept: Int) {
+        accounts.ledger.enterKept(kept)
+        accounts.open(local)
+        accounts.open(sharing.leaders)
+        accounts.open(sharing.followers.values.joined())
+        window.fill(JobFeed(plan.turns(of: sharing.leaders), window: rules.window))
+    }
+
+    var isEnding: Bool { ending != nil }
+
+    /// Notes what ends the run.
+    mutating func noteEnding(_ ending: RunEnding) { self.ending = self.ending ?? ending }
+}
+
+extension StepFlow {
     /// Begins steps: their rows are read.
     mutating func begin(_ positions: some Sequence<Int>, _ purpose: (Step) -> StepWork.Purpose) {
         var wishes: [RowWish] = []
         for position in positions {
             let step = plan.steps[position]
-            works[position] = StepWork(step, purpose(step))
+            let work = StepWork(step, purpose(step))
+            if work.isLocal { localUnderWay += 1 }
+            works[position] = work
             wishes.append(RowWish(position: position, target: step.rowTarget))
         }
         if !wishes.isEmpty { act(.read(wishes)) }
@@ -37,7 +91,7 @@ extension RunMachine {
             return fetchInstead(position)
         }
         if case .land = settlement {
-            steps.noteBegun(position)
+            accounts.noteBegun(position)
             act(
                 .tell(
                     .start(
@@ -50,7 +104,7 @@ extension RunMachine {
 
     /// A copy whose source is gone, or turned out to have other bytes, is fetched.
     private mutating func fetchInstead(_ position: Int) {
-        if works.removeValue(forKey: position)?.isLocal == true { leaveQueue() }
+        if works.removeValue(forKey: position)?.isLocal == true { localUnderWay -= 1 }
         transfer([position])
     }
 
@@ -93,7 +147,7 @@ extension RunMachine {
 
 // MARK: What the disk says
 
-extension RunMachine {
+extension StepFlow {
     /// Goes on with a step whose bytes have their final name, or failed to get it.
     mutating func landed(_ position: Int, _ result: LandingResult) {
         guard let work = works[position], var done = work.done else { return }
@@ -130,10 +184,10 @@ extension RunMachine {
 
 // MARK: Ends
 
-extension RunMachine {
+extension StepFlow {
     /// Enters a step's good end.
     mutating func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
-        steps.ledger.enter(done, isAcceptedStale: isAcceptedStale)
+        accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
         if done.outcome != .stale { discardSupersededParts(of: plan.steps.target(at: position)) }
         act(.tell(.done(done)))
         close(position, .done(done), isPassedOn: true)
@@ -142,39 +196,28 @@ extension RunMachine {
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
     mutating func fail(_ position: Int, _ error: MirrorError) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
-        let failed = failure(of: plan.steps[position], error)
-        steps.ledger.enter(failed)
+        let failed = plan.failure(of: plan.steps[position], error)
+        accounts.ledger.enter(failed)
         tell(failed)
         close(position, .failed(failed.error), isPassedOn: error.code != .cancelled)
-    }
-
-    /// What is told of a step that failed.
-    func failure(of step: Step, _ error: MirrorError) -> Event.Failed {
-        let resource = plan.resource(of: step)
-        var error = error
-        error.target = step.target
-        return Event.Failed(
-            target: step.target, step: step.kind, error: error,
-            isOptional: resource?.isOptional ?? false,
-            manifest: plan.manifests[step.manifest].owner, line: resource?.line ?? 0)
     }
 
     /// Tells of a failure, which may end the run.
     mutating func tell(_ failed: Event.Failed) {
         act(.tell(.failed(failed)))
         if failed.error.code.endsRun {
-            end(.error(failed.error))
+            noteEnding(.error(failed.error))
         } else if rules.stopsAtFirstFailure, !failed.isOptional {
-            end(.firstFailure)
+            noteEnding(.firstFailure)
         }
     }
 
     /// Ends a step: nothing more comes of it. What only the end of this run left undone, another run
     /// that wants the target does itself.
     mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
-        steps.close(position)
+        accounts.close(position)
         guard let work = works.removeValue(forKey: position) else { return }
-        if work.isLocal { leaveQueue() }
+        if work.isLocal { localUnderWay -= 1 }
         guard work.isClaimed else { return }
         act(.release(position, work.step.target, isPassedOn || !isEnding ? end : .abandoned))
     }

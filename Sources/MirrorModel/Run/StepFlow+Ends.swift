@@ -1,0 +1,27 @@
+// Steps that end only because the run does.
+
+extension StepFlow {
+    /// Ends steps, and those that share their requests, whose turn does not come in this run. They
+    /// are counted and have no event each: a run of a million entries ends within a second too.
+    mutating func leaveOut(_ positions: some Sequence<Int>) {
+        for position in positions {
+            accounts.leaveOut(CollectionOfOne(position))
+            accounts.leaveOut(sharing.followers[position] ?? [])
+        }
+    }
+
+    /// Leaves out what waits for its turn, for somebody to let it go on, or for another run.
+    mutating func leaveOutWhatWaits() {
+        leaveOut(window.takeRest())
+        for position in window.takeHeld() { breakOff(position) }
+        leaveOut(joined)
+        joined = []
+    }
+
+    /// Ends a step: it is counted, and has no event.
+    mutating func breakOff(_ position: Int) {
+        accounts.enterUnfinished(position)
+        leaveOut(CollectionOfOne(position))
+        close(position, .abandoned, isPassedOn: false)
+    }
+}

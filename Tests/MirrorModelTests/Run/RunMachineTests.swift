@@ -1,0 +1,209 @@
+import Testing
+
+@testable import MirrorModel
+
+@Suite struct RunMachineTests {
+    @Test func aFileIsDoneWhenItHasLandedAndNotBefore() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.tell(.ready)
+        #expect(rig.submitted == [0])
+        try rig.receive(0)
+        #expect(rig.done == [])
+        #expect(rig.released == [])
+        rig.land(0)
+        #expect(rig.done == ["a"])
+        #expect(rig.released == [0])
+        #expect(rig.machine.isOver)
+        let summary = rig.summary()
+        #expect(summary[.fetched] == 1)
+        #expect(summary.requests == 1)
+        #expect(summary.exit == 0)
+    }
+
+    @Test func aLandingThatIsToldTwiceCountsOnce() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.land(0)
+        rig.land(0)
+        #expect(rig.done == ["a"])
+        #expect(!rig.machine.isOver)
+    }
+
+    @Test func removalsComeWhenEverythingElseHasEnded() throws {
+        var rig = try RunRig(fetching: ["a"], removing: ["y", "z"])
+        rig.tell(.ready)
+        try rig.receive(0)
+        #expect(rig.removing == [])
+        rig.land(0)
+        #expect(rig.removing == [1, 2])
+        rig.tell(.removed(1, nil))
+        rig.tell(.removed(2, MirrorError(.conflict, "it was edited")))
+        #expect(rig.machine.isOver)
+        let summary = rig.summary()
+        #expect(summary.removed == 1)
+        #expect(summary.orphans == 1)
+        #expect(rig.failed == ["z"])
+    }
+
+    @Test func anInterruptedRunCancelsWhatRunsAndLeavesTheRestOut() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], removing: ["z"]) { $0.window = 1 }
+        rig.tell(.ready)
+        #expect(rig.submitted == [0])
+        rig.tell(.transfer(0, .started(source: "http://a.example/a", size: 3, offset: 0)))
+        rig.tell(.end(.interrupted(exit: 130)))
+        #expect(rig.cancelled == [0])
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        #expect(rig.machine.isOver)
+        #expect(rig.removing == [])
+        #expect(rig.machine.interrupted.map(\.name) == ["a"])
+        let summary = rig.summary()
+        #expect(summary[.interrupted] == 1)
+        #expect(summary[.skipped] == 2)
+        #expect(summary.exit == 130)
+        #expect(rig.failed == [])
+    }
+
+    @Test func afterASignalTheDiskIsWaitedForAMomentOnly() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.time = 100
+        rig.tell(.end(.interrupted(exit: 143)))
+        #expect(rig.machine.wait == 400)
+        #expect(!rig.machine.isOver)
+        rig.time = 500
+        rig.tell(.tick)
+        #expect(rig.machine.isOver)
+        #expect(rig.released == [0])
+        #expect(rig.asked.contains { if case .abandonPromotions = $0 { true } else { false } })
+        #expect(rig.summary()[.skipped] == 1)
+    }
+
+    @Test func aSignalAfterAFailureThatEndedTheRunShortensTheWait() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.ready)
+        try rig.receive(0)
+        let full = MirrorError(.noSpace, "no space left")
+        rig.tell(.transfer(1, .ended(.failed(full, TransferCost()))))
+        #expect(rig.machine.wait == nil)
+        rig.tell(.end(.interrupted(exit: 130)))
+        rig.tell(.tick)
+        #expect(rig.machine.wait == 400)
+        rig.time = 400
+        rig.tell(.tick)
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().error?.code == .noSpace)
+    }
+
+    @Test func theDeadlineEndsTheRunAndIsWaitedFor() throws {
+        var rig = try RunRig(fetching: ["a"]) { $0.deadline = 5 }
+        rig.tell(.ready)
+        rig.time = 1000
+        rig.tell(.tick)
+        #expect(rig.machine.wait == 4000)
+        rig.time = 5000
+        rig.tell(.tick)
+        #expect(rig.cancelled == [0])
+        #expect(rig.machine.wait == 1000)
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost()))))
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().error?.code == .deadline)
+    }
+
+    @Test func aRunThatEndedBeforeItBeganBeginsNothing() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.end(.interrupted(exit: 130)))
+        rig.tell(.ready)
+        #expect(rig.submitted == [])
+        #expect(rig.machine.isOver)
+        #expect(rig.summary()[.skipped] == 2)
+    }
+
+    @Test func aRefusedRunLeavesEverythingOut() throws {
+        var rig = try RunRig(fetching: ["a", "b"], removing: ["z"])
+        rig.tell(.refused(MirrorError(.deleteLimit, "too many")))
+        #expect(rig.machine.isOver)
+        let summary = rig.summary()
+        #expect(summary[.skipped] == 2)
+        #expect(summary.error?.code == .deleteLimit)
+    }
+
+    @Test func theFirstFailureEndsTheRunWhereThatIsWanted() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"]) {
+            $0.window = 2
+            $0.stopsAtFirstFailure = true
+        }
+        rig.tell(.ready)
+        let gone = MirrorError(.httpStatus, "gone")
+        rig.tell(.transfer(0, .ended(.failed(gone, TransferCost(requests: 1)))))
+        #expect(rig.cancelled == [1])
+        #expect(rig.submitted == [0, 1])
+        rig.tell(.transfer(1, .ended(.cancelled(TransferCost()))))
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["a"])
+        #expect(rig.summary()[.skipped] == 2)
+    }
+}
+
+/// Held back, paused, and taken by others.
+@Suite struct RunSteeringTests {
+    @Test func whilePausedNothingBegins() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.pause(nil))
+        rig.tell(.ready)
+        #expect(rig.submitted == [])
+        rig.tell(.resume(nil))
+        #expect(rig.submitted == [0, 1])
+    }
+
+    @Test func whatIsHeldBackCanBeCancelled() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.pause(nil))
+        rig.tell(.ready)
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        #expect(rig.failed == ["a"])
+        rig.tell(.resume(nil))
+        #expect(rig.submitted == [1])
+    }
+
+    @Test func aTargetOfAnotherRunIsWaitedFor() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.ready, occupied: [0])
+        #expect(rig.submitted == [1])
+        var done = Event.Done(
+            target: rig.targets[0], step: .fetch, outcome: .fetched, reason: .missing,
+            verified: .size)
+        done.bytesReceived = 3
+        rig.tell(.joined(0, .done(done)))
+        #expect(rig.done == ["a"])
+        #expect(rig.released == [])
+    }
+
+    @Test func whatAnotherRunGaveUpIsFetchedHere() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.tell(.ready, occupied: [0])
+        rig.tell(.joined(0, .abandoned))
+        #expect(rig.submitted == [0])
+    }
+
+    @Test func aRunThatIsOfflineFailsEverythingAndAsksNobody() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"]) { $0.isOffline = true }
+        rig.tell(.ready)
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["a", "b", "c"])
+        #expect(rig.submitted == [])
+    }
+
+    /// More than a window of transfers, one after the other.
+    @Test func aTransferThatEndsMakesRoomForAnother() throws {
+        var rig = try RunRig(fetching: (0..<9).map { "f\($0)" }) { $0.window = 2 }
+        rig.tell(.ready)
+        for position in 0..<9 {
+            try rig.receive(position)
+            rig.land(position)
+        }
+        #expect(rig.submitted == Array(0..<9))
+        #expect(rig.machine.isOver)
+    }
+}

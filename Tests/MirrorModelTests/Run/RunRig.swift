@@ -1,0 +1,127 @@
+import Testing
+
+@testable import MirrorModel
+
+/// A run's state machine over a plan of fetches and removals, with everything that it asked for.
+struct RunRig {
+    var machine: RunMachine
+    /// What is still to be done, but for what was read and taken.
+    var asked: [RunAction] = []
+    var time: Int64 = 0
+    let targets: [Target]
+
+    /// A plan that fetches these targets of Caches and removes those orphans.
+    init(
+        fetching names: [String], removing orphans: [String] = [],
+        _ rules: (inout RunRules) -> Void = { _ in }
+    ) throws {
+        targets = try names.map { try Target("Caches/" + $0) }
+        let resources = try targets.map {
+            Resource(target: $0, url: try SourceURL("http://a.example/" + $0.name))
+        }
+        var steps = targets.enumerated().map { number, target in
+            Step(
+                target: target, manifest: 0, resource: number, kind: .fetch, reason: .missing,
+                means: .transfer(part: nil, ifChangedSince: nil), occupant: .nothing, size: nil)
+        }
+        let stamp = FileStamp(size: 1, modified: 1, changed: 1, inode: 1)
+        let sha256 = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
+        steps += try orphans.map { name in
+            Step(
+                target: try Target("Caches/" + name), manifest: 0, resource: nil, kind: .remove,
+                reason: .orphan(of: "m"), means: .removal,
+                occupant: .ours(stamp, sha256: sha256), size: 1)
+        }
+        var settings = RunRules()
+        rules(&settings)
+        machine = RunMachine(
+            Plan(
+                root: "/r", manifests: [Manifest(name: "m", resources: resources)], steps: steps,
+                now: Instant(seconds: 0), orphansLeft: 0),
+            rules: settings)
+    }
+
+    /// Tells something; rows are not there, and targets are free unless they are named.
+    mutating func tell(_ input: RunInput, occupied: Set<Int> = []) {
+        machine.take(input, at: moment)
+        while case let actions = machine.takeActions(), !actions.isEmpty {
+            for action in actions {
+                switch action {
+                case .read(let wishes):
+                    machine.take(.found(wishes.map { KnownRow($0.position, nil) }), at: moment)
+                case .claim(let positions):
+                    let free = positions.filter { !occupied.contains($0) }
+                    let others = positions.filter(occupied.contains)
+                    machine.take(.claimed(free.map { KnownRow($0, nil) }), at: moment)
+                    machine.take(.occupied(others), at: moment)
+                default: asked.append(action)
+                }
+            }
+        }
+    }
+
+    private var moment: RunMoment { RunMoment(elapsed: time, time: Instant(seconds: 0)) }
+
+    /// Has a transfer end with bytes.
+    mutating func receive(_ position: Int) throws { tell(.transfer(position, try Self.received())) }
+
+    /// Has a file land that the machine asked to land.
+    mutating func land(_ position: Int) {
+        for case .land(position, let landing) in asked {
+            return tell(.landed(position, .landed(landing.record, conflict: nil)))
+        }
+    }
+
+    /// A body of three bytes.
+    static func received() throws -> TransferNews {
+        let key = SourceKey(text: "a")
+        return .ended(
+            .received(
+                ReceivedBody(
+                    content: .memory([1, 2, 3]), size: 3,
+                    sha256: try #require(Digest(.sha256, bytes: Array(repeating: 7, count: 32))),
+                    otherDigest: nil, verified: .size,
+                    answer: Confirmation(
+                        provenance: Provenance(source: key, answeredBy: "http://a.example/f"),
+                        validators: Validators(), mediaType: nil, freshUntil: nil,
+                        source: "http://a.example/f"),
+                    suggestedName: nil, cost: TransferCost(requests: 1, bytesReceived: 3))))
+    }
+
+    /// The steps whose transfers were handed to the loop.
+    var submitted: [Int] {
+        asked.flatMap { action -> [Int] in
+            if case .submit(let submissions) = action { submissions.map(\.position) } else { [] }
+        }
+    }
+
+    /// The steps whose transfers were to end.
+    var cancelled: [Int] {
+        asked.flatMap { action -> [Int] in
+            if case .cancel(let positions, _) = action { positions } else { [] }
+        }
+    }
+
+    /// The targets that were told to have ended well, and those that failed.
+    var done: [String] { told { if case .done(let done) = $0 { done.target.name } else { nil } } }
+    var failed: [String] {
+        told { if case .failed(let failed) = $0 { failed.target.name } else { nil } }
+    }
+
+    private func told(_ name: (Event.Body) -> String?) -> [String] {
+        asked.compactMap { if case .tell(let body) = $0 { name(body) } else { nil } }
+    }
+
+    /// The steps whose files were to be removed.
+    var removing: [Int] {
+        asked.compactMap { if case .remove(let position, _) = $0 { position } else { nil } }
+    }
+
+    /// The steps whose targets were let go, and how.
+    var released: [Int] {
+        asked.compactMap { if case .release(let position, _, _) = $0 { position } else { nil } }
+    }
+
+    /// The numbers of the run.
+    mutating func summary() -> Summary { machine.close(parts: [], at: time) }
+}
