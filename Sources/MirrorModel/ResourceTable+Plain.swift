@@ -104,7 +104,7 @@ extension ResourceTable {
 }
 
 /// Bytes that mean themselves, in every rule for paths and URLs: whatever is doubtful is not plain.
-enum PlainBytes {
+package enum PlainBytes {
     private static let isWord: [Bool] = (0..<256).map { byte in
         switch UInt8(byte) {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -124,6 +124,28 @@ enum PlainBytes {
     /// Whether a URL is a relative path of such bytes.
     static func isReference(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
         url.count <= 4096 && isPath(url) && !beginsWithHost(url)
+    }
+
+    /// What a URL of HTTP begins with: `http://` or `https://`, a host and perhaps a port of such bytes,
+    /// and the slash behind them; nil for other URLs.
+    package static func origin(of url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        for scheme in ["https://", "http://"] as [StaticString] {
+            let count = scheme.utf8CodeUnitCount
+            guard url.count > count, begins(url, scheme, count) else { continue }
+            var end = count
+            while end < url.count, isWord[Int(url[end])] || url[end] == UInt8(ascii: ":") {
+                end += 1
+            }
+            guard end > count, end < url.count, url[end] == UInt8(ascii: "/") else { return nil }
+            return 0..<end + 1
+        }
+        return nil
+    }
+
+    private static func begins(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString, _ count: Int
+    ) -> Bool {
+        (0..<count).allSatisfy { bytes[$0] == text.utf8Start[$0] }
     }
 
     /// Whether a path begins with what may be a host: that is looked at more closely.

@@ -102,6 +102,7 @@ struct JSONManifestDecoder {
             }
         }
         builder.finish(draft)
+        builder.preparePlainResources(like: draft)
     }
 
     private mutating func mirrors() throws(DecodingStop) -> [MirrorDraft] {

@@ -12,8 +12,10 @@ final class ManifestBuilder {
     var base: SourceURL?
     var defaults = ManifestDefaults()
     var resources = ResourceTable()
-    /// What plain resources have in common; nil when each is read in full.
+    /// What plain resources with relative URLs have in common; nil when each is read in full.
     var plain: PlainResources?
+    /// The same for those whose URLs name a host, by what their URLs begin with.
+    var plainHosts: [(prefix: [UInt8], plain: PlainResources)] = []
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
         self.log = log

@@ -69,9 +69,9 @@ public actor MirrorSession {
     public nonisolated func execute(
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
-        let (run, control) = Run.begin()
+        let control = RunControl()
         Task { await self.perform(plan, options, for: control) }
-        return run
+        return Run(control)
     }
 
     /// Makes the tree match a manifest: plans and executes under one lock.

@@ -13,17 +13,19 @@ struct ReadingPace {
     private var began = ContinuousClock.now
     private var isFast = false
 
-    /// To be called before each event is asked for; `unread` says how many of them are there.
-    mutating func rest(unread: () -> Int) async {
-        count += 1
-        if count == Self.stretch {
+    /// To be called when so many events were read and no other is there; comes back a moment later
+    /// where they come fast.
+    mutating func rest(
+        after events: Int, isolation: isolated (any Actor)? = #isolation
+    ) async {
+        count += events
+        if events == 0 { isFast = false }
+        if count >= Self.stretch {
             let now = ContinuousClock.now
-            isFast = now - began < Self.fast
+            isFast = now - began < Self.fast * (count / Self.stretch)
             (count, began) = (0, now)
         }
         // A cancelled task does not rest, and learns of its end from the events.
-        guard isFast, unread() == 0 else { return }
-        try? await Task.sleep(for: Self.pause)
-        if unread() == 0 { isFast = false }
+        if isFast { try? await Task.sleep(for: Self.pause) }
     }
 }

@@ -12,19 +12,10 @@ public struct Run: AsyncSequence, Sendable {
     /// What ended the run before its end: `MirrorError`, or `ManifestRefusal`.
     public typealias Failure = any Error
 
-    private let stream: AsyncThrowingStream<Event, any Error>
-    private let control: RunControl
+    private let handle: Handle
+    private var control: RunControl { handle.control }
 
-    /// A run and what reports it; only the run holds the stream, so that a run whose events nobody
-    /// reads is ended when it is let go.
-    static func begin() -> (run: Run, control: RunControl) {
-        let (stream, continuation) = AsyncThrowingStream<Event, any Error>.makeStream()
-        let control = RunControl(continuation)
-        continuation.onTermination = { [weak control] reason in
-            if case .cancelled = reason { control?.end(.interrupted(exit: 128 + SIGINT)) }
-        }
-        return (Run(stream: stream, control: control), control)
-    }
+    init(_ control: RunControl) { handle = Handle(control) }
 
     /// Ends the run early; parts are kept, and the summary carries this exit code.
     public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
@@ -34,52 +25,84 @@ public struct Run: AsyncSequence, Sendable {
     public var earlySummary: Event? { control.earlySummary }
 
     /// The events of the run.
-    public func makeAsyncIterator() -> Iterator {
-        control.noteReader()
-        return Iterator(
-            events: stream.makeAsyncIterator(), reader: Reader(of: control))
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(Reader(of: control)) }
 
     /// Reads the events; a run whose reader has gone is ended.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var events: AsyncThrowingStream<Event, any Error>.Iterator
-        fileprivate let reader: Reader
+        private let reader: Reader
+        /// Events that were taken and not read yet, the next one last.
+        private var taken: [Event] = []
         private var pace = ReadingPace()
 
-        fileprivate init(
-            events: AsyncThrowingStream<Event, any Error>.Iterator, reader: Reader
-        ) {
-            self.events = events
-            self.reader = reader
-        }
+        fileprivate init(_ reader: Reader) { self.reader = reader }
 
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
-            await pace.rest { [reader] in reader.unread }
-            let event = try await events.next()
-            reader.noteRead()
-            return event
+            if let event = taken.popLast() { return event }
+            return try await refill()
         }
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
-            await pace.rest { [reader] in reader.unread }
-            let event = try await events.next(isolation: actor)
-            reader.noteRead()
-            return event
+            if let event = taken.popLast() { return event }
+            return try await refill(isolation: actor)
+        }
+
+        private mutating func refill(
+            isolation: isolated (any Actor)? = #isolation
+        ) async throws -> Event? {
+            while true {
+                taken = try reader.events.take().reversed()
+                let count = taken.count
+                if let event = taken.popLast() {
+                    read += count
+                    return event
+                }
+                if reader.events.isOver { return nil }
+                await pace.rest(after: read)
+                // What came meanwhile is taken without a wait; else nothing came.
+                let isQuiet = reader.events.isEmpty
+                read = 0
+                if isQuiet { await reader.wait() }
+            }
+        }
+
+        /// How many were read since the last rest.
+        private var read = 0
+    }
+
+    /// Lives as long as someone holds the run: one that nobody has begun to read is ended with that.
+    private final class Handle: Sendable {
+        let control: RunControl
+
+        init(_ control: RunControl) { self.control = control }
+
+        deinit {
+            if !control.events.hasReader { control.end(.interrupted(exit: 128 + SIGINT)) }
         }
     }
 
-    /// Lives as long as someone may ask for the next event: a caller may hold the run, and the
-    /// stream with it, after the loop was left.
+    /// Lives as long as someone may ask for the next event: a caller may hold the run after the loop
+    /// was left.
     fileprivate final class Reader: Sendable {
         private let control: RunControl
 
-        init(of control: RunControl) { self.control = control }
+        init(of control: RunControl) {
+            self.control = control
+            control.events.noteReader()
+        }
 
-        func noteRead() { control.noteRead() }
+        var events: EventQueue { control.events }
 
-        var unread: Int { control.unread }
+        /// Waits for events; a task that is cancelled meanwhile ends the run, and reads no more.
+        func wait(isolation: isolated (any Actor)? = #isolation) async {
+            await withTaskCancellationHandler {
+                await events.wait()
+            } onCancel: { [control] in
+                control.end(.interrupted(exit: 128 + SIGINT))
+                control.events.finish()
+            }
+        }
 
         deinit { control.end(.interrupted(exit: 128 + SIGINT)) }
     }
@@ -90,18 +113,12 @@ final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
         var ending: RunEnding?
-        var hasReader = false
-        /// How many events were sent and not read yet.
-        var unread = 0
         var earlySummary: Event?
     }
 
     private let state = Mutex(State())
-    private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
-
-    init(_ continuation: AsyncThrowingStream<Event, any Error>.Continuation) {
-        self.continuation = continuation
-    }
+    /// The events, until they are read.
+    let events = EventQueue()
 
     /// Ends the run, now or as soon as it begins.
     func end(_ ending: RunEnding) {
@@ -128,24 +145,12 @@ final class RunControl: Sendable {
     }
 
     /// Passes an event on.
-    func send(_ event: Event) {
-        state.withLock { $0.unread += 1 }
-        continuation.yield(event)
-    }
-
-    /// How many events wait for their reader; 0 while there is none, who is not waited for.
-    var unread: Int { state.withLock { $0.hasReader ? $0.unread : 0 } }
-
-    /// Notes that somebody reads the events.
-    func noteReader() { state.withLock { $0.hasReader = true } }
-
-    /// Notes that an event was read.
-    func noteRead() { state.withLock { $0.unread -= 1 } }
+    func send(_ event: Event) { events.send(event) }
 
     /// Ends the events.
     func finish(throwing error: (any Error)?) {
         state.withLock { $0.execution = nil }
-        continuation.finish(throwing: error)
+        events.finish(throwing: error)
     }
 
     /// Ends a run that could not begin; there is a summary all the same.

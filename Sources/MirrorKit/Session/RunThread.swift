@@ -64,7 +64,7 @@ final class RunThread {
                 tell(.done(done))
             }
             repeat {
-                let isRead = execution.control.unread < KeptReport.mostUnread
+                let isRead = execution.control.events.unread < KeptReport.mostUnread
                 hear(waitingAtMost: isRead ? 0 : 5)
                 if isRead { break }
             } while !machine.isEnding

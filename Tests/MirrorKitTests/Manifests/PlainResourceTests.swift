@@ -103,6 +103,39 @@ import Testing
         try expectSame([text], top: #""base":"https://u:p@h.example/x","#)
     }
 
+    /// The first resource of a host is read in full, and those after it the short way.
+    @Test(arguments: [
+        "https://h.example/a/b", "https://h.example:8443/x", "http://h.example/x",
+        "HTTPS://h.example/x", "https://H.example/x", "https://u@h.example/x",
+        "https://u:p@h.example/x", "https://h.example//x", "https://h.example/",
+        "https://h.example", "https://h.example/.x", "https://h.example/../x",
+        "https://h.example/a%20b", "https://h.example/x?q=1", "https://h.example:443/x",
+        "https://h.example:99999/x", "https://h.example:/x", "https://h..example/x",
+        "https://127.0.0.1:8080/x", "https://[::1]/x", "https://h.example/other.example/x",
+        "https://h_x.example/x", "https:///x", "https://:80/x", "file:///x/y", "ftp://h/x",
+    ])
+    func resourcesOfAHostAreReadAlike(_ url: String) throws {
+        let objects = [
+            #"{"path":"Caches/1","url":"URL"}"#, #"{"path":"Caches/2","url":"URL2","size":5}"#,
+            #"{"path":"Caches/3","url":"https://h.example/a/3","sha256":"HEX"}"#,
+            #"{"path":"Documents/a/b4","url":"URL4","sha256":"HEX"}"#,
+            #"{"path":"Caches/5","url":"five"}"#,
+        ].map { $0.replacing("URL", with: url).replacing("HEX", with: Self.hex) }
+        for list in [objects, Array(objects.dropLast()), objects.reversed()] {
+            try expectSame(list)
+            try expectSame(list, top: Self.base)
+            try expectSame(list, origin: .url(try SourceURL("https://u:p@h.example/m.json")))
+            try expectSame(list, origin: .standardInput)
+        }
+    }
+
+    @Test func resourcesOfManyHostsAreReadAlike() throws {
+        let objects = (0..<60).map {
+            #"{"path":"Caches/\#($0)","url":"https://h\#($0 % 20).example/\#($0)"}"#
+        }
+        try expectSame(objects)
+    }
+
     @Test func defaultsAndWhatStandsBetweenResourcesChangeNothing() throws {
         let objects = (0..<7).map { #"{"path":"Caches/d/\#($0)","url":"d/\#($0)","size":\#($0)}"# }
         let defaults =
