@@ -15,7 +15,7 @@ public struct Event: Sendable {
     }
 
     /// What happened.
-    public enum Body: Sendable {
+    public indirect enum Body: Sendable {
         /// The plan was made; the first event.
         case plan(PlanTotals)
         /// A transfer, copy or move began.

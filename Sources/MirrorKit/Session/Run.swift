@@ -52,7 +52,8 @@ public struct Run: AsyncSequence, Sendable {
             isolation: isolated (any Actor)? = #isolation
         ) async throws -> Event? {
             while true {
-                taken = try reader.events.take().reversed()
+                taken = try reader.events.take()
+                taken.reverse()
                 let count = taken.count
                 if let event = taken.popLast() {
                     read += count

@@ -1,5 +1,5 @@
 /// What a run is told: results of what it asked for, and wishes of whoever steers it.
-package enum RunInput: Sendable {
+package indirect enum RunInput: Sendable {
     /// The limits hold and the index is open: steps may begin.
     case ready
     /// Nothing may begin, because of this.
@@ -37,7 +37,7 @@ package enum RunInput: Sendable {
 }
 
 /// What a run wants done.
-package enum RunAction: Sendable {
+package indirect enum RunAction: Sendable {
     /// An event is sent.
     case tell(Event.Body)
     /// Rows are read; `found` comes next.
