@@ -19,6 +19,15 @@ public struct Escaped: CustomStringConvertible, Sendable {
 
     /// Escapes a text and cuts it after so many characters.
     public init(_ text: some StringProtocol, limit: Int = .max) {
+        // Most names are plain, and as they are.
+        var whole = String(text)
+        let isPlain = whole.withUTF8 { bytes in
+            bytes.count <= limit && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+        }
+        if isPlain {
+            description = whole
+            return
+        }
         var result = ""
         var count = 0
         for scalar in text.unicodeScalars {

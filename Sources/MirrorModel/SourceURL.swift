@@ -32,10 +32,10 @@ public struct SourceURL: Sendable, Hashable {
     public var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
 
     /// Origin and path, without query or user information: safe to print and to store.
-    public var withoutSecrets: String { origin.description + path }
+    public var withoutSecrets: String { origin.description(followedBy: path) }
 
     /// The whole URL without user information, as it is requested; it may hold secrets in its query.
-    public var requestText: String { withoutSecrets + (query.map { "?" + $0 } ?? "") }
+    public var requestText: String { query.map { withoutSecrets + "?" + $0 } ?? withoutSecrets }
 }
 
 extension SourceURL: CustomStringConvertible {

@@ -10,7 +10,7 @@
 ///           ─ remove ─► removed ─ tell
 ///
 /// Every step for a target that is wanted ends once: done, failed, interrupted or left out.
-package struct RunMachine: Sendable {
+package struct RunMachine {
     private(set) var steps: StepFlow
     /// Steps of this phase whose turn has not come.
     private var queue = StepQueue()

@@ -2,7 +2,7 @@
 ///
 /// What becomes of a step is decided by `Settler`; which transfers may begin, by `TransferWindow`. A
 /// failure that ends the run is noted here, and acted on by `RunMachine`.
-struct StepFlow: Sendable {
+struct StepFlow {
     let plan: Plan
     let rules: RunRules
     let settler: Settler
@@ -68,9 +68,8 @@ extension StepFlow {
 
     /// Goes on with a step whose row is there.
     mutating func found(_ row: IndexRecord?, for position: Int) {
-        guard var work = works[position] else { return }
+        guard let work = works[position] else { return }
         work.row = row
-        works[position] = work
         let step = work.step
         switch work.purpose {
         case .transfer: break

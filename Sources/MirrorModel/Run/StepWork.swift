@@ -1,5 +1,8 @@
 /// What a run knows of a step while it is under way.
-struct StepWork: Sendable {
+///
+/// It belongs to one run, which looks at it with every message about the step: it is a class so that
+/// to look is not to copy.
+final class StepWork {
     let step: Step
     /// What is done once the row is there.
     let purpose: Purpose
