@@ -67,13 +67,19 @@ package struct Dispatcher: Sendable {
     ///   - now: milliseconds.
     package init(
         jobs: Int, perHost: Int?,
-        policy: RetryPolicy = RetryPolicy(retries: 7, longestWait: 300), now: Int64 = 0,
+        policy: RetryPolicy = RetryPolicy(retries: 7, longestWait: 300),
+        remembered: [Host: Int] = [:], now: Int64 = 0,
         jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     ) {
         self.jobs = max(1, jobs)
         self.now = now
-        hosts = HostTable(perHost: perHost, jobs: self.jobs, policy: policy, jitter: jitter)
+        hosts = HostTable(
+            perHost: perHost, jobs: self.jobs, policy: policy, remembered: remembered,
+            jitter: jitter)
     }
+
+    /// How many transfers at once hosts like, as far as this run found out.
+    package var liked: [Host: Int] { hosts.liked }
 
     /// How many transfers have a place.
     package var runningCount: Int { places.count }

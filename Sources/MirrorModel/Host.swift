@@ -9,6 +9,15 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
         port = url.port
     }
 
+    /// Reads what `description` wrote; nil for other text.
+    package init?(_ text: String) {
+        guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
+            !name.isEmpty
+        else { return nil }
+        self.name = String(name)
+        self.port = number
+    }
+
     /// `name:port`, as an error names it.
     package var description: String { "\(name):\(port)" }
 }

@@ -47,6 +47,8 @@ public struct HostPace: Sendable {
     /// The greatest limit that it may come to.
     public private(set) var most: Int
     private let ceiling: Int
+    /// What it began with.
+    private let first: Int
     private var phase: Phase
     /// Whether requests to this host were seen to share a connection.
     private(set) var sharesConnections = false
@@ -58,12 +60,27 @@ public struct HostPace: Sendable {
 
     /// - Parameters:
     ///   - ceiling: never more than so many, at least 1.
+    ///   - liked: what a run before found out; nil where there was none.
     ///   - now: milliseconds.
-    public init(ceiling: Int, now: Int64) {
+    public init(ceiling: Int, liked: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
         most = min(self.ceiling, HostPace.mostConnections)
-        limit = min(HostPace.start, most)
+        limit = min(max(1, liked ?? HostPace.start), most)
+        first = limit
         phase = .opening(OpeningRounds(limit: limit, now: now))
+    }
+
+    /// What a later run should begin with; nil where this one has found nothing out.
+    ///
+    /// A host that complained gets as little as it got in the end. Of others a low number says only that
+    /// few large files are as fast as many, and the next files may be small.
+    public var liked: Int? {
+        if backedOffAt != .min { return limit }
+        switch phase {
+        case .opening: return limit == first ? nil : max(limit, HostPace.start)
+        case .trying(let from, _): return max(min(limit, from), HostPace.start)
+        case .measuring, .resting: return max(limit, HostPace.start)
+        }
     }
 
     /// Counts bytes of bodies.

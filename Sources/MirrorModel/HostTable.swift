@@ -9,19 +9,22 @@ struct HostTable: Sendable {
     private let jobs: Int
     private let policy: RetryPolicy
     private let jitter: @Sendable (Int64) -> Int64
+    /// What hosts liked in runs before.
+    private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
     var standings: [HostStanding]
     /// How many places are held at hosts without an answer.
     private(set) var unansweredPlaces = 0
 
     init(
-        perHost: Int?, jobs: Int, policy: RetryPolicy,
+        perHost: Int?, jobs: Int, policy: RetryPolicy, remembered: [Host: Int],
         jitter: @escaping @Sendable (Int64) -> Int64
     ) {
         self.perHost = perHost.map { max(1, $0) }
         self.jobs = jobs
         self.policy = policy
         self.jitter = jitter
+        self.remembered = remembered
         var nowhere = HostStanding()
         nowhere.reach = .answering
         standings = [nowhere]
@@ -31,10 +34,14 @@ struct HostTable: Sendable {
     mutating func number(of host: Host, now: Int64) -> Int {
         if let number = numbers[host] { return number }
         numbers[host] = standings.count
-        let pace = perHost == nil ? HostPace(ceiling: jobs, now: now) : nil
+        let pace =
+            perHost == nil ? HostPace(ceiling: jobs, liked: remembered[host], now: now) : nil
         standings.append(HostStanding(pace: pace))
         return standings.count - 1
     }
+
+    /// What hosts like, as far as this run found out.
+    var liked: [Host: Int] { numbers.compactMapValues { standings[$0].pace?.liked } }
 
     /// Whether one more transfer may ask a host.
     func hasRoom(_ host: Int, now: Int64) -> Bool {

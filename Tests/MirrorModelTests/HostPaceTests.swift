@@ -76,3 +76,37 @@ import Testing
         #expect(limits.contains(most))
     }
 }
+
+/// What is remembered of a host.
+@Suite struct LikedTests {
+    @Test func aRunBeginsWhereTheOneBeforeEnded() {
+        #expect(HostPace(ceiling: 128, liked: 32, now: 0).limit == 32)
+        #expect(HostPace(ceiling: 16, liked: 32, now: 0).limit == 16)
+        #expect(HostPace(ceiling: 128, liked: 99, now: 0).limit == HostPace.mostConnections)
+        #expect(HostPace(ceiling: 128, liked: 0, now: 0).limit == 1)
+        #expect(HostPace(ceiling: 128, now: 0).limit == HostPace.start)
+    }
+
+    @Test func whatFoundNothingOutIsNotRemembered() {
+        var pace = HostPace(ceiling: 128, now: 0)
+        #expect(pace.liked == nil)
+        pace.ended(isFull: false, now: 5)
+        #expect(pace.liked == nil)
+    }
+
+    @Test func aHostThatComplainedGetsAsLittleTheNextTime() {
+        var pace = HostPace(ceiling: 128, now: 0)
+        pace.backOff(requestBegan: 0, now: 10)
+        #expect(pace.liked == HostPace.start / 2)
+    }
+
+    @Test func hostsAreReadAsTheyAreWritten() throws {
+        for text in ["http://a.example/x", "https://[::1]:8443/", "http://127.0.0.1:1/"] {
+            let host = Host(try SourceURL(text))
+            #expect(Host(host.description) == host)
+        }
+        for text in ["", "a.example", "a.example:", ":80", "a:99999", "a:b"] {
+            #expect(Host(text) == nil)
+        }
+    }
+}

@@ -70,10 +70,12 @@ final class Engine: Sendable {
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: OpenFileLimit.current)
-            let made = try TransferLoop(configuration: configuration, parts: parts, observer: runs)
-            {
-                gate.admit($0, for: $1)
-            }
+            // Without what hosts liked they are measured from the beginning.
+            let made = try TransferLoop(
+                configuration: configuration, parts: parts, observer: runs,
+                remembered: (try? index.likedByHosts()) ?? [:],
+                remember: { [index] in try? index.remember(likedByHosts: $0) },
+                admit: { gate.admit($0, for: $1) })
             loop = made
             return made
         }

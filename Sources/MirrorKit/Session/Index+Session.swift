@@ -41,6 +41,21 @@ extension Index {
         }
     }
 
+    /// How many transfers at once each host liked in runs before.
+    func likedByHosts() throws(MirrorError) -> [Host: Int] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.likedByHosts()
+        }
+    }
+
+    /// Remembers how many transfers at once hosts like.
+    func remember(likedByHosts liked: [Host: Int]) throws(MirrorError) {
+        if liked.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.put(likedByHosts: liked, at: SystemClock.now())
+        }
+    }
+
     /// A walk over all records in the order of their paths' bytes.
     func cursor() throws(MirrorError) -> RecordCursor {
         do throws(IndexError) { return try records() } catch { throw error.mirrorError }

@@ -23,6 +23,9 @@ final class TransferEngine {
         let copiers: any Workers
         /// Whether so many more bytes of a target may be written.
         let admit: @Sendable (Int64, Target) -> MirrorError?
+        /// What hosts liked in runs before, and who is told what they like in this one.
+        var remembered: [Host: Int] = [:]
+        var remember: @Sendable ([Host: Int]) -> Void = { _ in }
         var clock = LoopClock()
         /// Picks a number from 0 to its argument.
         var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
@@ -46,6 +49,7 @@ final class TransferEngine {
     let clock: LoopClock
     let admit: @Sendable (Int64, Target) -> MirrorError?
     let jitter: @Sendable (Int64) -> Int64
+    private let remember: @Sendable ([Host: Int]) -> Void
     /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
     /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
@@ -95,13 +99,15 @@ final class TransferEngine {
         clock = surroundings.clock
         admit = surroundings.admit
         jitter = surroundings.jitter
+        remember = surroundings.remember
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         tickedAt = clock.monotonic()
         asking = AskingTime(now: tickedAt)
         dispatcher = Dispatcher(
             jobs: configuration.jobs, perHost: configuration.perHost,
-            policy: RetryPolicy(configuration.transfer), now: tickedAt,
+            policy: RetryPolicy(configuration.transfer), remembered: surroundings.remembered,
+            now: tickedAt,
             jitter: surroundings.jitter)
         bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
     }
@@ -116,6 +122,7 @@ final class TransferEngine {
         }
         workers.stop()
         copiers.stop()
+        remember(dispatcher.liked)
     }
 
     /// Does all that can be done now, and says what to wait for; nil when everything has ended.

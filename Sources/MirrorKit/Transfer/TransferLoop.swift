@@ -12,10 +12,15 @@ final class TransferLoop: Sendable {
 
     /// Starts the thread, and those that work for it; throws where the system gives no more of them.
     ///
-    /// - Parameter admit: whether so many more bytes of a target, not declared by the manifest, may be
-    ///   written; an error ends the transfer. Called on the transfer thread, and returns quickly.
+    /// - Parameters:
+    ///   - remembered: how many transfers at once hosts liked in runs before.
+    ///   - remember: told at the end what they like now.
+    ///   - admit: whether so many more bytes of a target, not declared by the manifest, may be
+    ///     written; an error ends the transfer. Called on the transfer thread, and returns quickly.
     init(
         configuration: Configuration, parts: any PartStore, observer: any TransferObserver,
+        remembered: [Host: Int] = [:],
+        remember: @escaping @Sendable ([Host: Int]) -> Void = { _ in },
         admit: @escaping @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
     ) throws(MirrorError) {
         var pools: [WorkPool] = []
@@ -26,13 +31,13 @@ final class TransferLoop: Sendable {
             let copiers = try WorkPool(name: "copies", threads: 2)
             pools.append(copiers)
             let started = try NativeThread("transfers") {
-                TransferEngine(
-                    configuration,
-                    TransferEngine.Surroundings(
-                        wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
-                        news: observer, inbox: inbox, workers: workers, copiers: copiers,
-                        admit: admit)
-                ).run()
+                var surroundings = TransferEngine.Surroundings(
+                    wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
+                    news: observer, inbox: inbox, workers: workers, copiers: copiers,
+                    admit: admit)
+                surroundings.remembered = remembered
+                surroundings.remember = remember
+                TransferEngine(configuration, surroundings).run()
             }
             thread = Mutex(started)
             self.inbox = inbox

@@ -1,0 +1,43 @@
+internal import MirrorModel
+
+/// What hosts liked in runs before: a row of `meta` for each, named after the host.
+extension Database {
+    private static let prefix = "host "
+    /// How many hosts are remembered, the ones that were asked last.
+    private static let mostHosts = 256
+
+    /// How many transfers at once each host liked.
+    mutating func likedByHosts() throws(IndexError) -> [Host: Int] {
+        var liked: [Host: Int] = [:]
+        for (key, value) in try hostRows() {
+            let number = value.split(separator: " ").first.flatMap { Int($0) }
+            guard let host = Host(key), let number else { continue }
+            liked[host] = number
+        }
+        return liked
+    }
+
+    /// Remembers what hosts liked, in the place of what was known of them before.
+    mutating func put(likedByHosts liked: [Host: Int], at now: Instant) throws(IndexError) {
+        for (host, number) in liked {
+            try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+                $0.add(Database.prefix + host.description)
+                $0.add("\(number) \(now.seconds)")
+            }
+        }
+        let rows = try hostRows().map { row in
+            (key: row.key, seconds: row.value.split(separator: " ").last.flatMap { Int64($0) } ?? 0)
+        }
+        let old = rows.sorted { $0.seconds > $1.seconds }.dropFirst(Database.mostHosts)
+        for row in old {
+            try execute("DELETE FROM meta WHERE key = ?") { $0.add(Database.prefix + row.key) }
+        }
+    }
+
+    private mutating func hostRows() throws(IndexError) -> [(key: String, value: String)] {
+        try all("SELECT substr(key, 6), value FROM meta WHERE key >= 'host ' AND key < 'host!'") {
+            (row: inout Row) throws(IndexError) in
+            (key: try row.text(), value: try row.text())
+        }
+    }
+}

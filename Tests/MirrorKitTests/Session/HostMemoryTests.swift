@@ -1,0 +1,72 @@
+import MirrorModel
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+
+/// What a host liked is where the next run begins.
+@Suite(.timeLimit(.minutes(15))) struct HostMemoryTests {
+    private func host(_ port: UInt16) throws -> Host {
+        Host(try SourceURL("http://127.0.0.1:\(port)/"))
+    }
+
+    @Test func theIndexKeepsWhatHostsLiked() throws {
+        let tree = try PromotionTree()
+        #expect(try tree.index.likedByHosts() == [:])
+        try tree.index.remember(likedByHosts: [try host(80): 32, try host(81): 2])
+        try tree.index.remember(likedByHosts: [try host(81): 9])
+        #expect(try tree.index.likedByHosts() == [try host(80): 32, try host(81): 9])
+    }
+
+    @Test func theHostsThatWereAskedLastAreKept() throws {
+        let tree = try PromotionTree()
+        let time = Instant(seconds: 1_000_000)
+        try tree.index.write { (batch: inout Database) throws(IndexError) in
+            for number in 0..<300 {
+                guard let host = Host("h\(number).example:443") else { continue }
+                try batch.put(
+                    likedByHosts: [host: number + 1],
+                    at: Instant(seconds: time.seconds + Int64(number)))
+            }
+        }
+        let liked = try tree.index.likedByHosts()
+        #expect(liked.count == 256)
+        #expect(liked.values.min() == 45)
+    }
+
+    /// Nobody is answered before so many have asked: with the number that a run begins with by itself
+    /// the last of them would never ask.
+    @Test func aRunBeginsWithWhatTheHostLiked() async throws {
+        let count = 30
+        let asked = Mutex(0)
+        let gate = Semaphore()
+        let origin = ClosureOrigin { _, _, connection in
+            let isLast = asked.withLock { asked in
+                asked += 1
+                return asked == count
+            }
+            if isLast { for _ in 1..<count { gate.post() } } else { gate.wait() }
+            return connection.answer("HTTP/1.1 200 OK\nContent-Length: 2", Array("ok".utf8))
+        }
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let folder = try Folder.temporary()
+        defer { folder.remove() }
+        let root = try RootDirectory(opening: folder.path)
+        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let name = Host(try SourceURL(server.url))
+        try index.remember(likedByHosts: [name: count])
+        try index.close(now: Instant(seconds: 0))
+        let session = try MirrorSession(root: folder.path)
+        let resources = try (0..<count).map {
+            Resource(target: try Target("Caches/\($0)"), url: try SourceURL("\(server.url)/\($0)"))
+        }
+        let summary = try await session.sync(Manifest(name: "m", resources: resources))
+        #expect(summary[.fetched] == count)
+        // And it is known again: what it got in the end.
+        let again = try Index.openForReading(root).index
+        #expect(try again.likedByHosts()[name] ?? 0 >= HostPace.start)
+    }
+}
