@@ -174,10 +174,11 @@ enum Interruption {
         }
     }
 
-    /// Waits for the command's end; a second signal, or a second of waiting, ends the process.
+    /// Waits for the command's end; a second signal, or a long wait, ends the process. The rest of a second
+    /// is the kernel's: a thread in the midst of a flush ends when the disk has done with it.
     private static func waitBriefly(after number: Int32) -> Int32 {
         var signals = awaited()
-        var limit = timespec(tv_sec: 0, tv_nsec: 850_000_000)
+        var limit = timespec(tv_sec: 0, tv_nsec: 700_000_000)
         while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
         if let code = shared.state.withLock({ $0.end }) { return code }
         let error = MirrorError(
