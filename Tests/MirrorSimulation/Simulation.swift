@@ -1,10 +1,11 @@
 @testable import MirrorKit
 @testable import MirrorModel
 
-/// Runs the engine of transfers through a story, and says what was not right.
+/// Plays a run and its transfers through a story, and says what was not right.
 ///
-/// The engine is the real one, with all that it decides by; its wire, its workers, its parts and its clock are
-/// simulated, so a run of an hour takes a millisecond, and a seed is a bug report.
+/// The run's state machine, the dispatcher and the engine are the real ones, with all that they decide
+/// by. The wire, the disk, the workers, the parts and the clock are simulated, so a run of an hour takes a
+/// millisecond, and a seed is a bug report.
 public struct Simulation {
     /// What a simulation found.
     public struct Finding: Sendable {

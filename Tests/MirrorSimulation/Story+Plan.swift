@@ -85,8 +85,10 @@ extension Story {
         switch role {
         case .fetch, .share:
             return Step(
-                target: target, manifest: 0, resource: resource, kind: .fetch, reason: .missing,
-                means: .transfer(part: nil, ifChangedSince: nil), occupant: .nothing, size: nil)
+                target: target, manifest: 0, resource: resource,
+                kind: rules.onConflict == .keep && chance.oneIn(2) ? .conflict : .fetch,
+                reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
+                occupant: .nothing, size: nil)
         case .adopt:
             return Step(
                 target: target, manifest: 0, resource: resource, kind: .keep, reason: .unrecorded,

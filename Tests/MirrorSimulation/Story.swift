@@ -81,13 +81,14 @@ final class Story {
         rules.deadline = chance.oneIn(12) ? chance.number(0...20) : nil
         rules.stopsAtFirstFailure = chance.oneIn(15)
         rules.isOffline = chance.oneIn(80)
+        rules.onConflict = chance.oneIn(10) ? .keep : .rename
     }
 
     /// Whether nothing outside of the sources can keep the run from doing all that is wanted.
     var isUndisturbed: Bool {
         acts.isEmpty && configuration.transferLimit == nil && roomForParts == .max
             && roomForLandings == .max && diskFailsOneIn == 0 && rules.deadline == nil
-            && !rules.stopsAtFirstFailure && !rules.isOffline
+            && !rules.stopsAtFirstFailure && !rules.isOffline && rules.onConflict == .rename
     }
 
     private static func host(_ number: Int, _ chance: Chance) -> SimulatedHost {

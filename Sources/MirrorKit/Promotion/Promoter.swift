@@ -96,7 +96,8 @@ final class Promoter: Sendable {
                 wakeup.wait(milliseconds: milliseconds)
                 wakeup.clear()
             case .end:
-                let waiters = inbox.withLock { $0.end() }
+                let (waiters, dropped) = inbox.withLock { $0.end() }
+                tell(dropped, MirrorError(.cancelled, "The run has ended."))
                 for waiter in waiters { waiter.resume() }
                 return
             }

@@ -82,10 +82,12 @@ struct PromotionInbox {
         return works
     }
 
-    /// The thread ends; gives who waited for it.
-    mutating func end() -> [CheckedContinuation<Void, Never>] {
+    /// The thread ends; gives who waited for it, and what was dropped.
+    mutating func end() -> (
+        waiters: [CheckedContinuation<Void, Never>], dropped: [PromotionWork]
+    ) {
         hasEnded = true
-        defer { waiters = [] }
-        return waiters
+        defer { (waiters, works, bytes, firstAt) = ([], [], 0, nil) }
+        return (waiters, works)
     }
 }

@@ -38,12 +38,14 @@ public struct Run: AsyncSequence, Sendable {
 
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
+            reader.heedCancellation()
             if let event = taken.popLast() { return event }
             return try await refill()
         }
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
+            reader.heedCancellation()
             if let event = taken.popLast() { return event }
             return try await refill(isolation: actor)
         }
@@ -95,13 +97,20 @@ public struct Run: AsyncSequence, Sendable {
 
         var events: EventQueue { control.events }
 
+        /// Ends the run where the reading task was cancelled; what was told by then is still read.
+        func heedCancellation() { if Task.isCancelled { end() } }
+
+        private func end() {
+            control.end(.interrupted(exit: 128 + SIGINT))
+            control.events.finish()
+        }
+
         /// Waits for events; a task that is cancelled meanwhile ends the run, and reads no more.
         func wait(isolation: isolated (any Actor)? = #isolation) async {
             await withTaskCancellationHandler {
                 await events.wait()
-            } onCancel: { [control] in
-                control.end(.interrupted(exit: 128 + SIGINT))
-                control.events.finish()
+            } onCancel: {
+                end()
             }
         }
 

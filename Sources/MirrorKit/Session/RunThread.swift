@@ -38,6 +38,7 @@ final class RunThread {
             hear(waitingAtMost: 0)
             take(.ready)
         } catch {
+            hear(waitingAtMost: 0)
             take(.refused(MirrorError(wrapping: error)))
         }
         while !machine.isOver { hear(waitingAtMost: machine.wait) }
@@ -112,12 +113,15 @@ extension RunThread {
     /// Hands on what was decided, waits for messages, and acts on all of them.
     private func hear(waitingAtMost limit: Int64?) {
         handOn()
-        for message in execution.mailbox.take(waitingAtMost: limit) {
+        var messages = execution.mailbox.take(waitingAtMost: limit)
+        messages.reverse()
+        // A body goes when it has been acted on.
+        while let message = messages.popLast() {
             switch message {
             case .input(let input): take(input)
             case .promoted(let ends): for end in ends { take(RunInput(end)) }
             case .isFree(let position, let target):
-                if let landing = kept.removeValue(forKey: position) {
+                if let landing = kept.removeValue(forKey: position), !machine.isOver {
                     promote(.land(landing), position)
                 } else {
                     execution.leases.landed(target)
@@ -218,6 +222,8 @@ extension RunThread {
     }
 
     private func claim(_ positions: [Int]) {
+        // What the run takes after its end, nobody would let go.
+        if machine.isOver { return }
         var claimed: [Int] = []
         var occupied: [Int] = []
         for position in positions {
@@ -226,10 +232,13 @@ extension RunThread {
                 target, by: claimant(position), waiting: execution.mailbox)
             if isOurs { claimed.append(position) } else { occupied.append(position) }
         }
-        // Without its row a transfer asks for the bytes whatever is there.
-        let rows = try? engine.index.records(for: claimed.map { plan.steps.target(at: $0) })
-        let known = claimed.enumerated().map { KnownRow($1, rows?[$0]) }
-        if !known.isEmpty { machine.take(.claimed(known), at: moment) }
+        do throws(MirrorError) {
+            let rows = try engine.index.records(for: claimed.map { plan.steps.target(at: $0) })
+            let known = zip(claimed, rows).map { KnownRow($0, $1) }
+            if !known.isEmpty { machine.take(.claimed(known), at: moment) }
+        } catch {
+            machine.take(.unreadable(claimed, error), at: moment)
+        }
         if !occupied.isEmpty { machine.take(.occupied(occupied), at: moment) }
     }
 

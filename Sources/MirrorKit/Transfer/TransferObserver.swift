@@ -1,6 +1,7 @@
 internal import MirrorModel
 
-/// Hears what the transfer thread has to tell, on that thread: it passes things on, and is quick.
+/// Hears what the transfer thread has to tell, on that thread: it passes things on, and is quick. Of a
+/// loop that could not be made it hears where that was asked for.
 protocol TransferObserver: Sendable {
     /// A job tells something; the last of it is `ended`.
     func tell(_ job: TransferJob, _ news: TransferNews)

@@ -16,6 +16,8 @@ package struct RunMachine {
     private var queue = StepQueue()
     private var phase = Phase.waiting
     private var end: RunEnd
+    /// Whether what waits is still to be left out, when what runs has been told to end.
+    private var hasToLeaveOut = false
 
     private enum Phase { case waiting, local, transferring, removing, over }
 
@@ -35,10 +37,10 @@ package struct RunMachine {
     var hasBegun: Bool { phase != .waiting && phase != .local }
 
     /// For how many milliseconds nothing is to be done unless something is told; nil is for ever.
-    package var wait: Int64? { isOver ? 0 : end.wait(at: now) }
+    package var wait: Int64? { isOver || hasToLeaveOut ? 0 : end.wait(at: now) }
 
     /// Whether something ended the run early.
-    package var isEnding: Bool { end.ending != nil }
+    package var isEnding: Bool { steps.isEnding }
 
     /// Takes what is to be done, in order.
     package mutating func takeActions() -> [RunAction] { steps.takeActions() }
@@ -47,6 +49,7 @@ package struct RunMachine {
     package mutating func take(_ input: RunInput, at moment: RunMoment) {
         steps.now = moment
         guard !isOver else { return }
+        if hasToLeaveOut { leaveOutWhatWaits() }
         switch input {
         case .ready: begin()
         case .refused(let error): refuse(error)
@@ -67,9 +70,12 @@ package struct RunMachine {
         case .confirmed(let position, let error): steps.confirmed(position, error)
         case .removed(let position, let error): removed(position, error)
         }
-        if let ending = steps.ending { end(ending) }
         if end.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
-        advance()
+        // To go on can bring the failure that ends the run, and that changes how to go on.
+        repeat {
+            if let ending = steps.ending { end(ending) }
+            advance()
+        } while isEnding && end.ending == nil
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
@@ -103,7 +109,6 @@ package struct RunMachine {
 extension RunMachine {
     private mutating func begin() {
         guard phase == .waiting else { return }
-        phase = .local
         var adopted: [Int] = []
         var local: [Int] = []
         var kept = plan.steps.plainKeeps
@@ -133,9 +138,10 @@ extension RunMachine {
     }
 
     private mutating func advance() {
-        if end.isGraceOver(at: now), phase != .waiting { return abandon() }
+        if phase == .waiting || phase == .over { return }
+        if end.isGraceOver(at: now) { return abandon() }
         if phase == .local {
-            beginLocalSteps()
+            if !isEnding { beginLocalSteps() }
             guard queue.isEmpty else { return }
             phase = .transferring
         }
@@ -168,11 +174,13 @@ extension RunMachine {
     }
 
     private mutating func beginRemovals() {
-        while !queue.isEmpty {
+        while !queue.isEmpty, !isEnding {
             let waiting = queue.count
             let positions = queue.take(underWay: steps.accounts.open.count - waiting)
             if positions.isEmpty { return }
-            for position in positions { remove(position) }
+            for position in positions {
+                if isEnding { leaveOrphans(CollectionOfOne(position)) } else { remove(position) }
+            }
         }
     }
 }
@@ -217,12 +225,13 @@ extension RunMachine {
         guard end.end(ending, at: now) else { return }
         steps.noteEnding(ending)
         guard phase != .waiting else { return }
-        // First what is under way: to leave out a million steps takes a second.
+        // First what is under way: to leave out a million steps takes a while.
         steps.cancel(nil, discardingPart: false)
-        leaveOutWhatWaits()
+        hasToLeaveOut = true
     }
 
     private mutating func leaveOutWhatWaits() {
+        hasToLeaveOut = false
         let rest = queue.takeRest()
         if phase == .removing { leaveOrphans(rest) } else { steps.leaveOut(rest) }
         steps.leaveOutWhatWaits()

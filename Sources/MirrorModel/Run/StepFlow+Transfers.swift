@@ -3,7 +3,10 @@
 extension StepFlow {
     /// Begins as many transfers as may begin now.
     mutating func transferMore() {
-        while case let positions = window.next(), !positions.isEmpty, !isEnding {
+        // Without servers each ends at once, and takes memory until its row was read.
+        while !isEnding, works.count < StepQueue.mostUnderWay,
+            case let positions = window.next(), !positions.isEmpty
+        {
             transfer(positions)
         }
     }
@@ -81,9 +84,14 @@ extension StepFlow {
     /// Ends the transfer of a target, or all; one that has not begun ends at once.
     mutating func cancel(_ target: Target?, discardingPart: Bool) {
         act(.cancel(running(target), discardingParts: discardingPart))
-        if let target, let position = plan.steps.position(of: target), window.takeHeld(position) {
-            settle(.cancelled(target), position)
+        guard let target, let position = plan.steps.position(of: target),
+            window.takeHeld(position)
+        else { return }
+        window.ended(position)
+        if discardingPart, let part = works[position]?.step.part {
+            act(.discard(parts: [part.name]))
         }
+        settle(.cancelled(target), position)
     }
 
     /// The transfers that the loop has: of one target, or all.

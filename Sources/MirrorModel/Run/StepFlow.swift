@@ -107,13 +107,19 @@ extension StepFlow {
         transfer([position])
     }
 
-    /// Goes on with steps whose rows cannot be read: only a copy depends on one.
+    /// Ends steps whose rows cannot be read, but for those that have ended already but for being told.
     mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
-            if works[position]?.isLocal == true {
+            // A transfer whose target was taken.
+            let work = works[position] ?? StepWork(plan.steps[position], .transfer)
+            works[position] = work
+            switch work.purpose {
+            case .failed, .sharesEnd: found(nil, for: position)
+            case .transfer:
+                window.ended(position)
                 fail(position, error)
-            } else {
-                found(nil, for: position)
+                transfer(sharing.followers[position] ?? [])
+            case .local, .sharesBytes, .sharesAnswer: fail(position, error)
             }
         }
     }

@@ -53,7 +53,7 @@ final class StepWork {
 ///
 /// What is under way takes a kilobyte or more a step, and there may be a million.
 struct StepQueue: Sendable {
-    private static let mostUnderWay = 8192
+    static let mostUnderWay = 8192
     private static let together = 512
 
     private let positions: [Int]

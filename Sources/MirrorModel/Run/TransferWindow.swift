@@ -26,9 +26,6 @@ struct TransferWindow: Sendable {
         return feed.take()
     }
 
-    /// Whether every transfer was begun, and the loop has none.
-    var isDry: Bool { feed.count == 0 && running.isEmpty && held.isEmpty }
-
     /// Notes that a step's transfer begins; false when it is held back instead.
     mutating func begins(_ position: Int) -> Bool {
         if isPaused { held.append(position) } else { running.insert(position) }

@@ -146,6 +146,60 @@ import Testing
     }
 }
 
+/// Failures that end the run before a transfer was begun.
+@Suite struct RunEndingTests {
+    /// A plan of conflicts that stay as they are, and orphans.
+    private func rig(
+        conflicts: Int, window: Int = 2, failsFast: Bool = true
+    ) throws -> RunRig {
+        try RunRig(
+            fetching: (0..<conflicts).map { "c\($0)" }, removing: ["z1", "z2"], kind: .conflict
+        ) {
+            $0.window = window
+            $0.onConflict = .keep
+            $0.stopsAtFirstFailure = failsFast
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 9]) func aConflictThatIsKeptEndsTheRunAtOnce(count: Int) throws {
+        var rig = try rig(conflicts: count)
+        rig.tell(.ready)
+        #expect(rig.machine.isOver)
+        #expect(rig.removing == [])
+        #expect(rig.submitted == [])
+        let summary = rig.summary()
+        #expect(summary[.failed] + summary[.skipped] == count)
+        #expect(summary[.failed] >= 1)
+        #expect(summary.orphans == 2)
+    }
+
+    @Test func conflictsThatAreKeptEndAllWhereThatIsWanted() throws {
+        var rig = try rig(conflicts: 9, failsFast: false)
+        rig.tell(.ready)
+        #expect(rig.failed.count == 9)
+        #expect(rig.removing == [9, 10])
+    }
+
+    @Test func aRunThatIsOfflineHoldsLittleAtOnce() throws {
+        let count = 3 * StepQueue.mostUnderWay
+        let names = (0..<count).map { "f" + String($0 + 100_000) }
+        var rig = try RunRig(fetching: names) { $0.isOffline = true }
+        rig.tell(.ready)
+        #expect(rig.machine.isOver)
+        #expect(rig.failed.count == count)
+        #expect(rig.mostRead <= StepQueue.mostUnderWay + 1024)
+    }
+
+    @Test func anIndexThatCannotBeReadFailsTheTransferAndLetsItsTargetGo() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.isIndexBroken = true
+        rig.tell(.ready)
+        #expect(rig.failed == ["a"])
+        #expect(rig.released == [0])
+        #expect(rig.machine.isOver)
+    }
+}
+
 /// Held back, paused, and taken by others.
 @Suite struct RunSteeringTests {
     @Test func whilePausedNothingBegins() throws {
@@ -165,6 +219,20 @@ import Testing
         #expect(rig.failed == ["a"])
         rig.tell(.resume(nil))
         #expect(rig.submitted == [1])
+    }
+
+    @Test func whatWasCancelledWhileHeldBackGivesItsPlaceBack() throws {
+        var rig = try RunRig(fetching: (0..<9).map { "f\($0)" }) { $0.window = 2 }
+        rig.tell(.pause(nil))
+        rig.tell(.ready)
+        for target in rig.targets.prefix(6) { rig.tell(.cancel(target, discardingPart: false)) }
+        rig.tell(.resume(nil))
+        for position in 6..<9 {
+            try rig.receive(position)
+            rig.land(position)
+        }
+        #expect(rig.machine.isOver)
+        #expect(rig.submitted == [6, 7, 8])
     }
 
     @Test func aTargetOfAnotherRunIsWaitedFor() throws {

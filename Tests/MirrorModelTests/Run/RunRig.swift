@@ -8,11 +8,15 @@ struct RunRig {
     /// What is still to be done, but for what was read and taken.
     var asked: [RunAction] = []
     var time: Int64 = 0
+    /// Whether no row can be read.
+    var isIndexBroken = false
+    /// The most rows that were to be read at one time.
+    private(set) var mostRead = 0
     let targets: [Target]
 
     /// A plan that fetches these targets of Caches and removes those orphans.
     init(
-        fetching names: [String], removing orphans: [String] = [],
+        fetching names: [String], removing orphans: [String] = [], kind: Step.Kind = .fetch,
         _ rules: (inout RunRules) -> Void = { _ in }
     ) throws {
         targets = try names.map { try Target("Caches/" + $0) }
@@ -21,7 +25,7 @@ struct RunRig {
         }
         var steps = targets.enumerated().map { number, target in
             Step(
-                target: target, manifest: 0, resource: number, kind: .fetch, reason: .missing,
+                target: target, manifest: 0, resource: number, kind: kind, reason: .missing,
                 means: .transfer(part: nil, ifChangedSince: nil), occupant: .nothing, size: nil)
         }
         let stamp = FileStamp(size: 1, modified: 1, changed: 1, inode: 1)
@@ -41,10 +45,21 @@ struct RunRig {
             rules: settings)
     }
 
-    /// Tells something; rows are not there, and targets are free unless they are named.
+    /// Tells something, and that time goes by, as the thread of a run does; rows are not there, and
+    /// targets are free unless they are named.
     mutating func tell(_ input: RunInput, occupied: Set<Int> = []) {
+        act(on: input, occupied: occupied)
+        act(on: .tick, occupied: occupied)
+    }
+
+    private mutating func act(on input: RunInput, occupied: Set<Int>) {
         machine.take(input, at: moment)
         while case let actions = machine.takeActions(), !actions.isEmpty {
+            mostRead = max(
+                mostRead,
+                actions.reduce(0) { sum, action in
+                    if case .read(let wishes) = action { sum + wishes.count } else { sum }
+                })
             for action in actions {
                 switch action {
                 case .read(let wishes):
@@ -52,6 +67,11 @@ struct RunRig {
                 case .claim(let positions):
                     let free = positions.filter { !occupied.contains($0) }
                     let others = positions.filter(occupied.contains)
+                    if isIndexBroken {
+                        let error = MirrorError(.inputOutput, "the index cannot be read")
+                        machine.take(.unreadable(free, error), at: moment)
+                        continue
+                    }
                     machine.take(.claimed(free.map { KnownRow($0, nil) }), at: moment)
                     machine.take(.occupied(others), at: moment)
                 default: asked.append(action)
