@@ -25,15 +25,20 @@ final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Ends the events; those that are there are still read, and then the error is thrown.
-    func finish(throwing error: (any Error)? = nil) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.isFinished else { return nil }
+    /// Ends the events; those that are there are still read, and then the error is thrown. False when
+    /// they had ended.
+    @discardableResult
+    func finish(throwing error: (any Error)? = nil) -> Bool {
+        let (isEnd, waiter) = state.withLock { state in
+            guard !state.isFinished else {
+                return (false, nil as CheckedContinuation<Void, Never>?)
+            }
             state.isFinished = true
             state.failure = error
-            return state.waiter.take()
+            return (true, state.waiter.take())
         }
         waiter?.resume()
+        return isEnd
     }
 
     /// Notes that somebody reads the events.
