@@ -63,8 +63,7 @@ public struct Plan: Sendable {
     /// Whether the file at a target stays as it is, and nothing is to be said about it.
     func keeps(_ target: Target) -> Bool {
         guard let position = steps.position(of: target) else { return false }
-        let step = steps[position]
-        return step.kind == .keep && step.means == .nothing
+        return steps[position].isKept
     }
 
     /// When the turn of each transfer comes: its priority, and the host that is asked first.

@@ -89,6 +89,9 @@ public struct Step: Sendable, Hashable {
         }
     }
 
+    /// Whether the file stays as it is, and nothing is to be said about it.
+    package var isKept: Bool { kind == .keep && means == .nothing }
+
     /// Whether a request is made.
     public var needsNetwork: Bool {
         if case .transfer = means { return true }

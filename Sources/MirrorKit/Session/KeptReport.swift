@@ -57,8 +57,3 @@ struct KeptReport: ~Copyable {
         }
     }
 }
-
-extension Step {
-    /// Whether the file stays as it is, and nothing is to be said about it.
-    fileprivate var isKept: Bool { kind == .keep && means == .nothing }
-}

@@ -109,23 +109,25 @@ package struct RunMachine {
 extension RunMachine {
     private mutating func begin() {
         guard phase == .waiting else { return }
+        // Adoptions first: they need no more than their rows.
         var adopted: [Int] = []
-        var local: [Int] = []
+        var others: [Int] = []
         var kept = plan.steps.plainKeeps
         for position in plan.steps.notable {
             let step = plan.steps[position]
             switch step.means {
-            case .nothing where step.kind == .keep: kept += 1
+            case .nothing where step.isKept: kept += 1
             case .adoption: adopted.append(position)
-            case .nothing, .copy, .move: local.append(position)
+            case .nothing, .copy, .move: others.append(position)
             case .transfer, .removal: break
             }
         }
         for target in plan.supersededParts.keys.sorted() where plan.keeps(target) {
             steps.discardSupersededParts(of: target)
         }
-        steps.open(adopted + local, kept: kept)
-        queue = StepQueue(adopted + local)
+        let local = adopted + others
+        steps.open(local, kept: kept)
+        queue = StepQueue(local)
         phase = .local
         if isEnding { leaveOutWhatWaits() }
     }

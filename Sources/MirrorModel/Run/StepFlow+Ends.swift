@@ -3,11 +3,10 @@
 extension StepFlow {
     /// Ends steps, and those that share their requests, whose turn does not come in this run. They
     /// are counted and have no event each: a run of a million entries ends within a second too.
-    mutating func leaveOut(_ positions: some Sequence<Int>) {
-        for position in positions {
-            accounts.leaveOut(CollectionOfOne(position))
-            accounts.leaveOut(sharing.followers[position] ?? [])
-        }
+    mutating func leaveOut(_ positions: some Collection<Int>) {
+        accounts.leaveOut(positions)
+        if sharing.followers.isEmpty { return }
+        for position in positions { accounts.leaveOut(sharing.followers[position] ?? []) }
     }
 
     /// Leaves out what waits for its turn, for somebody to let it go on, or for another run.

@@ -116,7 +116,7 @@ extension StepFlow {
         guard let step = works[position]?.step else { return }
         switch news {
         case .started: accounts.noteBegun(position)
-        case .retry(_, _, let wait): if wait > 0 { window.isDelayed(position) }
+        case .retry(_, _, let wait): if wait > 0 { window.delayed(position) }
         case .progress, .restart: break
         case .ended(let result): ended(position, step, result)
         }

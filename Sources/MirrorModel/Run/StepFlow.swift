@@ -107,10 +107,10 @@ extension StepFlow {
         transfer([position])
     }
 
-    /// Ends steps whose rows cannot be read, but for those that have ended already but for being told.
+    /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
     mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
-            // A transfer whose target was taken.
+            // A transfer that has only taken its target is not known as work yet.
             let work = works[position] ?? StepWork(plan.steps[position], .transfer)
             works[position] = work
             switch work.purpose {

@@ -11,8 +11,8 @@ struct TransferWindow: Sendable {
     /// Steps whose transfers the loop has.
     private(set) var running: Set<Int> = []
     /// Steps whose transfers would have begun while the run was paused.
-    private(set) var held: [Int] = []
-    private(set) var isPaused = false
+    private var held: [Int] = []
+    private var isPaused = false
     private var landings = 0
     private var landingBytes = 0
 
@@ -33,7 +33,7 @@ struct TransferWindow: Sendable {
     }
 
     /// Notes that a transfer waits: others may begin meanwhile.
-    mutating func isDelayed(_ position: Int) { _ = feed.delayed(position) }
+    mutating func delayed(_ position: Int) { _ = feed.delayed(position) }
 
     /// Notes that the loop has done with a transfer, or never had it.
     mutating func ended(_ position: Int) {
