@@ -322,6 +322,35 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// Whoever waits for the file would wait for ever.
+    @Test func whatIsDroppedAtTheEndIsTold() async throws {
+        let (begun, goOn) = (Semaphore(), Semaphore())
+        var probe = PromotionProbe()
+        probe.goesOn = { step in
+            if step == .staged {
+                begun.post()
+                goOn.wait()
+            }
+            return true
+        }
+        let tree = try PromotionTree(probe)
+        let ends = Mutex<[String]>([])
+        let hear = { @Sendable (name: String) in
+            { @Sendable (result: LandingResult) in
+                ends.withLock { $0.append("\(name) \(result.failure?.code.rawValue ?? "landed")") }
+            }
+        }
+        tree.submit(try tree.landing("Caches/a", "a"), hear("a"))
+        tree.promoter.hurry()
+        begun.wait()
+        tree.submit(try tree.landing("Caches/b", "b"), hear("b"))
+        tree.promoter.abandonAtStop()
+        goOn.post()
+        await tree.promoter.stop()
+        #expect(ends.withLock { $0 } == ["a landed", "b cancelled"])
+        #expect(try tree.record("Caches/b") == nil)
+    }
+
     @Test func worksAfterTheEndAreRefused() async throws {
         let tree = try PromotionTree()
         await tree.promoter.stop()

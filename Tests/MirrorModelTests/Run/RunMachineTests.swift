@@ -129,6 +129,14 @@ import Testing
         #expect(summary.error?.code == .deleteLimit)
     }
 
+    @Test func whoInterruptedARunBeforeItWasRefusedIsHeard() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.tell(.end(.interrupted(exit: 143)))
+        rig.tell(.refused(MirrorError(.deleteLimit, "too many")))
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().exit == 143)
+    }
+
     @Test func theFirstFailureEndsTheRunWhereThatIsWanted() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"]) {
             $0.window = 2
