@@ -159,7 +159,7 @@ import Testing
                     _ = connection.answer(
                         "HTTP/1.1 200 OK\nETag: \"1\"\nContent-Length: 200000", bytes[..<100_000])
                     begun.continuation.yield()
-                    return connection.pause(milliseconds: 20_000)
+                    return connection.pause(milliseconds: 600_000)
                 })
             defer { server.stop() }
             let rig = try TransferRig()

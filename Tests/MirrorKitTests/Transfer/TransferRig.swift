@@ -23,6 +23,8 @@ final class TransferRig: Sendable {
         store = TreePartStore(root: root, index: index)
         var configuration = Configuration()
         configuration.transfer.longestWait = 0
+        // A test that waits for a server's next step may wait long on a busy machine.
+        configuration.transfer.stallTimeout = 3600
         adapt(&configuration)
         let (stream, continuation) = AsyncStream.makeStream(of: (Int, TransferResult).self)
         results = stream
