@@ -44,7 +44,7 @@ public struct CacheControl: Sendable, Hashable {
 extension ResponseHead {
     /// Whether the answer says of no later request that it would be the same (RFC 9111 §4.1).
     private var variesByEverything: Bool {
-        list(of: "vary").split(separator: UInt8(ascii: ",")).contains { member in
+        list(of: .vary).split(separator: UInt8(ascii: ",")).contains { member in
             member.filter { $0 != 0x20 && $0 != 0x09 } == [UInt8(ascii: "*")]
         }
     }
@@ -53,19 +53,19 @@ extension ResponseHead {
     ///
     /// - Parameter received: when the head arrived, by the local clock.
     public func freshUntil(received: Instant) -> Instant? {
-        let control = CacheControl(list(of: "cache-control"))
+        let control = CacheControl(list(of: .cacheControl))
         if control.alwaysConfirms || variesByEverything { return received }
         let lifetime: Int64
         if let maxAge = control.maxAge {
             lifetime = maxAge
-        } else if has("expires") {
+        } else if has(.expires) {
             // "0" and other nonsense is the past (§5.3).
-            guard let expires = date(of: "expires") else { return received }
+            guard let expires = date(of: .expires) else { return received }
             lifetime = max(0, expires.seconds - (date?.seconds ?? received.seconds))
         } else {
             return nil
         }
-        let sentAge = single("age").flatMap { DecimalDigits.value(of: $0.utf8) } ?? 0
+        let sentAge = single(.age).flatMap { DecimalDigits.value(of: $0.utf8) } ?? 0
         let apparentAge = date.map { max(0, received.seconds - $0.seconds) } ?? 0
         let (rest, overflow) = lifetime.subtractingReportingOverflow(max(sentAge, apparentAge))
         return received.advanced(bySeconds: overflow ? 0 : max(0, rest))

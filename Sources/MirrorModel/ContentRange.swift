@@ -30,7 +30,7 @@ public enum ContentRange: Sendable, Hashable {
 extension ResponseHead {
     /// The one well-formed Content-Range; nil otherwise.
     public var contentRange: ContentRange? {
-        guard values(of: "content-range").count == 1 else { return nil }
-        return single("content-range").flatMap(ContentRange.init)
+        guard values(of: .contentRange).count == 1 else { return nil }
+        return single(.contentRange).flatMap(ContentRange.init)
     }
 }

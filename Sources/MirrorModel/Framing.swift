@@ -21,12 +21,12 @@ public enum Framing: Sendable, Hashable {
 
     /// Judges a head; throws why it is refused.
     public static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
-        if head.count(of: "etag") > 1 { throw .repeated("etag") }
-        if head.count(of: "content-range") > 1 { throw .repeated("content-range") }
+        if head.count(of: .entityTag) > 1 { throw .repeated("etag") }
+        if head.count(of: .contentRange) > 1 { throw .repeated("content-range") }
         let length = try contentLength(head)
-        let isCoded = head.has("transfer-encoding")
+        let isCoded = head.has(.transferEncoding)
         if isCoded {
-            let text = String(decoding: head.list(of: "transfer-encoding"), as: UTF8.self)
+            let text = String(decoding: head.list(of: .transferEncoding), as: UTF8.self)
             guard text.lowercased() == "chunked", head.version == .http11 else {
                 throw .transferEncoding(text)
             }
@@ -39,11 +39,11 @@ public enum Framing: Sendable, Hashable {
     }
 
     private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
-        let values = head.values(of: "content-length")
+        let values = head.values(of: .contentLength)
         if values.isEmpty { return nil }
         // Nearly every answer has one, and that is a number.
         if values.count == 1, let value = DecimalDigits.value(of: values[0]) { return value }
-        let text = String(decoding: head.list(of: "content-length"), as: UTF8.self)
+        let text = String(decoding: head.list(of: .contentLength), as: UTF8.self)
         var known: Int64?
         for part in text.parts(at: ",", keepingEmpty: true) {
             guard let value = DecimalDigits.value(of: part.trimmingSpaces().utf8),

@@ -7,6 +7,9 @@ public struct HeadCollector: Sendable {
     private var head: ResponseHead?
     private var isComplete = false
     private var flaw: FramingFlaw?
+    /// Whether a field has come, and whether the last one is one of those that are kept.
+    private var hasField = false
+    private var isLastKept = false
 
     /// Bytes that are only there while a line is taken.
     private typealias Line = Slice<UnsafeRawBufferPointer>
@@ -32,6 +35,7 @@ public struct HeadCollector: Sendable {
         if head == nil || bytes.starts(with: "HTTP/".utf8) {
             head = HeadCollector.statusLine(bytes)
             flaw = head == nil ? .statusLine : nil
+            hasField = false
         } else if bytes.first == 0x20 || bytes.first == 0x09 {
             fold(bytes)
         } else {
@@ -66,16 +70,22 @@ public struct HeadCollector: Sendable {
             flaw = flaw ?? .fieldLine
             return
         }
-        let name = String(decoding: bytes[..<colon], as: UTF8.self)
+        hasField = true
+        guard let name = HeaderName(bytes[..<colon]) else {
+            isLastKept = false
+            return
+        }
+        isLastKept = true
         head?.fields.append(.init(name, HeadCollector.trimmed(bytes[(colon + 1)...])))
     }
 
     /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
     private mutating func fold(_ bytes: Line) {
-        guard let last = head?.fields.indices.last else {
+        guard hasField else {
             flaw = flaw ?? .fieldLine
             return
         }
+        guard isLastKept, let last = head?.fields.indices.last else { return }
         let more = HeadCollector.trimmed(bytes)
         guard !more.isEmpty else { return }
         // In place: a server may fold one value tens of thousands of times.
@@ -100,7 +110,7 @@ public struct HeadCollector: Sendable {
             scan.rest.count == 3 || scan.rest.dropFirst(3).first == 0x20
         else { return nil }
         var head = ResponseHead(status: Int(status), version: version)
-        head.fields.reserveCapacity(16)
+        head.fields.reserveCapacity(8)
         return head
     }
 

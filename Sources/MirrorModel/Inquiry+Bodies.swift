@@ -12,7 +12,7 @@ extension Inquiry {
             }
             if let refusal = refusedSize(length) { return .refuse(refusal) }
         }
-        let digests = ReprDigest.digests(head.list(of: "repr-digest"))
+        let digests = ReprDigest.digests(head.list(of: .reprDigest))
         if policy.isStrict, framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
             return .refuse(
                 Refusal(
@@ -60,12 +60,12 @@ extension Inquiry {
         return .receive(
             Reception(
                 offset: first, end: last + 1, total: total, limit: last + 1, framing: framing,
-                digests: ReprDigest.digests(head.list(of: "repr-digest")),
+                digests: ReprDigest.digests(head.list(of: .reprDigest)),
                 allowsRanges: allowsRanges(head), answer: answer))
     }
 
     private func allowsRanges(_ head: ResponseHead) -> Bool {
-        let units = String(decoding: head.list(of: "accept-ranges"), as: UTF8.self).lowercased()
+        let units = String(decoding: head.list(of: .acceptRanges), as: UTF8.self).lowercased()
         return units != "none" && head.contentCodings.isEmpty
     }
 
@@ -77,12 +77,12 @@ extension Inquiry {
             return changed("another place answers for it")
         }
         if let tag = part.validators.entityTag {
-            let sent = head.single("etag").flatMap(EntityTag.init)
+            let sent = head.single(.entityTag).flatMap(EntityTag.init)
             return sent == tag
                 ? nil : changed("its ETag is now \(Quoted(sent?.text ?? ""))")
         }
         if case .lastModified(let date) = part.validators.strong {
-            let sent = head.date(of: "last-modified")
+            let sent = head.date(of: .lastModified)
             return sent == date ? nil : changed("its Last-Modified is another")
         }
         return nil
@@ -90,7 +90,7 @@ extension Inquiry {
 
     /// An encoding that nothing shows to be the file itself.
     private func refusedCoding(_ head: ResponseHead) -> Refusal? {
-        guard expectation.pin == nil, head.has("content-encoding") else { return nil }
+        guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
         let codings = head.contentCodings.joined(separator: ", ")
         if codings.isEmpty { return nil }
         return Refusal(

@@ -15,8 +15,8 @@ extension Inquiry {
                     .malformedResponse, "the server answered 304 for a file of another place",
                     status: 304))
         }
-        let tag = head.single("etag").flatMap(EntityTag.init)
-        if head.has("etag"), tag == nil || tag != condition.validators.entityTag {
+        let tag = head.single(.entityTag).flatMap(EntityTag.init)
+        if head.has(.entityTag), tag == nil || tag != condition.validators.entityTag {
             return .askPlainly(
                 Refusal(
                     .malformedResponse, "the server answered 304 with another ETag", status: 304))

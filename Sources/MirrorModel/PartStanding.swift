@@ -80,7 +80,7 @@ public struct Answer: Sendable, Hashable {
         mediaType = head.mediaType
         freshUntil = head.freshUntil(received: now)
         source = url.description
-        suggestedName = ContentDisposition.fileName(head.list(of: "content-disposition"))
+        suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
     }
 
     /// What is remembered of the answer that began a part.

@@ -2,14 +2,14 @@
 public struct ResponseHead: Sendable, Hashable {
     /// A header field.
     public struct Field: Sendable, Hashable {
-        /// The name in lower case.
-        public let name: String
+        /// Which field it is.
+        public let name: HeaderName
         /// The value without white space at its ends.
         public internal(set) var value: [UInt8]
 
-        /// Takes a name in any case, and a value.
-        public init(_ name: String, _ value: [UInt8]) {
-            self.name = name.lowercased()
+        /// Takes a name and a value.
+        public init(_ name: HeaderName, _ value: [UInt8]) {
+            self.name = name
             self.value = value
         }
     }
@@ -18,7 +18,7 @@ public struct ResponseHead: Sendable, Hashable {
     public var status: Int
     /// The protocol's version that answered.
     public var version: HTTPVersion
-    /// The fields in the order in which they came.
+    /// The fields that an answer is judged by, in the order in which they came.
     public var fields: [Field]
 
     /// Takes a status and fields.
@@ -28,39 +28,41 @@ public struct ResponseHead: Sendable, Hashable {
         self.fields = fields
     }
 
-    /// Takes a status, and fields as text.
+    /// Takes a status, and fields as text; those that no answer is judged by are left out.
     public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
-        self.init(
-            status: status, version: version, fields: fields.map { Field($0, Array($1.utf8)) })
+        let known = fields.compactMap { name, value in
+            HeaderName(name.utf8).map { Field($0, Array(value.utf8)) }
+        }
+        self.init(status: status, version: version, fields: known)
     }
 
     /// The values of all fields of a name, in order.
-    public func values(of name: String) -> [[UInt8]] {
+    public func values(of name: HeaderName) -> [[UInt8]] {
         fields.filter { $0.name == name }.map(\.value)
     }
 
     /// Whether there is a field of this name.
-    public func has(_ name: String) -> Bool { fields.contains { $0.name == name } }
+    public func has(_ name: HeaderName) -> Bool { fields.contains { $0.name == name } }
 
     /// How many fields of this name there are.
-    func count(of name: String) -> Int { fields.count { $0.name == name } }
+    func count(of name: HeaderName) -> Int { fields.count { $0.name == name } }
 
     /// The values of a field whose lines make one list, joined (RFC 9110 §5.3).
-    public func list(of name: String) -> [UInt8] {
+    public func list(of name: HeaderName) -> [UInt8] {
         guard has(name) else { return [] }
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
     /// The value of a field that may come once; nil when it is missing, when its lines differ, and
     /// when it is not UTF-8.
-    public func single(_ name: String) -> String? {
+    public func single(_ name: HeaderName) -> String? {
         bytes(of: name).flatMap { String(sound: $0) }
     }
 
     /// The date of a field that may come once; nil as above, and when it is none.
-    public func date(of name: String) -> HTTPDate? { bytes(of: name).flatMap { HTTPDate($0) } }
+    public func date(of name: HeaderName) -> HTTPDate? { bytes(of: name).flatMap { HTTPDate($0) } }
 
-    private func bytes(of name: String) -> [UInt8]? {
+    private func bytes(of name: HeaderName) -> [UInt8]? {
         guard let first = fields.first(where: { $0.name == name }) else { return nil }
         let isSingle = fields.allSatisfy { $0.name != name || $0.value == first.value }
         return isSingle ? first.value : nil
@@ -81,18 +83,18 @@ extension ResponseHead {
     /// The media type of the body, in lower case and without parameters; nil when there is none or
     /// it is malformed.
     public var mediaType: String? {
-        guard let text = single("content-type") else { return nil }
+        guard let text = single(.contentType) else { return nil }
         let essence = text.utf8.prefix { $0 != UInt8(ascii: ";") }
         return MediaRange(Substring(essence).trimmingSpaces())?.description
     }
 
     /// When the answer was made, by the server's clock.
-    public var date: HTTPDate? { date(of: "date") }
+    public var date: HTTPDate? { date(of: .date) }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).
     public var contentCodings: [String] {
-        guard has("content-encoding") else { return [] }
-        return String(decoding: list(of: "content-encoding"), as: UTF8.self).parts(at: ",")
+        guard has(.contentEncoding) else { return [] }
+        return String(decoding: list(of: .contentEncoding), as: UTF8.self).parts(at: ",")
             .map { $0.trimmingSpaces().lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }
     }

@@ -86,7 +86,7 @@ public struct Inquiry: Sendable {
         case 304: return judgeConfirmation(head, answer)
         case 416 where plan.offset > 0: return judgeUnsatisfied(head, answer)
         case 301, 302, 303, 307, 308:
-            guard let location = head.single("location"), !location.isEmpty else {
+            guard let location = head.single(.location), !location.isEmpty else {
                 return .refuse(
                     Refusal(
                         .httpStatus, "the server answered \(head.status) without a Location",

@@ -5,7 +5,7 @@ extension ResponseHead {
     /// A date is held against the answer's own Date, so that a wrong clock here does no harm; only
     /// without a Date it is held against `now`.
     public func retryAfter(now: Instant) -> Int64? {
-        guard let text = single("retry-after") else { return nil }
+        guard let text = single(.retryAfter) else { return nil }
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isNumber { return DecimalDigits.value(of: text.utf8) ?? .max }
         guard let until = HTTPDate(text) else { return nil }

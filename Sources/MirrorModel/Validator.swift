@@ -34,16 +34,16 @@ extension Validators {
     /// seconds and the size, and then two versions of one second share a tag. A date stands alone
     /// only where there was no entity tag at all, not even a malformed one.
     public init(of head: ResponseHead) {
-        let tags = head.count(of: "etag")
-        let tag = tags == 1 ? head.single("etag").flatMap(EntityTag.init) : nil
-        let modified = head.date(of: "last-modified")
+        let tags = head.count(of: .entityTag)
+        let tag = tags == 1 ? head.single(.entityTag).flatMap(EntityTag.init) : nil
+        let modified = head.date(of: .lastModified)
         let isSettled =
             if let modified, let date = head.date { date.seconds - modified.seconds >= 1 } else {
                 false
             }
         var strong: StrongValidator?
         if let tag {
-            if !tag.isWeak, isSettled || !head.has("last-modified") { strong = .entityTag(tag) }
+            if !tag.isWeak, isSettled || !head.has(.lastModified) { strong = .entityTag(tag) }
         } else if tags == 0, let modified, isSettled {
             strong = .lastModified(modified)
         }

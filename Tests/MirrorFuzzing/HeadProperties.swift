@@ -35,7 +35,7 @@ enum HeadProperties {
             }
         }
         let validators = Validators(of: head)
-        let tags = head.values(of: "etag")
+        let tags = head.values(of: .entityTag)
         var isStrongTag = false
         if case .entityTag(let tag) = validators.strong { isStrongTag = !tag.isWeak }
         var isDate = false
@@ -45,7 +45,7 @@ enum HeadProperties {
             (validators.entityTag == nil || tags.count == 1, "a tag of several"),
             (validators.strong == nil || isStrongTag || isDate, "strong, and weak"),
             (!isDate || tags.isEmpty, "a date stands in for a tag"),
-            (head.contentRange == nil || head.values(of: "content-range").count == 1, "ranges"),
+            (head.contentRange == nil || head.values(of: .contentRange).count == 1, "ranges"),
             (
                 head.contentCodings.allSatisfy { !$0.isEmpty && $0 != "identity" },
                 "a coding that is none"
@@ -54,10 +54,10 @@ enum HeadProperties {
     }
 
     private static func framingFlaw(of head: ResponseHead) -> String? {
-        let codings = head.values(of: "transfer-encoding")
+        let codings = head.values(of: .transferEncoding)
         do throws(FramingFlaw) {
             let framing = try Framing.judge(head)
-            let length = head.values(of: "content-length")
+            let length = head.values(of: .contentLength)
             switch framing {
             case .length(let count):
                 // Every value of the list is this number.

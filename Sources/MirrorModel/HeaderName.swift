@@ -1,0 +1,78 @@
+/// A header field that an answer is judged by; fields of other names are not kept.
+///
+/// Names are compared once, as bytes, when their line comes (RFC 9110 §5.1: in any case), and are
+/// numbers from then on.
+public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
+    case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
+    case contentRange, contentType, date, entityTag, expires, lastModified, location, reprDigest
+    case retryAfter, transferEncoding, vary
+
+    /// The name in lower case.
+    var text: StaticString {
+        switch self {
+        case .acceptRanges: "accept-ranges"
+        case .age: "age"
+        case .cacheControl: "cache-control"
+        case .contentDisposition: "content-disposition"
+        case .contentEncoding: "content-encoding"
+        case .contentLength: "content-length"
+        case .contentRange: "content-range"
+        case .contentType: "content-type"
+        case .date: "date"
+        case .entityTag: "etag"
+        case .expires: "expires"
+        case .lastModified: "last-modified"
+        case .location: "location"
+        case .reprDigest: "repr-digest"
+        case .retryAfter: "retry-after"
+        case .transferEncoding: "transfer-encoding"
+        case .vary: "vary"
+        }
+    }
+
+    /// Finds the name; nil for one that no answer is judged by.
+    init?(_ bytes: some Collection<UInt8>) {
+        // Nearly every line is ruled out by its length.
+        switch bytes.count {
+        case 3: self.init(bytes, .age)
+        case 4: self.init(bytes, .date, .entityTag, .vary)
+        case 7: self.init(bytes, .expires)
+        case 8: self.init(bytes, .location)
+        case 11: self.init(bytes, .reprDigest, .retryAfter)
+        case 12: self.init(bytes, .contentType)
+        case 13: self.init(bytes, .lastModified, .acceptRanges, .cacheControl, .contentRange)
+        case 14: self.init(bytes, .contentLength)
+        case 16: self.init(bytes, .contentEncoding)
+        case 17: self.init(bytes, .transferEncoding)
+        case 19: self.init(bytes, .contentDisposition)
+        default: return nil
+        }
+    }
+
+    private init?(
+        _ bytes: some Collection<UInt8>, _ first: HeaderName, _ second: HeaderName? = nil,
+        _ third: HeaderName? = nil, _ fourth: HeaderName? = nil
+    ) {
+        if first.matches(bytes) {
+            self = first
+        } else if let second, second.matches(bytes) {
+            self = second
+        } else if let third, third.matches(bytes) {
+            self = third
+        } else if let fourth, fourth.matches(bytes) {
+            self = fourth
+        } else {
+            return nil
+        }
+    }
+
+    private func matches(_ bytes: some Collection<UInt8>) -> Bool {
+        var at = text.utf8Start
+        for byte in bytes {
+            // The names are of letters and hyphens; 0x20 makes a capital small, and a hyphen a hyphen.
+            guard byte | 0x20 == at.pointee, byte != 0x0D else { return false }
+            at += 1
+        }
+        return true
+    }
+}
