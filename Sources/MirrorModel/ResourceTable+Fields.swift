@@ -1,23 +1,23 @@
 extension ResourceTable {
     /// The declared size of one resource, without making the rest of it.
     func size(at position: Int) -> Int64? {
-        let size = records[position].size
+        let size = columns.records[position].size
         return size < 0 ? nil : size
     }
 
     /// The digest of a resource that declares exactly one; nil for others.
-    func onlyDigest(at position: Int) -> Digest? { digest(of: records[position]) }
+    func onlyDigest(at position: Int) -> Digest? { digest(of: columns.records[position]) }
 
     /// Whether a recorded version is all that one resource asks for: it declares this size and this
     /// sha256 and no other digest, is to be executable or not as recorded, and is nothing special.
     package func isPlainlySatisfied(
         at position: Int, bySize size: Int64, sha256: UnsafeRawBufferPointer, isExecutable: Bool
     ) -> Bool {
-        let record = records[position]
+        let record = columns.records[position]
         guard record.rarity == 0, record.digest == .sha256, record.size == size,
-            traits.values[Int(record.traits)].isExecutable == isExecutable
+            columns.traits.values[Int(record.traits)].isExecutable == isExecutable
         else { return false }
-        return arena.withBytes(
+        return columns.arena.withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength), count: 32
         ) { known in
             // Eight bytes at a time: this is asked a million times.

@@ -5,7 +5,7 @@ extension ResourceTable {
     public var sortedOrder: [Int] {
         if isSorted { return Array(indices) }
         // Eight bytes after what all paths have in common decide most comparisons without a look
-        // into the arena.
+        // into the columns.arena.
         let skip = commonPrefix
         var keys = indices.map { position in
             withPath(at: position) { path in

@@ -44,13 +44,14 @@ extension ResourceTable {
     package mutating func plainResources(
         beneath base: SourceURL, pinned: Resource, unpinned: Resource
     ) -> PlainResources {
+        own()
         let path = Array(base.path.utf8)
         let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
         return PlainResources(
-            authority: authorities.number(of: URLAuthority(base)),
+            authority: columns.authorities.number(of: URLAuthority(base)),
             folder: Array(path[...slash]),
-            pinnedTraits: traits.number(of: ResourceTraits(pinned)),
-            unpinnedTraits: traits.number(of: ResourceTraits(unpinned)))
+            pinnedTraits: columns.traits.number(of: ResourceTraits(pinned)),
+            unpinnedTraits: columns.traits.number(of: ResourceTraits(unpinned)))
     }
 
     /// Adds a plain resource at the end; false, and nothing is added, when any of its bytes needs a
@@ -59,6 +60,7 @@ extension ResourceTable {
         guard PlainBytes.isTarget(plain.path), PlainBytes.isReference(plain.reference),
             common.authority <= Int(UInt16.max)
         else { return false }
+        own()
         var digest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         if let hex = plain.sha256 {
             let isSound = withUnsafeMutableBytes(of: &digest) { PlainBytes.decode(hex, into: $0) }
@@ -79,17 +81,17 @@ extension ResourceTable {
         guard rest <= Int(UInt16.max) else { return false }
         let isPinned = plain.sha256 != nil
         var record = ResourceRecord(
-            position: arena.reserve(plain.path.count + rest + (isPinned ? 32 : 0)),
+            position: columns.arena.reserve(plain.path.count + rest + (isPinned ? 32 : 0)),
             pathLength: plain.path.count, digest: isPinned ? .sha256 : nil)
-        arena.append(plain.path)
+        columns.arena.append(plain.path)
         common.folder.withUnsafeBufferPointer { folder in
-            arena.append(UnsafeBufferPointer(rebasing: folder.prefix(kept)))
+            columns.arena.append(UnsafeBufferPointer(rebasing: folder.prefix(kept)))
         }
         if rest > kept {
-            arena.append(UnsafeBufferPointer(rebasing: plain.reference.prefix(rest - kept)))
+            columns.arena.append(UnsafeBufferPointer(rebasing: plain.reference.prefix(rest - kept)))
         }
         if isPinned {
-            withUnsafeBytes(of: &digest) { arena.append($0.bindMemory(to: UInt8.self)) }
+            withUnsafeBytes(of: &digest) { columns.arena.append($0.bindMemory(to: UInt8.self)) }
         }
         record.urlLength = UInt16(rest)
         record.sharedLength = UInt16(shared)
@@ -98,7 +100,7 @@ extension ResourceTable {
         record.line = UInt32(clamping: plain.line)
         record.column = UInt32(clamping: plain.column)
         record.traits = UInt32(isPinned ? common.pinnedTraits : common.unpinnedTraits)
-        records.append(record)
+        columns.records.append(record)
         return true
     }
 }

@@ -3,11 +3,33 @@
 /// A resource is put together when it is asked for. What is often needed alone, the target, can be
 /// had without the rest.
 public struct ResourceTable: Sendable, RandomAccessCollection {
-    var arena = ByteArena()
-    var records = BlockArray<ResourceRecord>()
-    var authorities = InternTable<URLAuthority>()
-    var traits = InternTable<ResourceTraits>()
-    private var rarities = BlockArray<ResourceRarity>()
+    private(set) var columns = Columns()
+
+    /// What the table holds, apart from it: tables are handed on and looked into very often, and to copy
+    /// one is one count so.
+    final class Columns: @unchecked Sendable {
+        // Changed only through `own`, by the one table that holds them.
+        var arena = ByteArena()
+        var records = BlockArray<ResourceRecord>()
+        var authorities = InternTable<URLAuthority>()
+        var traits = InternTable<ResourceTraits>()
+        var rarities = BlockArray<ResourceRarity>()
+
+        init() {}
+
+        init(copying other: Columns) {
+            arena = other.arena
+            records = other.records
+            authorities = other.authorities
+            traits = other.traits
+            rarities = other.rarities
+        }
+    }
+
+    /// Sees to it that no other table has the same columns; comes before every change.
+    mutating func own() {
+        if !isKnownUniquelyReferenced(&columns) { columns = Columns(copying: columns) }
+    }
 
     /// Takes resources in their order.
     public init(_ resources: some Sequence<Resource> = EmptyCollection<Resource>()) {
@@ -17,15 +39,16 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     /// 0.
     public var startIndex: Int { 0 }
     /// How many resources there are.
-    public var endIndex: Int { records.count }
+    public var endIndex: Int { columns.records.count }
 
     /// Adds a resource at the end.
     public mutating func append(_ resource: Resource) {
+        own()
         let digest = resource.digests.count == 1 ? resource.digests[0] : nil
         var rarity = Rarity(resource)
         var path = resource.target.path
         var url = resource.primary.url.pathAndQuery
-        let authority = authorities.number(of: URLAuthority(resource.primary.url))
+        let authority = columns.authorities.number(of: URLAuthority(resource.primary.url))
         let shared = path.withUTF8 { path in url.withUTF8 { Self.sharedSuffix(path, $0) } }
         let urlLength = url.utf8.count - shared
         let fits = urlLength <= Int(UInt16.max) && authority <= Int(UInt16.max)
@@ -33,32 +56,32 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
 
         let length = path.utf8.count + (fits ? urlLength : 0) + (digest?.bytes.count ?? 0)
         var record = ResourceRecord(
-            position: arena.reserve(length), pathLength: path.utf8.count,
+            position: columns.arena.reserve(length), pathLength: path.utf8.count,
             digest: digest?.algorithm)
-        path.withUTF8 { arena.append($0) }
+        path.withUTF8 { columns.arena.append($0) }
         if fits {
-            url.withUTF8 { arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength))) }
+            url.withUTF8 { columns.arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength))) }
             record.urlLength = UInt16(urlLength)
             record.sharedLength = UInt16(shared)
             record.authority = UInt16(authority)
         }
-        digest?.bytes.withUnsafeBufferPointer { arena.append($0) }
+        digest?.bytes.withUnsafeBufferPointer { columns.arena.append($0) }
         record.size = resource.size ?? -1
         record.line = UInt32(clamping: resource.line)
         record.column = UInt32(clamping: resource.column)
-        record.traits = UInt32(traits.number(of: ResourceTraits(resource)))
+        record.traits = UInt32(columns.traits.number(of: ResourceTraits(resource)))
         if let value = rarity.value {
-            rarities.append(value)
-            record.rarity = UInt32(rarities.count)
+            columns.rarities.append(value)
+            record.rarity = UInt32(columns.rarities.count)
         }
-        records.append(record)
+        columns.records.append(record)
     }
 
     /// The resource at a position, in the order of the manifest.
     public subscript(position: Int) -> Resource {
-        let record = records[position]
-        let traits = traits.values[Int(record.traits)]
-        let rarity = record.rarity > 0 ? rarities[Int(record.rarity) - 1] : nil
+        let record = columns.records[position]
+        let traits = columns.traits.values[Int(record.traits)]
+        let rarity = record.rarity > 0 ? columns.rarities[Int(record.rarity) - 1] : nil
         var resource: Resource
         if let sources = rarity?.sources, let first = sources.first {
             resource = Resource(
@@ -92,22 +115,22 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
 
     /// Whether the server may name one resource's file, without making the rest of it.
     public func isNamedByServer(at position: Int) -> Bool {
-        let rarity = records[position].rarity
-        return rarity > 0 && rarities[Int(rarity) - 1].isNamedByServer
+        let rarity = columns.records[position].rarity
+        return rarity > 0 && columns.rarities[Int(rarity) - 1].isNamedByServer
     }
 
     /// Whether one resource's file is to be executable, without making the rest of it.
     func isExecutable(at position: Int) -> Bool {
-        traits.values[Int(records[position].traits)].isExecutable
+        columns.traits.values[Int(columns.records[position].traits)].isExecutable
     }
 
     /// When one resource's turn comes and which host is asked first, without making the rest of it.
     package func turn(at position: Int) -> (priority: Int32, host: Origin) {
-        let record = records[position]
-        let sources = record.rarity > 0 ? rarities[Int(record.rarity) - 1].sources : []
+        let record = columns.records[position]
+        let sources = record.rarity > 0 ? columns.rarities[Int(record.rarity) - 1].sources : []
         return (
-            traits.values[Int(record.traits)].priority,
-            sources.first?.url.origin ?? authorities.values[Int(record.authority)].origin
+            columns.traits.values[Int(record.traits)].priority,
+            sources.first?.url.origin ?? columns.authorities.values[Int(record.authority)].origin
         )
     }
 
@@ -115,36 +138,36 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     public func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
-        let record = records[position]
-        return arena.withBytes(at: record.position, count: record.pathLength, body)
+        let record = columns.records[position]
+        return columns.arena.withBytes(at: record.position, count: record.pathLength, body)
     }
 
     /// The line and column where one resource begins; zeros when it was made in code.
     public func place(at position: Int) -> (line: Int, column: Int) {
-        (Int(records[position].line), Int(records[position].column))
+        (Int(columns.records[position].line), Int(columns.records[position].column))
     }
 
     /// Whether one resource may have `${NAME}` in a header or body; false is certain.
     public func mayHaveVariables(at position: Int) -> Bool {
-        let record = records[position]
+        let record = columns.records[position]
         return record.rarity > 0
-            || traits.values[Int(record.traits)].headers.contains { !$0.value.isLiteral }
+            || columns.traits.values[Int(record.traits)].headers.contains { !$0.value.isLiteral }
     }
 
     /// Whether one resource may declare a digest; false is certain.
     func mayHaveDigest(at position: Int) -> Bool {
-        records[position].digest != nil || records[position].rarity > 0
+        columns.records[position].digest != nil || columns.records[position].rarity > 0
     }
 
     /// The bytes that the table takes up, apart from what only few resources have.
-    var footprint: Int { arena.footprint + records.footprint }
+    var footprint: Int { columns.arena.footprint + columns.records.footprint }
 }
 
 extension ResourceTable {
     private func url(of record: ResourceRecord) -> SourceURL {
         let start = record.pathLength - Int(record.sharedLength)
         let length = Int(record.urlLength)
-        let rest = arena.withBytes(
+        let rest = columns.arena.withBytes(
             at: record.position, count: record.pathLength + length
         ) { bytes in
             String(unsafeUninitializedCapacity: length + Int(record.sharedLength)) { text in
@@ -153,18 +176,18 @@ extension ResourceTable {
                 return end
             }
         }
-        return authorities.values[Int(record.authority)].url(rest)
+        return columns.authorities.values[Int(record.authority)].url(rest)
     }
 
     /// The hash of the request of a resource without rarities, from its bytes alone; nil for others.
     func plainRequestHash(at position: Int) -> Int? {
-        let record = records[position]
+        let record = columns.records[position]
         guard record.rarity == 0 else { return nil }
         let start = record.pathLength - Int(record.sharedLength)
         let urlEnd = record.pathLength + Int(record.urlLength)
-        return arena.withBytes(at: record.position, count: urlEnd) { bytes in
+        return columns.arena.withBytes(at: record.position, count: urlEnd) { bytes in
             RequestHash.value(
-                .get, authorities.values[Int(record.authority)],
+                .get, columns.authorities.values[Int(record.authority)],
                 bytes[record.pathLength...], bytes[start..<record.pathLength])
         }
     }
@@ -185,7 +208,7 @@ extension ResourceTable {
 
     func digest(of record: ResourceRecord) -> Digest? {
         guard let algorithm = record.digest else { return nil }
-        return arena.withBytes(
+        return columns.arena.withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength),
             count: algorithm.byteCount
         ) { Digest(algorithm, bytes: Array($0)) }

@@ -118,7 +118,8 @@ extension Situation {
 
     /// The part that may be continued, the one with the most bytes; nil when none fits.
     var fittingPart: PartRecord? {
-        guard resource.method == .get else { return nil }
+        // Mostly there is none; a closure would take a copy of all that the situation says.
+        guard !parts.isEmpty, resource.method == .get else { return nil }
         return parts.filter(fits).max { $0.loggedBytes < $1.loggedBytes }
     }
 

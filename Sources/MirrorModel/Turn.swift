@@ -20,7 +20,7 @@ public struct Turn: Sendable {
     }
 
     /// A step of a transfer.
-    public enum Action: Sendable {
+    public indirect enum Action: Sendable {
         /// A request is made; `answered` or `interrupted` comes next.
         case request(RequestPlan)
         /// The body is taken; `bodyEnded`, `interrupted` or `exceeded` comes next.

@@ -51,7 +51,7 @@ enum FieldProperties {
 
     /// The first line is Retry-After's, the second Date's.
     private static let retryAfter: @Sendable ([UInt8]) -> String? = { bytes in
-        let head = head(bytes, ["retry-after", "date"])
+        let head = head(bytes, [.retryAfter, .date])
         for now in [Instant(milliseconds: .min), Instant(seconds: 1_700_000_000)] {
             guard let seconds = head.retryAfter(now: now) else { continue }
             if seconds < 0 { return "\(seconds) s" }
@@ -78,7 +78,7 @@ enum FieldProperties {
         let lines = bytes.split(separator: 0x0A, maxSplits: 3, omittingEmptySubsequences: false)
         let control = CacheControl(lines[0])
         if let age = control.maxAge, age < 0 { return "max-age \(age)" }
-        let names = ["cache-control", "expires", "age", "date"]
+        let names: [HeaderName] = [.cacheControl, .expires, .age, .date]
         let head = head(bytes, names)
         for received in [Instant(seconds: 1_700_000_000), Instant(milliseconds: .max)] {
             guard let end = head.freshUntil(received: received) else { continue }
@@ -137,7 +137,7 @@ enum FieldProperties {
     }
 
     /// An answer with a field for each line of the bytes.
-    private static func head(_ bytes: [UInt8], _ names: [String]) -> ResponseHead {
+    private static func head(_ bytes: [UInt8], _ names: [HeaderName]) -> ResponseHead {
         let lines = bytes.split(
             separator: 0x0A, maxSplits: names.count - 1, omittingEmptySubsequences: false)
         return ResponseHead(

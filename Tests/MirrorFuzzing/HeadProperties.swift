@@ -26,11 +26,10 @@ enum HeadProperties {
 
     private static func flaw(in head: ResponseHead) -> String? {
         for field in head.fields {
-            let isName = field.name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3A }
             let isTrimmed = [field.value.first, field.value.last].allSatisfy {
                 $0 != 0x20 && $0 != 0x09
             }
-            guard isName, !field.name.isEmpty, isTrimmed, !field.value.contains(0x0A) else {
+            guard isTrimmed, !field.value.contains(0x0A) else {
                 return "the field \(field)"
             }
         }

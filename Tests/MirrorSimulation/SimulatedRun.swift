@@ -3,7 +3,7 @@
 
 /// The thread of a run: the real state machine, over an index, a disk and a mailbox of the simulation.
 final class SimulatedRun {
-    private(set) var machine: RunMachine
+    let machine: RunMachine
     private let story: Story
     private let time: VirtualTime
     private let disk: SimulatedDisk

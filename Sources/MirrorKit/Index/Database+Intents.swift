@@ -36,9 +36,18 @@ extension Database {
         }
     }
 
-    /// Forgets an intent that was settled.
-    mutating func removeIntent(_ id: Int64) throws(IndexError) {
-        try execute("DELETE FROM intents WHERE id = ?") { $0.add(id) }
+    /// Forgets intents that were settled. Those of one batch have consecutive numbers, and go at once.
+    mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
+        var rest = numbers.sorted()[...]
+        while let first = rest.first {
+            let end = rest.indices.first { rest[$0] - first != $0 - rest.startIndex }
+            let last = rest[(end ?? rest.endIndex) - 1]
+            try execute("DELETE FROM intents WHERE id BETWEEN ? AND ?") {
+                $0.add(first)
+                $0.add(last)
+            }
+            rest = rest[(end ?? rest.endIndex)...]
+        }
     }
 
     /// Remembers a hidden file beside a target before it is made.

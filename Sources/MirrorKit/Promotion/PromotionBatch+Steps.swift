@@ -7,14 +7,11 @@ extension PromotionBatch {
     /// Writes the intents in one transaction; without it, nothing of what is staged goes on.
     mutating func intend() throws(PromotionFault) {
         guard !staged.isEmpty else { return }
-        let intents = staged.mapValues(\.intent)
+        let items = staged.values
         do throws(IndexError) {
-            let ids = try index.write { (batch: inout Database) throws(IndexError) in
-                var ids: [Int: Int64] = [:]
-                for (at, intent) in intents { ids[at] = try batch.put(intent) }
-                return ids
+            try index.write { (batch: inout Database) throws(IndexError) in
+                for item in items { item.number = try batch.put(item.intent) }
             }
-            for (at, id) in ids { staged[at]?.intent.id = id }
         } catch {
             for at in staged.keys.sorted() { abandon(at, error.mirrorError) }
             staged = [:]
@@ -103,11 +100,13 @@ extension PromotionBatch {
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
                 var vanished: [Int: Target] = [:]
+                try batch.removeIntents(
+                    staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
                 for (at, work) in works.enumerated() {
                     if let item = staged[at] {
-                        if unsettled.contains(at) { continue }
-                        try batch.removeIntent(item.intent.id)
-                        if let stamp = stamps[at] { try batch.complete(item, stamp: stamp) }
+                        if let stamp = stamps[at], !unsettled.contains(at) {
+                            try batch.complete(item, stamp: stamp)
+                        }
                     } else if failures[at] == nil {
                         switch work.task {
                         case .land: break

@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// One thing that the promotion thread does, and who hears how it ended.
 struct PromotionWork: Sendable {
-    enum Task: Sendable {
+    indirect enum Task: Sendable {
         /// Verified bytes get their final name.
         case land(Landing)
         /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.

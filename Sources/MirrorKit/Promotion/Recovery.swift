@@ -241,6 +241,6 @@ extension Database {
         if ending.isSourceGone {
             try execute("DELETE FROM files WHERE path = ?") { $0.add(intent.staged) }
         }
-        try removeIntent(intent.id)
+        try removeIntents([intent.id])
     }
 }

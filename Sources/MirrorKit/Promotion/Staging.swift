@@ -4,11 +4,13 @@ internal import MirrorModel
 
 /// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
 /// without any yet.
-struct Staged {
+final class Staged {
     /// What is promoted.
     let landing: Landing
     /// What the index is told before the rename.
-    var intent: PromotionIntent
+    let intent: PromotionIntent
+    /// The intent's number in the index, once it is there.
+    var number: Int64 = 0
     /// The open file, where it must be flushed by itself or has no name.
     let file: Descriptor?
     /// Whether it is flushed by itself.
@@ -17,6 +19,18 @@ struct Staged {
     let isUnnamed: Bool
     /// Whether nobody else knows of the file: it is removed when the promotion fails.
     let isDisposable: Bool
+
+    init(
+        landing: Landing, intent: PromotionIntent, file: Descriptor?, needsFlush: Bool,
+        isUnnamed: Bool, isDisposable: Bool
+    ) {
+        self.landing = landing
+        self.intent = intent
+        self.file = file
+        self.needsFlush = needsFlush
+        self.isUnnamed = isUnnamed
+        self.isDisposable = isDisposable
+    }
 }
 
 /// Brings a landing's content to where one rename makes it the target.

@@ -7,7 +7,7 @@ internal import MirrorModel
 /// handed on, many at a time, and come back as messages. Nothing here decides what becomes of a step.
 final class RunThread {
     private let execution: Execution
-    private var machine: RunMachine
+    private let machine: RunMachine
     /// From where the deadline and the summary's seconds count.
     private let began: ContinuousClock.Instant
     private let startedAt = SystemClock.now()

@@ -8,16 +8,14 @@ internal import MirrorModel
 extension TransferEngine {
     /// A body of the transfer's own connection begins. Called by libcurl, so nothing is asked here.
     func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
-        guard let course = transfer.course, let total = reception.total,
-            let source = transfer.plan?.source
-        else { return }
+        guard let total = reception.total, let source = transfer.plan?.source else { return }
         // The answer must go on exactly where what is in hand ends; else that counts for nothing.
         if let plan = transfer.segments?.plan,
             plan.front != reception.offset || plan.total != total
         {
             transfer.segments = nil
         }
-        if transfer.segments == nil, mayDivide(reception, total: total, course) {
+        if transfer.segments == nil, mayDivide(transfer, missing: total - reception.offset) {
             let plan = Segmentation(total: total, front: reception.offset)
             transfer.segments = TransferSegments(plan: plan, limit: configuration.segments)
         }
@@ -30,11 +28,9 @@ extension TransferEngine {
         divided.insert(transfer.job.id)
     }
 
-    private func mayDivide(
-        _ reception: Reception, total: Int64, _ course: TransferCourse
-    ) -> Bool {
-        configuration.segments != .fixed(1) && total - reception.offset >= 2 << 20
-            && !course.segmentSources.isEmpty
+    private func mayDivide(_ transfer: Transfer, missing: Int64) -> Bool {
+        configuration.segments != .fixed(1) && missing >= 2 << 20
+            && transfer.course?.segmentSources.isEmpty == false
     }
 
     /// Begins as many further connections as there should be; they are asked for later.

@@ -285,12 +285,13 @@ final class TransferEngine {
     }
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {
-        guard let course = transfer.course, transfer.body != nil else { return }
+        guard transfer.body != nil else { return }
         let bytes = transfer.heldBytes
         guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
         report(
             transfer,
-            .progress(bytes: bytes, size: course.reception?.total, bytesPerSecond: rate))
+            .progress(
+                bytes: bytes, size: transfer.course?.reception?.total, bytesPerSecond: rate))
     }
 
     func report(_ transfer: Transfer, _ news: TransferNews) {

@@ -1,5 +1,7 @@
 /// A verified body on its way to its final name.
-package struct Landing: Sendable {
+///
+/// A class, because it goes through many hands and holds many texts: to copy it would be to count each.
+package final class Landing: Sendable {
     /// Where it belongs.
     package let target: Target
     /// The bytes: in memory, a part in `tmp/`, or a file of the tree to copy from.
@@ -15,6 +17,19 @@ package struct Landing: Sendable {
     package let isExecutable: Bool
     /// What happens to other people's bytes.
     package let onConflict: ConflictPolicy
+
+    package init(
+        target: Target, content: Content, record: IndexRecord, occupant: Occupant, modified: Int64,
+        isExecutable: Bool, onConflict: ConflictPolicy
+    ) {
+        self.target = target
+        self.content = content
+        self.record = record
+        self.occupant = occupant
+        self.modified = modified
+        self.isExecutable = isExecutable
+        self.onConflict = onConflict
+    }
 
     /// The bytes that wait in memory for it.
     package var bytesInMemory: Int {
@@ -43,7 +58,7 @@ package struct Landing: Sendable {
 }
 
 /// How a landing ended.
-package enum LandingResult: Sendable {
+package indirect enum LandingResult: Sendable {
     /// The file is at its final name, on the disk, and in the index.
     case landed(IndexRecord, conflict: Target?)
     /// Nothing changed at the final name.

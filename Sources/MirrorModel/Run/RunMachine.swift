@@ -1,16 +1,16 @@
 /// A run of a plan as a state machine: it is told what happened, and says what is to be done.
 ///
-/// One thread drives it: it gives each input with the moment at which it came, does what `takeActions`
-/// asks, in that order, and sleeps for `wait` when there is nothing more. Steps that need no server
-/// come first, because transfers may replace what they read; then the transfers, as many as the
-/// window allows; removals come last, when everything else has ended.
+/// It belongs to the one thread that drives it: that thread gives each input with the moment at which it
+/// came, does what `takeActions` asks, in that order, and sleeps for `wait` when there is nothing more.
+/// Steps that need no server come first, because transfers may replace what they read; then the
+/// transfers, as many as the window allows; removals come last, when everything else has ended.
 ///
 ///     ready ─ read ──► found ─── land, confirm ─► landed, confirmed ─ tell
 ///           ─ claim ─► claimed ─ submit ─► transfer … ─ land, confirm ─► … ─ tell, release
 ///           ─ remove ─► removed ─ tell
 ///
 /// Every step for a target that is wanted ends once: done, failed, interrupted or left out.
-package struct RunMachine {
+package final class RunMachine {
     private(set) var steps: StepFlow
     /// Steps of this phase whose turn has not come.
     private var queue = StepQueue()
@@ -43,10 +43,10 @@ package struct RunMachine {
     package var isEnding: Bool { steps.isEnding }
 
     /// Takes what is to be done, in order.
-    package mutating func takeActions() -> [RunAction] { steps.takeActions() }
+    package func takeActions() -> [RunAction] { steps.takeActions() }
 
     /// Takes in what happened.
-    package mutating func take(_ input: RunInput, at moment: RunMoment) {
+    package func take(_ input: RunInput, at moment: RunMoment) {
         steps.now = moment
         guard !isOver else { return }
         if hasToLeaveOut { leaveOutWhatWaits() }
@@ -86,7 +86,7 @@ package struct RunMachine {
     /// The run's numbers, once it is over.
     ///
     /// - Parameter parts: how much of each interrupted transfer a later run can go on from, in bytes.
-    package mutating func close(parts: [Int64], at elapsed: Int64) -> Summary {
+    package func close(parts: [Int64], at elapsed: Int64) -> Summary {
         steps.accounts.ledger.enterParts(parts)
         let ledger = steps.accounts.ledger
         var error: MirrorError?
@@ -107,7 +107,7 @@ package struct RunMachine {
 // MARK: From phase to phase
 
 extension RunMachine {
-    private mutating func begin() {
+    private func begin() {
         guard phase == .waiting else { return }
         // Adoptions first: they need no more than their rows.
         var adopted: [Int] = []
@@ -133,13 +133,13 @@ extension RunMachine {
     }
 
     /// Nothing was begun: each resource was left out, and is counted as that.
-    private mutating func refuse(_ error: MirrorError) {
+    private func refuse(_ error: MirrorError) {
         steps.accounts.ledger.enterLeftOut(plan.wantedSteps)
         _ = end.end(.error(error), at: now)
         phase = .over
     }
 
-    private mutating func advance() {
+    private func advance() {
         if phase == .waiting || phase == .over { return }
         if end.isGraceOver(at: now) { return abandon() }
         if phase == .local {
@@ -161,13 +161,13 @@ extension RunMachine {
         }
     }
 
-    private mutating func beginLocalSteps() {
+    private func beginLocalSteps() {
         while case let positions = queue.take(underWay: steps.localUnderWay), !positions.isEmpty {
             steps.begin(positions) { _ in .local }
         }
     }
 
-    private mutating func startRemoving() {
+    private func startRemoving() {
         phase = .removing
         let removals = plan.steps.indices.filter(plan.steps.isRemoval)
         if isEnding { return leaveOrphans(removals) }
@@ -175,7 +175,7 @@ extension RunMachine {
         steps.accounts.open(removals)
     }
 
-    private mutating func beginRemovals() {
+    private func beginRemovals() {
         while !queue.isEmpty, !isEnding {
             let waiting = queue.count
             let positions = queue.take(underWay: steps.accounts.open.count - waiting)
@@ -191,7 +191,7 @@ extension RunMachine {
 
 extension RunMachine {
     /// Begins an orphan's removal.
-    private mutating func remove(_ position: Int) {
+    private func remove(_ position: Int) {
         let step = plan.steps[position]
         guard case .ours(let stamp, _) = step.occupant else {
             return removed(position, .obstructed(step))
@@ -200,7 +200,7 @@ extension RunMachine {
     }
 
     /// Enters the end of an orphan's removal; one that stayed is told, and is an orphan still.
-    private mutating func removed(_ position: Int, _ error: MirrorError?) {
+    private func removed(_ position: Int, _ error: MirrorError?) {
         guard steps.accounts.close(position) else { return }
         steps.accounts.ledger.enterRemoval(succeeded: error == nil)
         let step = plan.steps[position]
@@ -213,7 +213,7 @@ extension RunMachine {
     }
 
     /// Leaves orphans whose removal does not come in this run.
-    private mutating func leaveOrphans(_ positions: some Collection<Int>) {
+    private func leaveOrphans(_ positions: some Collection<Int>) {
         for position in positions { steps.accounts.close(position) }
         steps.accounts.ledger.enterOrphansLeft(positions.count)
     }
@@ -223,7 +223,7 @@ extension RunMachine {
 
 extension RunMachine {
     /// Ends the run; what is under way keeps its part.
-    private mutating func end(_ ending: RunEnding) {
+    private func end(_ ending: RunEnding) {
         guard end.end(ending, at: now) else { return }
         steps.noteEnding(ending)
         guard phase != .waiting else { return }
@@ -232,7 +232,7 @@ extension RunMachine {
         hasToLeaveOut = true
     }
 
-    private mutating func leaveOutWhatWaits() {
+    private func leaveOutWhatWaits() {
         hasToLeaveOut = false
         let rest = queue.takeRest()
         if phase == .removing { leaveOrphans(rest) } else { steps.leaveOut(rest) }
@@ -240,7 +240,7 @@ extension RunMachine {
     }
 
     /// What still is with the loop or on its way to the disk is not waited for any more.
-    private mutating func abandon() {
+    private func abandon() {
         for position in plan.steps.indices where steps.accounts.open.contains(position) {
             if phase == .removing {
                 leaveOrphans(CollectionOfOne(position))

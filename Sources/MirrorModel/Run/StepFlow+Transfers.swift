@@ -113,34 +113,34 @@ extension StepFlow {
 extension StepFlow {
     /// Takes in what a transfer tells.
     mutating func take(_ news: TransferNews, of position: Int) {
-        guard let step = works[position]?.step else { return }
+        guard let work = works[position] else { return }
         switch news {
         case .started: accounts.noteBegun(position)
         case .retry(_, _, let wait): if wait > 0 { window.delayed(position) }
         case .progress, .restart: break
-        case .ended(let result): ended(position, step, result)
+        case .ended(let result): ended(position, work, result)
         }
-        if let event = Event.Body(news, of: step) { act(.tell(event)) }
+        if let event = Event.Body(news, of: work.step) { act(.tell(event)) }
     }
 
-    private mutating func ended(_ position: Int, _ step: Step, _ result: TransferResult) {
+    private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {
         window.ended(position)
         accounts.ledger.enter(result.cost)
         switch result {
         case .received(let body):
-            if plan.isNamedByServer(step), case .nothing = step.occupant {
+            if plan.isNamedByServer(work.step), case .nothing = work.step.occupant {
                 act(.name(position, body))
             } else {
-                arrived(body, at: .success(step.target), for: position)
+                arrived(body, at: .success(work.step.target), for: position)
             }
         case .notModified(let answer, _):
-            let row = works[position]?.row
-            carryOut(settler.settle(answer, for: step, row: row, now: now.time), position)
+            carryOut(
+                settler.settle(answer, for: work.step, row: work.row, now: now.time), position)
             begin(sharing.followers[position] ?? []) { _ in .sharesAnswer(answer) }
         case .failed(let error, _): settle(error, position)
         case .cancelled(let cost):
             if cost.requests > 0 { accounts.noteBegun(position) }
-            settle(.cancelled(step.target), position)
+            settle(.cancelled(work.step.target), position)
         }
     }
 

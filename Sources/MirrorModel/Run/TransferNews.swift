@@ -1,5 +1,5 @@
 /// What a transfer tells while it runs.
-package enum TransferNews: Sendable {
+package indirect enum TransferNews: Sendable {
     /// A request is about to be made, or a source file read; sent once a job.
     case started(source: String, size: Int64?, offset: Int64)
     /// Bytes on disk or in memory so far, at most twice a second.
@@ -13,7 +13,7 @@ package enum TransferNews: Sendable {
 }
 
 /// How a transfer ended.
-package enum TransferResult: Sendable {
+package indirect enum TransferResult: Sendable {
     /// All bytes are here and are what was expected.
     case received(ReceivedBody)
     /// The source confirmed the local version.

@@ -4,7 +4,7 @@ import Testing
 
 /// A run's state machine over a plan of fetches and removals, with everything that it asked for.
 struct RunRig {
-    var machine: RunMachine
+    let machine: RunMachine
     /// What is still to be done, but for what was read and taken.
     var asked: [RunAction] = []
     var time: Int64 = 0
