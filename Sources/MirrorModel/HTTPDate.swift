@@ -16,36 +16,41 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// As above, from the bytes of a field.
     init?(_ bytes: [UInt8]) {
-        let name = bytes.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: " ") }
-        let rest = bytes[name.endIndex...]
-        guard let form = HTTPDate.forms.first(where: { $0.pattern.count == rest.count }),
-            HTTPDate.isDayName(name, isShort: form.hasShortName),
+        guard let seconds = bytes.withUnsafeBufferPointer(HTTPDate.seconds) else { return nil }
+        self.seconds = seconds
+    }
+
+    private static func seconds(of bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        let isEnd: (UInt8) -> Bool = { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
+        let end = bytes.firstIndex(where: isEnd) ?? bytes.count
+        let name = UnsafeBufferPointer(rebasing: bytes[..<end])
+        let rest = UnsafeBufferPointer(rebasing: bytes[end...])
+        guard let form = forms.first(where: { $0.pattern.utf8CodeUnitCount == rest.count }),
+            isDayName(name, isShort: form.hasShortName),
             let fields = Fields(rest, as: form.pattern), fields.hour < 24, fields.minute < 60,
             // 60 is a leap second, which the count of seconds does not know.
             fields.second <= 60,
-            let month = HTTPDate.months.firstIndex(where: { $0[...] == fields.month })
+            let month = months.firstIndex(where: { begins(rest, fields.month, with: $0, count: 3) })
         else { return nil }
         var year = fields.year
         if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
-        guard (1...HTTPDate.length(ofMonth: month + 1, year: year)).contains(fields.day) else {
-            return nil
-        }
-        seconds =
-            HTTPDate.days(year: year, month: Int64(month + 1), day: fields.day) * 86_400
+        guard (1...length(ofMonth: month + 1, year: year)).contains(fields.day) else { return nil }
+        return days(year: year, month: Int64(month + 1), day: fields.day) * 86_400
             + fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59)
     }
 
     /// What follows the name of the day, as `Fields` reads it. No two have one length.
-    private static let forms: [(pattern: [UInt8], hasShortName: Bool, hasShortYear: Bool)] = [
-        (Array(", DD NNN YYYY hh:mm:ss GMT".utf8), hasShortName: true, hasShortYear: false),
-        (Array(", DD-NNN-YY hh:mm:ss GMT".utf8), hasShortName: false, hasShortYear: true),
-        (Array(" NNN dD hh:mm:ss YYYY".utf8), hasShortName: true, hasShortYear: false),
+    private static let forms: [(pattern: StaticString, hasShortName: Bool, hasShortYear: Bool)] = [
+        (", DD NNN YYYY hh:mm:ss GMT", hasShortName: true, hasShortYear: false),
+        (", DD-NNN-YY hh:mm:ss GMT", hasShortName: false, hasShortYear: true),
+        (" NNN dD hh:mm:ss YYYY", hasShortName: true, hasShortYear: false),
     ]
 
     /// The numbers of a date, each taken from where a pattern has its letter.
     private struct Fields {
         var day: Int64 = 0
-        var month = ArraySlice<UInt8>()
+        /// Where its name begins.
+        var month = 0
         var year: Int64 = 0
         var hour: Int64 = 0
         var minute: Int64 = 0
@@ -53,13 +58,13 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
         /// Nil where a digit is none, or where another byte than the pattern's stands; both have one
         /// length.
-        init?(_ bytes: ArraySlice<UInt8>, as pattern: [UInt8]) {
-            for offset in pattern.indices {
-                let (at, mark) = (bytes.startIndex + offset, pattern[offset])
+        init?(_ bytes: UnsafeBufferPointer<UInt8>, as pattern: StaticString) {
+            for at in bytes.indices {
+                let mark = pattern.utf8Start[at]
                 let digit = Int64(bytes[at]) - Int64(UInt8(ascii: "0"))
                 switch mark {
                 case UInt8(ascii: "N"):
-                    if month.isEmpty { month = bytes[at..<(at + 3)] }
+                    if month == 0 { month = at }
                     continue
                 case UInt8(ascii: "d") where bytes[at] == UInt8(ascii: " "): continue
                 case UInt8(ascii: "d"), UInt8(ascii: "D"): day = day * 10 + digit
@@ -76,17 +81,24 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         }
     }
 
-    private static let months = [
+    private static let months: [StaticString] = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ].map { Array($0.utf8) }
-    private static let weekdays = [
+    ]
+    private static let weekdays: [StaticString] = [
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
-    ].map { Array($0.utf8) }
+    ]
 
-    private static func isDayName(_ name: ArraySlice<UInt8>, isShort: Bool) -> Bool {
-        weekdays.contains {
-            isShort ? name.count == 3 && $0.prefix(3) == name : $0[...] == name
+    private static func isDayName(_ name: UnsafeBufferPointer<UInt8>, isShort: Bool) -> Bool {
+        weekdays.contains { day in
+            name.count == (isShort ? 3 : day.utf8CodeUnitCount)
+                && begins(name, 0, with: day, count: name.count)
         }
+    }
+
+    private static func begins(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, with text: StaticString, count: Int
+    ) -> Bool {
+        (0..<count).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
     }
 
     private static func length(ofMonth month: Int, year: Int64) -> Int64 {
@@ -116,9 +128,8 @@ extension HTTPDate: CustomStringConvertible {
         let clock = seconds - day * 86_400
         let civil = HTTPDate.civil(day)
         // 1970-01-01 was a Thursday.
-        let weekday = String(
-            decoding: HTTPDate.weekdays[Int(((day + 3) % 7 + 7) % 7)].prefix(3), as: UTF8.self)
-        let month = String(decoding: HTTPDate.months[Int(civil.month) - 1], as: UTF8.self)
+        let weekday = HTTPDate.weekdays[Int(((day + 3) % 7 + 7) % 7)].description.prefix(3)
+        let month = HTTPDate.months[Int(civil.month) - 1]
         let year = HTTPDate.padded(civil.year, to: 4)
         let time = [clock / 3600, clock / 60 % 60, clock % 60].map { HTTPDate.padded($0, to: 2) }
         return "\(weekday), \(HTTPDate.padded(civil.day, to: 2)) \(month) \(year) "

@@ -65,8 +65,8 @@ extension Inquiry {
     }
 
     private func allowsRanges(_ head: ResponseHead) -> Bool {
-        let units = String(decoding: head.list(of: .acceptRanges), as: UTF8.self).lowercased()
-        return units != "none" && head.contentCodings.isEmpty
+        let units = head.list(of: .acceptRanges)
+        return !units.elementsEqual("none".utf8) { $0 | 0x20 == $1 } && head.contentCodings.isEmpty
     }
 
     /// Why a range is of another version than the part; nil when it is the same, or a pin decides.

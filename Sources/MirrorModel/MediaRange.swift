@@ -14,6 +14,22 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
         if type == "*", subtype != "*" { return nil }
     }
 
+    /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
+    static func essence(of value: [UInt8]) -> String? {
+        var bytes = value.prefix { $0 != UInt8(ascii: ";") }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
+            Token.isToken(bytes[..<slash]), Token.isToken(bytes[(slash + 1)...])
+        else { return nil }
+        let isAnyType = bytes[..<slash].elementsEqual("*".utf8)
+        if isAnyType, !bytes[(slash + 1)...].elementsEqual("*".utf8) { return nil }
+        let isCapital: (UInt8) -> Bool = { (0x41...0x5A).contains($0) }
+        return String(
+            decoding: bytes.contains(where: isCapital)
+                ? bytes.map { isCapital($0) ? $0 | 0x20 : $0 }[...] : bytes, as: UTF8.self)
+    }
+
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.
     public func contains(_ mediaType: String) -> Bool {
         let essence = mediaType.parts(at: ";", keepingEmpty: true).first ?? ""

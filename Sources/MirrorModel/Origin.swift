@@ -15,25 +15,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The origin as text, e.g. `https://origin.example:8443`; a default port is left out.
-    public var description: String { description(followedBy: "") }
-
-    /// The origin as text, and a path or what else follows it.
-    ///
-    /// Put together as bytes: it is asked for several times a transfer, and interpolation is dear.
-    func description(followedBy rest: String) -> String {
-        if scheme == .file { return "file://" + rest }
-        let isAddress = host.utf8.contains(UInt8(ascii: ":"))
-        let port = port == scheme.defaultPort ? "" : String(port)
-        let pieces = [
-            scheme.rawValue, "://", isAddress ? "[" : "", host, isAddress ? "]" : "",
-            port.isEmpty ? "" : ":", port, rest,
-        ]
-        let length = pieces.reduce(0) { $0 + $1.utf8.count }
-        return String(unsafeUninitializedCapacity: length) { buffer in
-            var end = 0
-            for piece in pieces { end = buffer[end...].initialize(fromContentsOf: piece.utf8) }
-            return end
-        }
+    public var description: String {
+        if scheme == .file { return "file://" }
+        let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+        return "\(scheme.rawValue)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
     }
 }
 

@@ -81,7 +81,7 @@ public struct Plan: Sendable {
 
     /// How many steps there are for targets that are wanted.
     public var wantedSteps: Int {
-        steps.plainKeeps + steps.notable.count { steps[$0].resource != nil }
+        steps.plainKeeps + steps.notable.count { steps.resource(at: $0) != nil }
     }
 
     /// The part of the plan that removes orphans, and nothing else.
@@ -122,7 +122,14 @@ public struct PlanTotals: Sendable, Hashable {
     public init(of plan: Plan) {
         orphans = plan.orphansLeft
         if plan.steps.plainKeeps > 0 { steps[.keep] = plan.steps.plainKeeps }
+        var plainFetches = 0
         for position in plan.steps.notable {
+            if let fetch = plan.steps.plainFetch(at: position) {
+                plainFetches += 1
+                bytesToFetch = bytesToFetch.addingSaturated(fetch.size ?? 0)
+                if fetch.size == nil { unknownSizes += 1 }
+                continue
+            }
             let step = plan.steps[position]
             steps[step.kind, default: 0] += 1
             switch step.means {
@@ -139,5 +146,7 @@ public struct PlanTotals: Sendable, Hashable {
             case .nothing, .adoption, .move, .removal: break
             }
         }
+        requests += plainFetches
+        if plainFetches > 0 { steps[.fetch, default: 0] += plainFetches }
     }
 }

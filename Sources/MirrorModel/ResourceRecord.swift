@@ -78,9 +78,12 @@ struct URLAuthority: Sendable, Hashable {
     var userInfo: String?
     var host: String
     var port: UInt16
+    /// All but the user, as text.
+    let site: String
 
     init(_ url: SourceURL) {
         (scheme, userInfo, host, port) = (url.scheme, url.userInfo, url.host, url.port)
+        site = url.site
     }
 
     /// Without the user.
@@ -92,7 +95,7 @@ struct URLAuthority: Sendable, Hashable {
         return SourceURL(
             scheme: scheme, userInfo: userInfo, host: host, port: port,
             path: mark.map { String(rest[..<$0]) } ?? rest,
-            query: mark.map { String(rest[rest.utf8.index(after: $0)...]) })
+            query: mark.map { String(rest[rest.utf8.index(after: $0)...]) }, site: site)
     }
 }
 

@@ -60,7 +60,9 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
             digest: digest?.algorithm)
         path.withUTF8 { columns.arena.append($0) }
         if fits {
-            url.withUTF8 { columns.arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength))) }
+            url.withUTF8 {
+                columns.arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength)))
+            }
             record.urlLength = UInt16(urlLength)
             record.sharedLength = UInt16(shared)
             record.authority = UInt16(authority)

@@ -49,7 +49,11 @@ public struct ResponseHead: Sendable, Hashable {
 
     /// The values of a field whose lines make one list, joined (RFC 9110 §5.3).
     public func list(of name: HeaderName) -> [UInt8] {
-        guard has(name) else { return [] }
+        // Nearly always there is one line, or none.
+        guard let first = fields.firstIndex(where: { $0.name == name }) else { return [] }
+        guard fields[(first + 1)...].contains(where: { $0.name == name }) else {
+            return fields[first].value
+        }
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
@@ -83,9 +87,7 @@ extension ResponseHead {
     /// The media type of the body, in lower case and without parameters; nil when there is none or
     /// it is malformed.
     public var mediaType: String? {
-        guard let text = single(.contentType) else { return nil }
-        let essence = text.utf8.prefix { $0 != UInt8(ascii: ";") }
-        return MediaRange(Substring(essence).trimmingSpaces())?.description
+        bytes(of: .contentType).flatMap(MediaRange.essence)
     }
 
     /// When the answer was made, by the server's clock.

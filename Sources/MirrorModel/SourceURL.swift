@@ -15,11 +15,14 @@ public struct SourceURL: Sendable, Hashable {
     public let path: String
     /// The query without its `?`; nil when there is none.
     public let query: String?
+    /// The origin as text: it is asked for several times a transfer, and many URLs share one.
+    let site: String
 
     init(
         scheme: URLScheme, userInfo: String?, host: String, port: UInt16, path: String,
-        query: String?
+        query: String?, site: String? = nil
     ) {
+        self.site = site ?? Origin(scheme: scheme, host: host, port: port).description
         self.scheme = scheme
         self.userInfo = userInfo
         self.host = host
@@ -32,7 +35,7 @@ public struct SourceURL: Sendable, Hashable {
     public var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
 
     /// Origin and path, without query or user information: safe to print and to store.
-    public var withoutSecrets: String { origin.description(followedBy: path) }
+    public var withoutSecrets: String { site + path }
 
     /// The whole URL without user information, as it is requested; it may hold secrets in its query.
     public var requestText: String { query.map { withoutSecrets + "?" + $0 } ?? withoutSecrets }

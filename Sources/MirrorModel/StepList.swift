@@ -196,6 +196,25 @@ public struct StepList: Sendable {
         return list
     }
 
+    /// The resource that a step fetches whole because nothing is there, where that is all there is to
+    /// say; nil for other steps. Most steps of a first run are such, and none is put together for this.
+    package func plainFetch(at position: Int) -> PlainFetch? {
+        let entry = entries[position]
+        guard entry.kind == .fetch else { return nil }
+        let resource = Int(entry.position)
+        return PlainFetch(
+            manifest: entry.manifest, resource: resource,
+            size: tables[entry.manifest].size(at: resource))
+    }
+
+    /// What is fetched by a step that says nothing that its resource does not.
+    package struct PlainFetch: Sendable {
+        package let manifest: Int
+        package let resource: Int
+        /// As declared, in bytes.
+        package let size: Int64?
+    }
+
     /// The positions of all steps but the plain keeps.
     public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
 

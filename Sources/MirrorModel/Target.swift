@@ -27,7 +27,7 @@ public struct Target: Sendable {
     }
 
     /// The last component.
-    public var name: String { path.halves(atLast: "/").map { String($0.after) } ?? path }
+    public var name: String { PathText.name(of: path) }
 
     /// What follows the name's last dot, in lower case; nil without one, or for a dot file.
     public var fileExtension: String? {
@@ -38,7 +38,7 @@ public struct Target: Sendable {
     }
 
     /// The path of the folder that holds the file, without a trailing slash.
-    public var folder: String { path.halves(atLast: "/").map { String($0.before) } ?? "" }
+    public var folder: String { PathText.folder(of: path) }
 
     /// The components from the area to the name.
     public var components: [Substring] { path.parts(at: "/") }

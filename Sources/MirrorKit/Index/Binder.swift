@@ -69,7 +69,9 @@ final class BindingRoom {
 
     /// Copies bytes behind so many others; nil when they do not fit.
     func keep(_ value: UnsafeRawBufferPointer, at position: Int) -> UnsafeRawPointer? {
-        guard position + value.count <= bytes.count, let start = bytes.baseAddress else { return nil }
+        guard position + value.count <= bytes.count, let start = bytes.baseAddress else {
+            return nil
+        }
         let place = start + position
         if let from = value.baseAddress { place.copyMemory(from: from, byteCount: value.count) }
         return UnsafeRawPointer(place)

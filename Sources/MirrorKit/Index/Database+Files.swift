@@ -24,6 +24,9 @@ extension Database {
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
         verified FROM files WHERE path >= ? ORDER BY path
         """
+    private static let insertion = """
+        INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
+        """
     private static let oneRecord = selection + " WHERE path = ?"
 
     /// The record of a target.
@@ -51,12 +54,7 @@ extension Database {
 
     /// Writes a record in the place of the one that the target had.
     mutating func put(_ record: IndexRecord) throws(IndexError) {
-        try execute(
-            """
-            INSERT OR REPLACE INTO files (\(Schema.recordColumns)) \
-            VALUES (\(Schema.recordParameters))
-            """
-        ) { $0.add(record) }
+        try execute(Database.insertion) { $0.add(record) }
     }
 
     /// Forgets a target.

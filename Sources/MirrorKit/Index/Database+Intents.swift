@@ -4,13 +4,12 @@ internal import MirrorModel
 extension Database {
     private static let columns =
         "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
+    private static let insertion =
+        "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
     /// Writes an intent; gives its number.
     mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
-        try execute(
-            "INSERT INTO intents (\(Database.columns)) VALUES (?, ?, ?, ?, ?, "
-                + Schema.recordParameters + ")"
-        ) {
+        try execute(Database.insertion) {
             $0.add(intent.kind.rawValue)
             $0.add(intent.staged)
             $0.add(intent.aside)

@@ -10,6 +10,8 @@ struct Database: ~Copyable, @unchecked Sendable {
     // has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
+    /// Those that were used last: to compare a few texts costs less than to hash a long one.
+    private var recent: [(text: String, statement: OpaquePointer)] = []
     /// What the file's path leads through: paths are looked up as late as at the end.
     private let folder: Descriptor?
     private let room = BindingRoom()
@@ -179,7 +181,15 @@ struct Database: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func prepared(_ sql: String) throws(IndexError) -> OpaquePointer {
-        if let statement = statements[sql] { return statement }
+        if let known = recent.first(where: { $0.text == sql }) { return known.statement }
+        let statement: OpaquePointer
+        if let known = statements[sql] { statement = known } else { statement = try prepare(sql) }
+        if recent.count == 8 { recent.removeFirst() }
+        recent.append((sql, statement))
+        return statement
+    }
+
+    private mutating func prepare(_ sql: String) throws(IndexError) -> OpaquePointer {
         var statement: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         try check(sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil))

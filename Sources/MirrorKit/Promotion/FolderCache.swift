@@ -42,9 +42,7 @@ struct FolderCache {
 
     /// A path's folder and last component.
     static func split(_ path: String) -> (folder: String, name: String) {
-        // Not by `halves(atLast:)`, which is generic and of another module: every promotion asks twice.
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
-        return (String(path[..<slash]), String(path[path.utf8.index(after: slash)...]))
+        (PathText.folder(of: path), PathText.name(of: path))
     }
 
     private mutating func keep(

@@ -14,9 +14,8 @@ struct RunLimits {
 
     private func checkRemovals() throws(MirrorError) {
         var removals: [Int: Int] = [:]
-        for position in plan.steps.notable {
-            let step = plan.steps[position]
-            if step.means == .removal { removals[step.manifest, default: 0] += 1 }
+        for position in plan.steps.notable where plan.steps.isRemoval(at: position) {
+            removals[plan.steps[position].manifest, default: 0] += 1
         }
         for (position, count) in removals.sorted(by: { $0.key < $1.key }) {
             let manifest = plan.manifests[position]
@@ -36,6 +35,12 @@ struct RunLimits {
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var demands: [String: SpaceDemand] = [:]
         for position in plan.steps.notable {
+            if let fetch = plan.steps.plainFetch(at: position) {
+                add(
+                    fetch.size, for: plan.steps.target(at: position), isFetched: true, in: space,
+                    to: &demands)
+                continue
+            }
             let step = plan.steps[position]
             let bytes: Int64?
             switch step.means {
@@ -46,18 +51,25 @@ struct RunLimits {
             case .copy: bytes = step.size ?? 0
             case .nothing, .adoption, .move, .removal: continue
             }
-            guard let volume = space.volume(of: step.target.area) else { continue }
-            demands[volume.place, default: SpaceDemand()].add(bytes, for: step.target)
-            // A part lies in tmp, and on another file system the file once more in its area.
-            if step.needsNetwork, let parts = space.volume(of: .tmp), parts != volume {
-                demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: step.target)
-            }
+            add(bytes, for: step.target, isFetched: step.needsNetwork, in: space, to: &demands)
         }
         for volume in space.volumes {
             let refusal = demands[volume.place]?.refusal(
                 at: volume.path(in: root), available: volume.availableBytes,
                 least: configuration.leastFreeSpace)
             if let refusal { throw refusal }
+        }
+    }
+
+    private func add(
+        _ bytes: Int64?, for target: Target, isFetched: Bool, in space: FreeSpace,
+        to demands: inout [String: SpaceDemand]
+    ) {
+        guard let volume = space.volume(of: target.area) else { return }
+        demands[volume.place, default: SpaceDemand()].add(bytes, for: target)
+        // A part lies in tmp, and on another file system the file once more in its area.
+        if isFetched, let parts = space.volume(of: .tmp), parts != volume {
+            demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: target)
         }
     }
 }

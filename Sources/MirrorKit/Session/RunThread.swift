@@ -7,6 +7,7 @@ internal import MirrorModel
 /// handed on, many at a time, and come back as messages. Nothing here decides what becomes of a step.
 final class RunThread {
     private let execution: Execution
+    private let plan: Plan
     private let machine: RunMachine
     /// From where the deadline and the summary's seconds count.
     private let began: ContinuousClock.Instant
@@ -18,13 +19,13 @@ final class RunThread {
     /// Landings that wait until nobody reads the file.
     private var kept: [Int: Landing] = [:]
 
-    private var plan: Plan { execution.plan }
     private var engine: Engine { execution.engine }
 
     init(_ execution: Execution) {
         self.execution = execution
+        plan = execution.plan
         machine = RunMachine(
-            execution.plan, rules: RunRules(execution.options, execution.configuration))
+            plan, rules: RunRules(execution.options, execution.configuration))
         began = execution.options.began ?? .now
     }
 

@@ -13,7 +13,7 @@ package struct RequestSharing: Sendable {
     package init(_ plan: Plan) {
         var known = RepeatedHashes(expecting: 0)
         for position in plan.steps.notable {
-            guard let hash = RequestSharing.hash(of: plan.steps[position], in: plan) else {
+            guard let hash = RequestSharing.hash(ofStepAt: position, in: plan) else {
                 continue
             }
             leaders.append(position)
@@ -23,7 +23,7 @@ package struct RequestSharing: Sendable {
         if known.repeated.isEmpty { return }
         var asking: [(hash: Int, position: Int)] = []
         for position in leaders {
-            guard let hash = RequestSharing.hash(of: plan.steps[position], in: plan),
+            guard let hash = RequestSharing.hash(ofStepAt: position, in: plan),
                 known.contains(UInt64(bitPattern: Int64(hash)))
             else { continue }
             asking.append((hash, position))
@@ -43,7 +43,11 @@ package struct RequestSharing: Sendable {
     }
 
     /// A hash of what a step asks; nil for one that asks nothing.
-    private static func hash(of step: Step, in plan: Plan) -> Int? {
+    private static func hash(ofStepAt position: Int, in plan: Plan) -> Int? {
+        if let fetch = plan.steps.plainFetch(at: position) {
+            return plan.manifests[fetch.manifest].resources.requestHash(at: fetch.resource)
+        }
+        let step = plan.steps[position]
         guard step.needsNetwork, let resource = step.resource else { return nil }
         return plan.manifests[step.manifest].resources.requestHash(at: resource)
     }

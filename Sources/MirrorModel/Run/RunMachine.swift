@@ -113,7 +113,7 @@ extension RunMachine {
         var adopted: [Int] = []
         var others: [Int] = []
         var kept = plan.steps.plainKeeps
-        for position in plan.steps.notable {
+        for position in plan.steps.notable where plan.steps.plainFetch(at: position) == nil {
             let step = plan.steps[position]
             switch step.means {
             case .nothing where step.isKept: kept += 1
