@@ -8,13 +8,18 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads one entity tag; nil when it is malformed.
     public init?(_ text: String) {
-        let opaque = text.utf8.starts(with: "W/".utf8) ? text.utf8.dropFirst(2) : text.utf8[...]
-        guard opaque.count >= 2, opaque.first == quote, opaque.last == quote,
-            opaque.dropFirst().dropLast().allSatisfy({
-                $0 == 0x21 || (0x23...0x7E) ~= $0 || $0 >= 0x80
-            })
-        else { return nil }
+        var text = text
+        guard text.withUTF8(EntityTag.isSound) else { return nil }
         self.text = text
+    }
+
+    /// Whether bytes are one entity tag.
+    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let opaque = bytes.dropFirst(bytes.starts(with: "W/".utf8) ? 2 : 0)
+        return opaque.count >= 2 && opaque.first == quote && opaque.last == quote
+            && opaque.dropFirst().dropLast().allSatisfy {
+                $0 == 0x21 || (0x23...0x7E) ~= $0 || $0 >= 0x80
+            }
     }
 
     /// The tag as it was sent.

@@ -21,9 +21,14 @@ public struct Owners: Sendable, Hashable {
 
     /// Several owners; nobody when there are none.
     public init(_ names: some Sequence<String>) {
-        let names = Set(names.map { Owners($0).text }).subtracting([""])
-        text = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            .joined(separator: "\u{1F}")
+        let all = Array(names)
+        guard all.count != 1 else {
+            self.init(all[0])
+            return
+        }
+        let names = Set(all.map { Owners($0).text }).subtracting([""])
+        let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        self.init(text: sorted.joined(separator: "\u{1F}"))
     }
 
     /// What the index keeps.

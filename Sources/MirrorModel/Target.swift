@@ -98,6 +98,8 @@ extension Target {
 
     package static func flaw(in path: String) -> TargetFlaw? {
         var path = path
+        // Nearly all are sound, and a row of the index is looked at more often than it is made.
+        if path.withUTF8(isSound) { return nil }
         if path.utf8.first == slash { return .absolute }
         if path.utf8.count > longestPath { return .longPath(bytes: path.utf8.count) }
         if let flaw = path.withUTF8({ flaw(inComponentsOf: $0) }) { return flaw }
@@ -113,6 +115,22 @@ extension Target {
             return .partName
         }
         return nil
+    }
+
+    /// Whether bytes that are valid UTF-8 are a target's path.
+    package static func isSound(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard path.count <= longestPath, path.first != slash,
+            let area = Area.allCases.first(where: { begins(path, with: $0) }),
+            flaw(inComponentsOf: path) == nil
+        else { return false }
+        let rest = path.dropFirst(area.rawValue.utf8.count + 1)
+        return area != .tmp || rest.contains(slash)
+            || !rest.suffix(5).elementsEqual(".part".utf8)
+    }
+
+    private static func begins(_ path: UnsafeBufferPointer<UInt8>, with area: Area) -> Bool {
+        let name = area.rawValue.utf8
+        return path.count > name.count && path[name.count] == slash && path.starts(with: name)
     }
 
     /// What is wrong with the bytes, which are valid UTF-8; a million paths go through here.

@@ -43,6 +43,15 @@ extension Database {
         }
     }
 
+    /// Whether there is a record of a target.
+    mutating func hasRecord(for target: Target) throws(IndexError) -> Bool {
+        try first("SELECT 1 FROM files WHERE path = ?") {
+            $0.add(target.path)
+        } read: { (_: inout Row) in
+            true
+        } ?? false
+    }
+
     /// The records of an owner, in the order of their paths' bytes.
     mutating func records(ownedBy owner: String) throws(IndexError) -> [IndexRecord] {
         try all(Database.selection + " WHERE owner = ? ORDER BY path") {
@@ -52,9 +61,9 @@ extension Database {
         }
     }
 
-    /// Writes a record in the place of the one that the target had.
-    mutating func put(_ record: IndexRecord) throws(IndexError) {
-        try execute(Database.insertion) { $0.add(record) }
+    /// Writes a record in the place of the one that the target had, with another stamp where one is given.
+    mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
+        try execute(Database.insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
     }
 
     /// Forgets a target.

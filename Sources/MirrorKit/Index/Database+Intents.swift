@@ -15,7 +15,7 @@ extension Database {
             $0.add(intent.aside)
             $0.add(Int64(bitPattern: intent.stagedInode))
             $0.add(intent.replaces ? 1 : 0)
-            $0.add(intent.record)
+            $0.add(intent.record, stamp: intent.record.stamp)
         }
         return lastRow
     }

@@ -37,7 +37,8 @@ extension Database {
 
     private mutating func readRows() throws(IndexError) {
         while try next(
-            Database.everyRecord, read: { (row: inout Row) throws(IndexError) in try row.record() })
+            Database.everyRecord,
+            read: { (row: inout Row) throws(IndexError) in try row.checkRecord() })
             != nil
         {}
         _ = try parts()

@@ -2,13 +2,13 @@ internal import MirrorModel
 
 extension Binder {
     /// The columns of `Schema.recordColumns`.
-    mutating func add(_ record: IndexRecord) {
+    mutating func add(_ record: IndexRecord, stamp: FileStamp) {
         add(record.target.path)
         add(record.owners.text)
-        add(record.stamp.size)
-        add(record.stamp.modified)
-        add(record.stamp.changed)
-        add(Int64(bitPattern: record.stamp.inode))
+        add(stamp.size)
+        add(stamp.modified)
+        add(stamp.changed)
+        add(Int64(bitPattern: stamp.inode))
         add(record.sha256.bytes)
         add(record.otherDigest?.algorithm.rawValue)
         add(record.otherDigest?.bytes)
@@ -68,6 +68,32 @@ extension Row {
         record.freshUntil = try optionalInstant()
         record.isExecutable = try int() != 0
         return record
+    }
+
+    /// Goes past the columns of `Schema.recordColumns` and makes nothing of them; throws where `record`
+    /// would.
+    mutating func checkRecord() throws(IndexError) {
+        try checkText(Target.isSound)
+        try checkText()
+        if try int() < 0 { throw nonsense() }
+        for _ in 1...3 { _ = try int() }
+        try checkBlob(count: DigestAlgorithm.sha256.byteCount)
+        _ = try namedDigest()
+        let hasSource = try checkOptionalText()
+        guard try checkOptionalText() == hasSource else { throw nonsense() }
+        let hasTag = try checkOptionalText(EntityTag.isSound)
+        let hasDate = try optionalInt() != nil
+        switch try optionalInt() {
+        case nil: break
+        case 1 where hasTag: break
+        case 2 where hasDate: break
+        default: throw nonsense()
+        }
+        _ = try checkOptionalText()
+        guard Verification(rawValue: try text()) != nil else { throw nonsense() }
+        for _ in 1...2 { _ = try int() }
+        _ = try optionalInt()
+        _ = try int()
     }
 
     /// A column that holds a target.

@@ -37,6 +37,37 @@ struct Row {
         }
     }
 
+    /// Goes past the next column, text in sound UTF-8 of which something may have to hold; false for NULL.
+    mutating func checkOptionalText(
+        _ isSound: (UnsafeBufferPointer<UInt8>) -> Bool = { _ in true }
+    ) throws(IndexError) -> Bool {
+        switch advance() {
+        case SQLITE_NULL: return false
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(statement, index)
+            let count = Int(sqlite3_column_bytes(statement, index))
+            let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
+            let isText = bytes.reduce(0, |) < 0x80 || String(sound: bytes) != nil
+            guard isText, isSound(bytes) else { throw nonsense() }
+            return true
+        default: throw nonsense()
+        }
+    }
+
+    /// Goes past the next column, text of which something may have to hold.
+    mutating func checkText(
+        _ isSound: (UnsafeBufferPointer<UInt8>) -> Bool = { _ in true }
+    ) throws(IndexError) {
+        guard try checkOptionalText(isSound) else { throw nonsense() }
+    }
+
+    /// Goes past the next column, which holds so many bytes.
+    mutating func checkBlob(count: Int) throws(IndexError) {
+        guard advance() == SQLITE_BLOB, Int(sqlite3_column_bytes(statement, index)) == count else {
+            throw nonsense()
+        }
+    }
+
     /// The next column, text.
     mutating func text() throws(IndexError) -> String {
         guard let value = try optionalText() else { throw nonsense() }

@@ -113,7 +113,7 @@ extension PromotionBatch {
                         case .confirm(let confirmed):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
-                            if !confirmed.isAdoption, try batch.record(for: record.target) == nil {
+                            if !confirmed.isAdoption, try !batch.hasRecord(for: record.target) {
                                 vanished[at] = record.target
                             } else {
                                 try batch.put(record)
@@ -200,9 +200,7 @@ extension PromotionBatch {
 extension Database {
     /// Writes the row of a promotion that went through, and forgets what led to it.
     mutating func complete(_ item: Staged, stamp: FileStamp) throws(IndexError) {
-        var record = item.landing.record
-        record.stamp = stamp
-        try put(record)
+        try put(item.landing.record, stamp: stamp)
         if !item.intent.staged.utf8.starts(with: "tmp/".utf8) {
             try forgetHiddenFile(item.intent.staged)
         }

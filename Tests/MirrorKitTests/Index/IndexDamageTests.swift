@@ -91,6 +91,53 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try paths(opened.index).isEmpty)
     }
 
+    /// To open a small index is to go past its rows, which must find what reading them would.
+    @Test func aRowThatIsGonePastIsJudgedAsOneThatIsRead() throws {
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        let values = [
+            "NULL", "-1", "1", "2", "3", "''", "'x'", "'../a'", "'tmp/a.part'", "'\"a\"'",
+            "'W/\"a'",
+            "'sha512'", "'size'", "x'00'", "zeroblob(32)", "CAST(x'FF' AS TEXT)",
+        ]
+        var unsound = 0
+        for column in Schema.recordColumns.split(separator: ", ") {
+            for value in values {
+                try index.write { (batch: inout Database) throws(IndexError) in
+                    try batch.execute("DELETE FROM files")
+                    try batch.put(record)
+                    // What may not be NULL stays as it is.
+                    try batch.execute("UPDATE OR IGNORE files SET \(column) = \(value)")
+                }
+                let isRead = isSound(index) { (row: inout Row) throws(IndexError) in
+                    _ = try row.record()
+                }
+                let isGonePast = isSound(index) { (row: inout Row) throws(IndexError) in
+                    try row.checkRecord()
+                }
+                #expect(isRead == isGonePast, "\(column) = \(value)")
+                if !isRead { unsound += 1 }
+            }
+        }
+        #expect(unsound > 100)
+    }
+
+    private func isSound(
+        _ index: Index, _ read: (inout Row) throws(IndexError) -> Void
+    ) -> Bool {
+        do {
+            return try index.read { (database: inout Database) throws(IndexError) in
+                var isThere = false
+                try database.rows("SELECT \(Schema.recordColumns) FROM files") {
+                    (row: inout Row) throws(IndexError) in
+                    try read(&row)
+                    isThere = true
+                }
+                return isThere
+            }
+        } catch { return false }
+    }
+
     @Test func overwrittenPagesAreDamage() throws {
         let index = try open().index
         for number in 0..<500 {
