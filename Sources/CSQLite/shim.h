@@ -6,15 +6,6 @@ static inline int csqlite_bind_text(sqlite3_stmt *statement, int index, const ch
     return sqlite3_bind_text(statement, index, text ? text : "", length, SQLITE_TRANSIENT);
 }
 
-/* The bytes stay where they are until the statement has been reset (SQLITE_STATIC). */
-static inline int csqlite_bind_lasting_text(sqlite3_stmt *statement, int index, const char *text, int length) {
-    return sqlite3_bind_text(statement, index, text, length, SQLITE_STATIC);
-}
-
-static inline int csqlite_bind_lasting_blob(sqlite3_stmt *statement, int index, const void *bytes, int length) {
-    return sqlite3_bind_blob(statement, index, bytes, length, SQLITE_STATIC);
-}
-
 static inline int csqlite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int length) {
     return sqlite3_bind_blob(statement, index, bytes ? bytes : "", length, SQLITE_TRANSIENT);
 }

@@ -14,7 +14,6 @@ struct Database: ~Copyable, @unchecked Sendable {
     private var recent: [(text: String, statement: OpaquePointer)] = []
     /// What the file's path leads through: paths are looked up as late as at the end.
     private let folder: Descriptor?
-    private let room = BindingRoom()
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
     /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
@@ -69,17 +68,7 @@ struct Database: ~Copyable, @unchecked Sendable {
     mutating func execute(
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in }
     ) throws(IndexError) -> Int {
-        let statement = try prepared(sql)
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
-        }
-        var binder = Binder(statement: statement, in: room)
-        bind(&binder)
-        try check(binder.result)
-        while case let code = sqlite3_step(statement), code != SQLITE_DONE {
-            guard code == SQLITE_ROW else { throw failure(code) }
-        }
+        try rows(sql, bind) { (_: inout Row) throws(IndexError) in }
         return Int(sqlite3_changes(handle))
     }
 

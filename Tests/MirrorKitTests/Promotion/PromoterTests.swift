@@ -100,7 +100,8 @@ import Testing
         let old = try await tree.put(path, "old")
         let new = try await tree.put(path, "new!", over: .ours(old.stamp))
         #expect(tree.folder.text(of: path) == "new!")
-        #expect(try tree.record(path) == new)
+        let row = try tree.record(path)
+        #expect(row == new)
         #expect(tree.folder.names().filter { !$0.hasPrefix(".mirror/") } == [path])
         await tree.promoter.stop()
     }
