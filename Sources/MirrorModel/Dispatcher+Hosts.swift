@@ -88,6 +88,20 @@ extension Dispatcher {
         reconsider(host)
     }
 
+    /// A host that got a further connection asked for fewer requests.
+    package mutating func refuseExtras(at name: Host) { hosts.crowded.insert(name) }
+
+    /// Whether a host may get further connections, where there is a place.
+    package func mayTakeExtra(at name: Host) -> Bool { !hosts.crowded.contains(name) }
+
+    /// A host answered nothing over HTTP/1.1: from now on it chooses the protocol.
+    package mutating func leaveProtocol(to name: Host) { hosts.withoutHTTP1.insert(name) }
+
+    /// Whether a host chooses the protocol.
+    package func choosesProtocol(_ name: Host) -> Bool {
+        !hosts.withoutHTTP1.isEmpty && hosts.withoutHTTP1.contains(name)
+    }
+
     /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {
         max(0, hosts.standings[hosts.number(of: name, now: now)].opensAt - now)

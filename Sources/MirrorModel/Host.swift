@@ -9,6 +9,14 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
         port = url.port
     }
 
+    package init(_ origin: Origin) {
+        name = origin.host
+        port = origin.port
+    }
+
+    /// Nobody: what is asked nowhere.
+    static let none = Host(Origin(scheme: .file, host: "", port: 0))
+
     /// Reads what `description` wrote; nil for other text.
     package init?(_ text: String) {
         guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),

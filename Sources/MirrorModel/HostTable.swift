@@ -13,6 +13,10 @@ struct HostTable: Sendable {
     private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
     var standings: [HostStanding]
+    /// Hosts that asked for fewer requests: they get no further connections.
+    var crowded: Set<Host> = []
+    /// Hosts that may speak no HTTP/1.1.
+    var withoutHTTP1: Set<Host> = []
     /// How many places are held at hosts without an answer.
     private(set) var unansweredPlaces = 0
 

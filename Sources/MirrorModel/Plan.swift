@@ -69,10 +69,10 @@ public struct Plan: Sendable {
     /// When the turn of each transfer comes: its priority, and the host that is asked first.
     func turns(
         of positions: [Int]
-    ) -> some Sequence<(position: Int, priority: Int32, host: Origin)> {
+    ) -> some Sequence<(position: Int, priority: Int32, host: Host)> {
         positions.lazy.map { [self] position in
             guard let (manifest, resource) = steps.resource(at: position) else {
-                return (position, 0, Origin(scheme: .file, host: "", port: 0))
+                return (position, 0, .none)
             }
             let turn = manifests[manifest].resources.turn(at: resource)
             return (position, turn.priority, turn.host)

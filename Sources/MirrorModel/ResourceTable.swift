@@ -127,12 +127,13 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     }
 
     /// When one resource's turn comes and which host is asked first, without making the rest of it.
-    package func turn(at position: Int) -> (priority: Int32, host: Origin) {
+    package func turn(at position: Int) -> (priority: Int32, host: Host) {
         let record = columns.records[position]
         let sources = record.rarity > 0 ? columns.rarities[Int(record.rarity) - 1].sources : []
         return (
             columns.traits.values[Int(record.traits)].priority,
-            sources.first?.url.origin ?? columns.authorities.values[Int(record.authority)].origin
+            sources.first.map { Host($0.url) }
+                ?? Host(columns.authorities.values[Int(record.authority)].origin)
         )
     }
 

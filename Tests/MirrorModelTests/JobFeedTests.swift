@@ -6,7 +6,7 @@ private final class Feeding {
     private var feed: JobFeed
 
     init(_ letters: String, window: Int, priorities: [Int32] = []) {
-        let hosts = letters.map { Origin(scheme: .https, host: String($0), port: 443) }
+        let hosts = letters.map { Host(Origin(scheme: .https, host: String($0), port: 443)) }
         feed = JobFeed(
             hosts.indices.map { position in
                 let priority = priorities.indices.contains(position) ? priorities[position] : 0

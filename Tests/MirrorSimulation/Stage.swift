@@ -131,7 +131,7 @@ final class Stage {
 
     /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
     private func checkNothingCouldStart(_ wait: Int64) {
-        guard wait > 0, !engine.isPaused, let most = story.configuration.perHost,
+        guard wait > 0, !engine.reading.isPaused, let most = story.configuration.perHost,
             engine.dispatcher.placesInUse < story.configuration.jobs
         else { return }
         var held: [Host: Int] = [:]

@@ -3,8 +3,8 @@ internal import MirrorModel
 /// One request and its answer, as the wire tells of them.
 ///
 /// The wire calls in here inside `perform` and `goOn`, where no request may be made or ended. So bytes are
-/// only taken in, and what follows is noted; the engine acts on it when the wire says that the request
-/// has ended.
+/// only taken in, and what follows is noted as one `Finding`; the engine acts on it when the wire says
+/// that the request has ended.
 final class Exchange {
     /// All bytes of heads and trailers that are read; libcurl's own limits look like lost
     /// connections.
@@ -34,11 +34,20 @@ final class Exchange {
         case stop
     }
 
-    /// Why a callback of ours ended the exchange.
-    enum Stop {
-        case head(Refusal)
-        case unwanted
-        case listener
+    /// What a request came to where its callbacks found that out, before the wire says how it ended.
+    enum Finding {
+        /// Its head cannot be trusted.
+        case refused(Refusal)
+        /// Its head says all: what the transfer does next.
+        case turned(Turn)
+        /// Its head says all: what follows for a further connection.
+        case judged(SegmentCourse.Verdict)
+        /// More bytes came than it may have.
+        case exceeded(limit: Int64)
+        /// Somebody else has what would come next.
+        case cut
+        /// Something failed on this side of the connection.
+        case failedHere(MirrorError)
     }
 
     /// Unique in the run.
@@ -70,8 +79,8 @@ final class Exchange {
     let segment: Int?
     /// Whether too little comes for too long: of the transfer as a whole, or of a further connection.
     var stall: StallClock
-    /// Why a callback ended the exchange, where one did.
-    private(set) var stop: Stop?
+    /// What it came to, where its callbacks found that out.
+    private(set) var finding: Finding?
     /// Whether an address was refused because it is not public.
     var refusedAddress = false
     /// Whether a socket was opened for it.
@@ -89,6 +98,16 @@ final class Exchange {
         self.listener = listener
     }
 
+    /// Notes what it came to. The first that was found stands, but for a failure on this side: nothing
+    /// that the answer says can be done then.
+    func find(_ finding: Finding) {
+        if self.finding == nil {
+            self.finding = finding
+        } else if case .failedHere = finding {
+            self.finding = finding
+        }
+    }
+
     /// It has a connection, and the request is on its way.
     func requestBegins(localPort: Int32) {
         isAsking = true
@@ -101,20 +120,20 @@ final class Exchange {
         headerBytes += line.count
         guard headerBytes <= Exchange.headerLimit else {
             let limit = Exchange.headerLimit >> 10
-            stop = .head(
-                Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB"))
+            find(
+                .refused(
+                    Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
         switch collector.take(line: line) {
         case .more: return true
         case .refused(let flaw):
-            stop = .head(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)"))
+            find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
             return false
         case .head(let head):
             wantsBody = listener.received(head: head, on: self)
             isDeclined = !wantsBody
-            if isDeclined, !Exchange.mayKeepConnection(after: head) { stop = .unwanted }
-            return stop == nil
+            return wantsBody || Exchange.mayKeepConnection(after: head)
         }
     }
 
@@ -139,7 +158,6 @@ final class Exchange {
     func take(body: UnsafeRawBufferPointer) -> Reply {
         if wantsBody {
             let reply = listener.received(bytes: body, on: self)
-            if case .stop = reply { stop = .listener }
             if case .pause = reply {
                 isHeldBack = true
                 listener.heldBack(self)
@@ -152,7 +170,6 @@ final class Exchange {
         }
         arrivedBytes += body.count
         unwantedBytes += Int64(body.count)
-        if unwantedBytes > Exchange.unwantedLimit { stop = .unwanted }
-        return stop == nil ? .goOn : .stop
+        return unwantedBytes > Exchange.unwantedLimit ? .stop : .goOn
     }
 }

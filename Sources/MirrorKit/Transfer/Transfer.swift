@@ -25,18 +25,10 @@ final class Transfer {
     var course: TransferCourse?
     /// The next request.
     var plan: RequestPlan?
-    /// What follows from a head whose body is not wanted.
-    var turn: Turn?
     /// The bytes in hand.
     var body: IncomingBody?
-    /// A failure on this side of the connection, amid a body.
-    var localError: MirrorError?
-    /// Whether more bytes came than the answer allowed.
-    var hasExceeded = false
     /// Who fetches what of the bytes in hand; nil where only one connection will do.
     var segments: TransferSegments?
-    /// Whether its own connection was ended because somebody else has what would come next.
-    var isCut = false
     /// Requests of further connections.
     var segmentRequests = 0
     /// Requests that ended before there was a socket for them.
@@ -68,7 +60,7 @@ final class Transfer {
     /// All bytes in hand, wherever in the file they are.
     var heldBytes: Int64 {
         guard let segments, let body else { return body?.length ?? 0 }
-        return max(body.length, segments.plan.heldBytes)
+        return max(body.length, segments.state.plan.heldBytes)
     }
 
     /// A second digest that the bytes are held against besides sha256, the strongest one declared.

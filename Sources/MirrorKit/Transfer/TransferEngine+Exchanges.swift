@@ -8,7 +8,7 @@ extension TransferEngine: Exchange.Listener {
         if head.status == 429 || head.status == 503 { dispatcher.backOff(exchange.id) }
         guard let transfer = transfers[exchange.id] else { return false }
         if let segment = exchange.segment {
-            return received(head: head, segment: segment, of: transfer)
+            return received(head: head, on: exchange, segment: segment, of: transfer)
         }
         dispatcher.answered(exchange.id, isShared: head.version == .http2)
         know(hostsOf: transfer)
@@ -16,70 +16,49 @@ extension TransferEngine: Exchange.Listener {
             return false
         }
         guard case .receive(let reception) = turn.next else {
-            transfer.turn = turn
+            exchange.find(.turned(turn))
             return false
         }
         do {
             try receive(reception, turn: turn, transfer, workers: workers)
             try beginSegments(reception, of: transfer)
-            transfer.segments?.isMultiplexed = head.version == .http2
-        } catch {
-            transfer.localError = error
-            return true
-        }
+            transfer.segments?.state.isMultiplexed = head.version == .http2
+        } catch { exchange.find(.failedHere(error)) }
         return true
     }
 
     func received(bytes: UnsafeRawBufferPointer, on exchange: Exchange) -> Exchange.Reply {
         guard let transfer = transfers[exchange.id] else { return .stop }
         if let segment = exchange.segment {
-            return received(bytes: bytes, segment: segment, of: transfer)
+            return received(bytes: bytes, on: exchange, segment: segment, of: transfer)
         }
-        guard transfer.localError == nil, let reception = transfer.course?.reception,
+        guard exchange.finding == nil, let reception = transfer.course?.reception,
             let body = transfer.body
         else { return .stop }
-        // libcurl reads up to a hundred times in a row from a socket that has more.
-        if transfer.isPaused || isBehind(body.backlog) || (bucket?.isOverdrawn ?? false)
-            || hasReachedLimit
-        {
-            wasHeldBack = true
-            return .pause
-        }
+        if mustHoldBack(transfer, backlog: body.backlog) { return .pause }
         count(bytes.count, for: transfer)
         var bytes = bytes
         if let limit = reception.limit, body.length + Int64(bytes.count) > limit {
-            transfer.hasExceeded = true
+            exchange.find(.exceeded(limit: limit))
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(limit - body.length)))
         }
-        if let segments = transfer.segments, let main = segments.main {
-            var taken = segments.plan.arrived(bytes.count, on: main)
-            if taken < bytes.count || segments.plan.runs[main]?.isCut == true,
-                segments.plan.passOver(main)
-            {
-                unlooked.insert(transfer.job.id)
-                taken += segments.plan.arrived(bytes.count - taken, on: main)
-            }
+        if let segments = transfer.segments {
+            let (taken, isCut, passedOver) = segments.state.arrived(bytes.count)
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(taken))
-            let run = segments.plan.runs[main]
-            transfer.isCut = run.map { $0.isDone && $0.isCut } ?? true
-            // From here on the answer says nothing any more of what is missing.
-            if transfer.isCut { segments.isShared = true }
+            if passedOver { segmented.look(at: transfer.job.id) }
+            if isCut { exchange.find(.cut) }
         }
         do {
             try body.append(bytes, now: clock.monotonic())
-        } catch {
-            transfer.localError = error
-            return .stop
-        }
-        return transfer.hasExceeded || transfer.isCut ? .stop : .goOn
+        } catch { exchange.find(.failedHere(error)) }
+        return exchange.finding == nil ? .goOn : .stop
     }
 
     func heldBack(_ exchange: Exchange) { heldBack.append(exchange) }
 
     /// Counts bytes of a body that came.
     func count(_ bytes: Int, for transfer: Transfer) {
-        bucket?.take(bytes)
-        bytesReceived += Int64(bytes)
+        reading.take(bytes)
         transfer.cost.bytesReceived += Int64(bytes)
     }
 
@@ -91,9 +70,9 @@ extension TransferEngine: Exchange.Listener {
         if turn.dropsPart { try drop(transfer) }
         guard let part = transfer.course?.part else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
-            let error = admit(
-                total - max(reception.offset, transfer.segments?.plan.heldBytes ?? 0),
-                transfer.job.target)
+            let error = refusal(
+                of: total - max(reception.offset, transfer.segments?.state.plan.heldBytes ?? 0),
+                for: transfer.job.target)
         {
             throw error
         }
@@ -143,24 +122,32 @@ extension TransferEngine: Exchange.Listener {
         if let segment = exchange.segment {
             return segmentEnded(exchange, segment, failure: failure)
         }
+        ownEnded(exchange, of: transfer, failure: failure)
+    }
+
+    /// The transfer's own request is over: what its callbacks found goes before how the wire saw it.
+    private func ownEnded(
+        _ exchange: Exchange, of transfer: Transfer, failure: TransportFailure?
+    ) {
         breakOff(exchange)
-        if let error = transfer.localError { return fail(transfer, error) }
-        if let turn = transfer.turn {
-            transfer.turn = nil
-            return act(turn, transfer)
+        switch exchange.finding {
+        case .failedHere(let error): fail(transfer, error)
+        case .turned(let turn): act(turn, transfer)
+        case .refused(let refusal): decide(transfer) { $0.refused(refusal) }
+        case .exceeded(let limit):
+            transfer.body?.flush()
+            decide(transfer) { $0.exceeded(limit: limit) }
+        case .cut: conclude(transfer, failure: nil, hasAnswered: true)
+        case .judged, nil:
+            conclude(transfer, failure: failure, hasAnswered: exchange.hasAnswered)
         }
-        if case .head(let refusal) = exchange.stop {
-            return decide(transfer) { $0.refused(refusal) }
-        }
-        conclude(transfer, failure: failure, hasAnswered: exchange.hasAnswered)
     }
 
     /// The body, if there was one, is over: well, or by a failure.
     private func conclude(
         _ transfer: Transfer, failure: TransportFailure?, hasAnswered: Bool
     ) {
-        let reception = transfer.course?.reception
-        guard reception != nil, let body = transfer.body else {
+        guard transfer.course?.reception != nil, let body = transfer.body else {
             let failure =
                 failure
                 ?? TransportFailure(
@@ -170,14 +157,8 @@ extension TransferEngine: Exchange.Listener {
         }
         body.flush()
         let length = body.length
-        if transfer.hasExceeded {
-            transfer.hasExceeded = false
-            return decide(transfer) { $0.exceeded(limit: reception?.limit ?? length) }
-        }
         if let segments = transfer.segments {
-            let wasCut = transfer.isCut
-            transfer.isCut = false
-            return ownEnded(transfer, segments, failure: wasCut ? nil : failure)
+            return ownEnded(transfer, segments, failure: failure)
         }
         guard let failure else { return decide(transfer) { $0.bodyEnded(length: length) } }
         interrupted(transfer, failure)
@@ -267,14 +248,9 @@ extension TransferEngine: Exchange.Listener {
         if let segment = exchange.segment {
             return segmentEnded(exchange, segment, failure: failure)
         }
-        breakOff(exchange)
-        transfer.stall.reset()
-        if let error = transfer.localError { return fail(transfer, error) }
-        if let turn = transfer.turn {
-            transfer.turn = nil
-            return act(turn, transfer)
-        }
-        conclude(transfer, failure: failure, hasAnswered: exchange.hasAnswered)
+        // What stalled is over: the next request has all the time.
+        exchange.stall.reset()
+        ownEnded(exchange, of: transfer, failure: failure)
     }
 
     /// Takes an exchange from libcurl; its handle serves another.
@@ -287,19 +263,13 @@ extension TransferEngine: Exchange.Listener {
         transfer.stall = exchange.stall
     }
 
-    /// Whether more was received than the run may.
-    var hasReachedLimit: Bool {
-        configuration.transferLimit.map { bytesReceived > $0 } ?? false
-    }
-
     /// Ends everything when more was received than the run may.
     func limitTotal() {
-        guard let limit = configuration.transferLimit, hasReachedLimit, refusal == nil else {
-            return
-        }
+        guard let limit = reading.exceededTotal, refusal == nil else { return }
+        let bytes = reading.bytesReceived
         let error = MirrorError(
             .transferLimit,
-            "\(Counted(bytesReceived, "byte")) \(Counted.verb(bytesReceived, "was", "were")) received, the limit for a run is \(limit). Run again to go on."
+            "\(Counted(bytes, "byte")) \(Counted.verb(bytes, "was", "were")) received, the limit for a run is \(limit). Run again to go on."
         )
         refuseAll(error)
     }

@@ -7,8 +7,8 @@ extension TransferEngine {
         case .submit(let jobs): for job in jobs { submit(job) }
         case .pause(let id): pause(id)
         case .resume(let id): resume(id)
-        case .pauseAll: isPaused = true
-        case .resumeAll: isPaused = false
+        case .pauseAll: reading.isPaused = true
+        case .resumeAll: reading.isPaused = false
         case .cancel(let id, let discardingPart):
             if let transfer = transfers[id] { cancel(transfer, discardingPart: discardingPart) }
         case .cancelAll: cancelAll()

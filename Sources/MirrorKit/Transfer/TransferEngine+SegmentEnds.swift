@@ -2,53 +2,44 @@ internal import MirrorModel
 
 /// Further connections of a transfer: what comes over them, and how they end.
 extension TransferEngine {
-    /// Bytes after which a connection that broke counts as one that worked.
-    static let bytesThatExcuse: Int64 = 1 << 20
-
-    func received(head: ResponseHead, segment id: Int, of transfer: Transfer) -> Bool {
-        guard let segments = transfer.segments, let segment = segments.helpers[id],
+    func received(
+        head: ResponseHead, on exchange: Exchange, segment id: Int, of transfer: Transfer
+    ) -> Bool {
+        guard let segments = transfer.segments, let helper = segments.state.helpers[id],
             let body = transfer.body
         else { return false }
-        dispatcher.answered(at: Host(segment.course.plan.url))
-        let verdict = segment.course.answered(head, at: clock.now())
+        dispatcher.answered(at: helper.host)
+        guard let verdict = segments.state.answered(head, on: id, at: clock.now()) else {
+            return false
+        }
         guard case .receive(let reception) = verdict else {
-            segment.verdict = verdict
+            exchange.find(.judged(verdict))
             return false
         }
         let provenance = reception.answer.provenance
         transfer.course?.joined(by: provenance)
         if !body.record.provenances.contains(provenance) {
             do { try body.continue(total: nil, provenance: provenance) } catch {
-                transfer.localError = error
+                exchange.find(.failedHere(error))
             }
         }
-        segments.isShared = true
-        segment.isReceiving = true
         return true
     }
 
     func received(
-        bytes: UnsafeRawBufferPointer, segment id: Int, of transfer: Transfer
+        bytes: UnsafeRawBufferPointer, on exchange: Exchange, segment id: Int,
+        of transfer: Transfer
     ) -> Exchange.Reply {
-        guard transfer.localError == nil, let segments = transfer.segments,
-            let segment = segments.helpers[id], segment.isReceiving
+        guard exchange.finding == nil, let segments = transfer.segments,
+            let writer = segments.writers[id]
         else { return .stop }
-        if transfer.isPaused || isBehind(segment.writer.lane.backlog)
-            || (bucket?.isOverdrawn ?? false)
-            || hasReachedLimit
-        {
-            wasHeldBack = true
-            return .pause
-        }
+        if mustHoldBack(transfer, backlog: writer.lane.backlog) { return .pause }
         count(bytes.count, for: transfer)
-        let taken = segments.plan.arrived(bytes.count, on: id)
-        segment.writer.append(
+        let (taken, goesOn) = segments.state.arrived(bytes.count, on: id)
+        writer.append(
             UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)), now: clock.monotonic())
         advanceFront(transfer, segments)
-        guard let run = segments.plan.runs[id] else { return .stop }
-        // What comes next belongs to somebody else, or was never asked for.
-        segment.isCut = run.isDone && run.isCut
-        return segment.isCut || taken < bytes.count ? .stop : .goOn
+        return goesOn ? .goOn : .stop
     }
 
     /// The transfer's own connection has ended: at what others fetch, with its answer, or by a
@@ -56,151 +47,113 @@ extension TransferEngine {
     func ownEnded(
         _ transfer: Transfer, _ segments: TransferSegments, failure: TransportFailure?
     ) {
-        if let main = segments.main, let run = segments.plan.runs[main] {
-            excuse(run, segments, isShort: failure != nil)
-            segments.plan.end(main)
-        }
-        segments.main = nil
-        segments.failure = failure
+        segments.state.ownEnded(failure)
         transfer.state = .joined
         transfer.body?.flush()
         advanceFront(transfer, segments)
-        unlooked.insert(transfer.job.id)
+        segmented.look(at: transfer.job.id)
         goOnJoined(transfer, segments)
     }
 
     /// Ends the time of further connections when there is none any more.
     func goOnJoined(_ transfer: Transfer, _ segments: TransferSegments) {
-        guard case .joined = transfer.state, segments.helpers.isEmpty, let body = transfer.body,
-            segments.settleWriters()
+        guard case .joined = transfer.state, segments.state.helpers.isEmpty,
+            let body = transfer.body, segments.settleWriters()
         else { return }
         // Some of it may have been read back only just now.
         advanceFront(transfer, segments)
         transfer.state = .working
         let length = body.length
-        transfer.course?.know(gapEnd: segments.plan.gapEnd)
-        if segments.plan.isComplete, segments.isShared {
-            decide(transfer) { $0.segmentsEnded(length: length) }
-        } else if let failure = segments.failure {
+        transfer.course?.know(gapEnd: segments.state.plan.gapEnd)
+        switch segments.state.conclusion {
+        case .segmentsEnded: decide(transfer) { $0.segmentsEnded(length: length) }
+        case .bodyEnded: decide(transfer) { $0.bodyEnded(length: length) }
+        case .interrupted(let failure):
             decide(transfer) { $0.interrupted(failure, length: length) }
-        } else if segments.isShared {
-            decide(transfer) { $0.segmentsEnded(length: length) }
-        } else {
-            decide(transfer) { $0.bodyEnded(length: length) }
         }
     }
 
-    /// libcurl says that an exchange of a further connection has ended.
+    /// The request of a further connection is over.
     func segmentEnded(_ exchange: Exchange, _ id: Int, failure: TransportFailure?) {
         guard let transfer = transfers[exchange.id], let segments = transfer.segments,
-            let segment = segments.helpers[id]
+            segments.exchanges[id] === exchange
         else { return }
         breakOff(exchange)
-        segment.exchange = nil
-        if let error = transfer.localError { return failInMidst(transfer, error) }
-        if case .changed(let refusal)? = segment.verdict {
+        segments.exchanges[id] = nil
+        switch exchange.finding {
+        case .failedHere(let error): return failInMidst(transfer, error)
+        case .judged(.changed(let refusal)):
             if case .exchanging(let own) = transfer.state { breakOff(own) }
             transfer.state = .working
             return decide(transfer) { $0.versionChanged(refusal) }
+        case .judged(.follow) where move(id, segments):
+            return segmented.look(at: transfer.job.id)
+        case .judged(let verdict): note(id, of: transfer, segments, verdict, failure)
+        case .refused, .turned, .exceeded, .cut, nil:
+            note(id, of: transfer, segments, nil, failure)
         }
-        if case .follow? = segment.verdict, move(segment) {
-            segment.verdict = nil
-            unlooked.insert(transfer.job.id)
-            return
-        }
-        judge(segment, segments, failure, of: transfer)
-        if let error = dismiss(segment, of: transfer, segments, keeping: true) {
-            return failInMidst(transfer, error)
-        }
-        unlooked.insert(transfer.job.id)
-        advanceFront(transfer, segments)
         do throws(MirrorError) {
-            if segments.pace.wanted > 1 { try openWanted(transfer, segments) }
+            try close(id, of: transfer, segments)
+            segmented.look(at: transfer.job.id)
+            advanceFront(transfer, segments)
+            if segments.state.pace.wanted > 1 { try openWanted(transfer, segments) }
         } catch { return failInMidst(transfer, error) }
         goOnJoined(transfer, segments)
     }
 
     /// Whether the place that a redirect leads to has room.
-    private func move(_ segment: Segment) -> Bool {
-        let host = Host(segment.course.plan.url)
-        guard let old = segment.extraPlace, old != host else { return true }
-        guard dispatcher.takeExtra(at: host) else { return false }
+    private func move(_ id: Int, _ segments: TransferSegments) -> Bool {
+        guard let helper = segments.state.helpers[id] else { return false }
+        guard let old = helper.extraPlace, old != helper.host else { return true }
+        guard dispatcher.takeExtra(at: helper.host) else { return false }
         dispatcher.releaseExtra(at: old)
-        segment.extraPlace = host
+        segments.state.move(id, to: helper.host)
         return true
     }
 
-    /// Leaves a source alone whose answer was none, or whose connection broke too early.
-    private func judge(
-        _ segment: Segment, _ segments: TransferSegments, _ failure: TransportFailure?,
-        of transfer: Transfer
+    /// Tells the dispatcher what the end of a further connection says of its host.
+    private func note(
+        _ id: Int, of transfer: Transfer, _ segments: TransferSegments,
+        _ verdict: SegmentCourse.Verdict?, _ failure: TransportFailure?
     ) {
-        if refusesProtocol(segment, failure) {
-            choosers.insert(Host(segment.course.plan.url))
-            transfer.course?.leaveProtocol(to: segment.run.source)
-            return
-        }
-        guard case .giveBack(let refusal, let hold)? = segment.verdict else {
-            guard segment.isReceiving, let run = segments.plan.runs[segment.run.id] else {
-                segments.barred.insert(segment.run.source)
-                return
+        guard let host = segments.state.helpers[id]?.host else { return }
+        switch segments.state.ended(id, verdict, failure) {
+        case nil: break
+        case .leavesProtocol(let source):
+            dispatcher.leaveProtocol(to: host)
+            transfer.course?.leaveProtocol(to: source)
+        case .asksForRest(let isCrowded, let hold):
+            if isCrowded { dispatcher.refuseExtras(at: host) }
+            // A wait that is too long would fail transfers that never asked for more connections.
+            if let hold, hold <= configuration.transfer.longestWait {
+                dispatcher.hold(host, until: clock.monotonic() + hold * 1000, isTooLong: false)
             }
-            // An answer that ends well before its range does is no better than one that breaks.
-            return excuse(run, segments, isShort: !run.isDone)
-        }
-        segments.barred.insert(segment.run.source)
-        let host = Host(segment.course.plan.url)
-        if refusal.status == 429 || refusal.status == 503 { crowdedHosts.insert(host) }
-        // A wait that is too long would fail transfers that never asked for more connections.
-        if let hold, hold <= configuration.transfer.longestWait {
-            dispatcher.hold(
-                host, until: clock.monotonic() + hold * 1000, isTooLong: false)
         }
     }
 
-    /// Whether a further connection got no answer because of its protocol.
-    private func refusesProtocol(_ segment: Segment, _ failure: TransportFailure?) -> Bool {
-        let plan = segment.course.plan
-        if case .giveBack(let refusal, _)? = segment.verdict {
-            return plan.isRefused(by: refusal.status)
-        }
-        guard segment.verdict == nil, !segment.isReceiving, let failure else { return false }
-        return plan.isRefused(by: failure)
-    }
-
-    private func excuse(
-        _ run: Segmentation.Run, _ segments: TransferSegments, isShort: Bool
-    ) {
-        if isShort, run.position - run.start < TransferEngine.bytesThatExcuse {
-            segments.barred.insert(run.source)
-        }
-    }
-
-    /// Ends one further connection and gives its range back; what it fetched is kept, or forgotten
-    /// together with the part.
-    func dismiss(
-        _ segment: Segment, of transfer: Transfer, _ segments: TransferSegments, keeping: Bool
-    ) -> MirrorError? {
-        if let exchange = segment.exchange { breakOff(exchange) }
-        segment.exchange = nil
-        if let host = segment.extraPlace { dispatcher.releaseExtra(at: host) }
-        segments.helpers[segment.run.id] = nil
-        let end = segments.plan.runs[segment.run.id]?.position
-        segments.plan.end(segment.run.id)
-        guard keeping else {
-            segment.writer.lane.abandon()
-            return nil
-        }
-        segment.writer.flush()
+    /// Ends one further connection; what it fetched is kept.
+    func close(
+        _ id: Int, of transfer: Transfer, _ segments: TransferSegments
+    ) throws(MirrorError) {
+        guard let (writer, end) = release(id, segments) else { return }
+        writer.flush()
         // What counts as fetched must be what was written.
-        if let end, segment.writer.handedOver != end {
-            return MirrorError(
+        if let end, writer.handedOver != end {
+            throw MirrorError(
                 .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
         }
-        segment.writer.log()
+        writer.log()
         let (id, inbox) = (transfer.job.id, inbox)
-        segment.writer.lane.submit { _ in inbox.post(.segmentHeld(id)) }
-        return nil
+        writer.lane.submit { _ in inbox.post(.segmentHeld(id)) }
+    }
+
+    /// Takes one further connection out of the set, gives its place back, and ends its request.
+    private func release(
+        _ id: Int, _ segments: TransferSegments
+    ) -> (writer: PartWriter, end: Int64?)? {
+        if let exchange = segments.exchanges.removeValue(forKey: id) { breakOff(exchange) }
+        if let host = segments.state.helpers[id]?.extraPlace { dispatcher.releaseExtra(at: host) }
+        return segments.close(id)
     }
 
     /// The part holds what an ended connection fetched, as its lane has found, and the front may go on.
@@ -211,15 +164,21 @@ extension TransferEngine {
     }
 
     /// Ends all further connections; gives the lanes on which their last milestones are on the way.
+    /// What they fetched is kept, or forgotten together with the part.
     @discardableResult
     func dismissSegments(of transfer: Transfer, keeping: Bool) -> [PartLane] {
         guard let segments = transfer.segments else { return [] }
-        let all = Array(segments.helpers.values)
-        for segment in all { _ = dismiss(segment, of: transfer, segments, keeping: keeping) }
-        segments.main = nil
-        let lanes = segments.writers.map(\.lane)
-        if !keeping { for lane in lanes { lane.abandon() } }
-        return lanes
+        for id in segments.state.helpers.keys {
+            if keeping {
+                // What is not accounted for is not logged, so nobody counts on it.
+                try? close(id, of: transfer, segments)
+            } else {
+                _ = release(id, segments)
+            }
+        }
+        segments.state.ownIsGone()
+        if !keeping { for lane in segments.lanes { lane.abandon() } }
+        return segments.lanes
     }
 
     /// A failure on this side while connections are open.

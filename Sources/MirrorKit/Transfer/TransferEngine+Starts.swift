@@ -5,7 +5,7 @@ internal import Synchronization
 extension TransferEngine {
     /// Gives places to transfers as long as there are any.
     func startNext() {
-        guard !isPaused, !isStopping else { return }
+        guard !reading.isPaused, !isStopping else { return }
         while let id = dispatcher.next() {
             guard let transfer = transfers[id], case .queued = transfer.state else {
                 dispatcher.release(id)
@@ -82,7 +82,7 @@ extension TransferEngine {
             let plan = Segmentation(total: total, front: length, islands: islands)
             transfer.cost.bytesReused = plan.heldBytes
             if plan.hasIslands {
-                transfer.segments = TransferSegments(plan: plan, limit: configuration.segments)
+                transfer.segments = TransferSegments(plan, limit: configuration.segments)
             }
         }
         begin(transfer, part: (record, length))
@@ -95,9 +95,9 @@ extension TransferEngine {
             sources: job.sources.map { CourseSource(url: $0.url, key: $0.key) },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: configuration.transfer, jitter: jitter)
-        course.know(gapEnd: transfer.segments?.plan.gapEnd)
+        course.know(gapEnd: transfer.segments?.state.plan.gapEnd)
         for (position, source) in job.sources.enumerated()
-        where choosers.contains(Host(source.url)) {
+        where dispatcher.choosesProtocol(Host(source.url)) {
             course.leaveProtocol(to: position)
         }
         let turn = course.begin()

@@ -9,7 +9,9 @@ extension TransferEngine {
             let until = now + min(seconds, 1 << 40) * 1000
             dispatcher.hold(Host(url), until: until, isTooLong: isTooLong)
         }
-        if turn.leavesProtocol, let url = transfer.plan?.url { choosers.insert(Host(url)) }
+        if turn.leavesProtocol, let url = transfer.plan?.url {
+            dispatcher.leaveProtocol(to: Host(url))
+        }
         tell(turn.notice, transfer)
         if turn.dropsPart {
             do { try drop(transfer) } catch { return fail(transfer, error) }
@@ -60,7 +62,7 @@ extension TransferEngine {
 
     /// Waits that are over.
     func wakeWaiting() {
-        guard !isPaused else { return }
+        guard !reading.isPaused else { return }
         while let id = dispatcher.popWoken() {
             // One that is paused goes on when it is resumed.
             guard let transfer = transfers[id], !transfer.isPaused, case .waiting = transfer.state

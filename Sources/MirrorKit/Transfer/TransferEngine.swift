@@ -40,16 +40,14 @@ final class TransferEngine {
     }
 
     let configuration: Configuration
-    let wire: any Wire
-    let parts: any PartStore
-    let news: any TransferObserver
-    let inbox: TransferInbox
-    let workers: any Workers
-    let copiers: any Workers
-    let clock: LoopClock
-    let admit: @Sendable (Int64, Target) -> MirrorError?
-    let jitter: @Sendable (Int64) -> Int64
-    private let remember: @Sendable ([Host: Int]) -> Void
+    private let surroundings: Surroundings
+    var wire: any Wire { surroundings.wire }
+    var parts: any PartStore { surroundings.parts }
+    var inbox: TransferInbox { surroundings.inbox }
+    var workers: any Workers { surroundings.workers }
+    var copiers: any Workers { surroundings.copiers }
+    var clock: LoopClock { surroundings.clock }
+    private var news: any TransferObserver { surroundings.news }
     /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
     /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
@@ -59,57 +57,35 @@ final class TransferEngine {
     /// What runs on the wire, by number.
     var exchanges: [Int: Exchange] = [:]
     private var madeExchanges = 0
-    var bucket: TokenBucket?
-    var bytesReceived: Int64 = 0
+    /// How much may be read from sockets.
+    var reading: ReadingLimits
     /// Why no request is made any more.
     var refusal: MirrorError?
-    /// Hosts that asked for fewer requests: they get no further connections.
-    var crowdedHosts: Set<Host> = []
-    /// Hosts that may speak no HTTP/1.1.
-    var choosers: Set<Host> = []
-    /// Transfers whose number of connections is to be looked at.
-    var unlooked: Set<Int> = []
     /// Transfers that several connections may fetch.
-    var divided: Set<Int> = []
-    /// When numbers of connections were last held against what came, and this thread's time until then.
-    var pacedAt: Int64 = 0
-    var busyAtPace: Int64 = 0
+    var segmented = SegmentedTransfers()
     /// Exchanges whose bytes wait within libcurl.
     var heldBack: [Exchange] = []
-    var isPaused = false
     var isStopping = false
-    /// Whether bytes were held back since the last tick, or came as fast as this thread can take
-    /// them: more connections would not bring more.
-    var wasHeldBack = false
-    private var busyAtTick: Int64 = 0
     /// Whether no socket has been read since the last turn.
     private var isHoldingBack = false
-    private var tickedAt: Int64
+    private var ticked: LoadMeter
     /// The time of stall clocks.
     var asking: AskingTime
 
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
         self.configuration = configuration
-        wire = surroundings.wire
-        parts = surroundings.parts
-        news = surroundings.news
-        inbox = surroundings.inbox
-        workers = surroundings.workers
-        copiers = surroundings.copiers
-        clock = surroundings.clock
-        admit = surroundings.admit
-        jitter = surroundings.jitter
-        remember = surroundings.remember
+        self.surroundings = surroundings
         // Room for two buffers of each transfer at the least.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
-        tickedAt = clock.monotonic()
-        asking = AskingTime(now: tickedAt)
+        let now = surroundings.clock.monotonic()
+        ticked = LoadMeter(now: now)
+        asking = AskingTime(now: now)
+        reading = ReadingLimits(
+            rate: configuration.rateLimit, total: configuration.transferLimit, now: now)
         dispatcher = Dispatcher(
             jobs: configuration.jobs, perHost: configuration.perHost,
             policy: RetryPolicy(configuration.transfer), remembered: surroundings.remembered,
-            now: tickedAt,
-            jitter: surroundings.jitter)
-        bucket = configuration.rateLimit.map { TokenBucket(rate: $0, now: tickedAt) }
+            now: now, jitter: surroundings.jitter)
     }
 
     /// Runs until `stop` was asked for and every transfer has ended.
@@ -122,7 +98,7 @@ final class TransferEngine {
         }
         workers.stop()
         copiers.stop()
-        remember(dispatcher.liked)
+        surroundings.remember(dispatcher.liked)
     }
 
     /// Does all that can be done now, and says what to wait for; nil when everything has ended.
@@ -157,7 +133,7 @@ final class TransferEngine {
 
     private func rest(_ pause: Int64) -> Rest {
         if pause > 0 {
-            wasHeldBack = true
+            reading.wasHeldBack = true
             isHoldingBack = true
             return .holdingBack(min(pause, AskingTime.look))
         }
@@ -192,9 +168,7 @@ final class TransferEngine {
     /// For how many milliseconds no socket is read: under the rate limit, while workers are behind,
     /// and while everything is paused.
     private func breathe() -> Int64 {
-        if isPaused { return 1000 }
-        if isBehind { return 2 }
-        return bucket?.delay(now: clock.monotonic()) ?? 0
+        reading.delay(isBehind: !reading.isPaused && isBehind, now: clock.monotonic())
     }
 
     private var isBehind: Bool {
@@ -203,14 +177,20 @@ final class TransferEngine {
         guard chunks.bytesInUse > Self.laneBacklogLimit else { return false }
         return exchanges.values.contains { exchange in
             guard let transfer = transfers[exchange.id] else { return false }
-            let segment = exchange.segment.flatMap { transfer.segments?.helpers[$0] }
-            return isBehind(segment?.writer.lane.backlog ?? transfer.body?.backlog ?? 0)
+            let writer = exchange.segment.flatMap { transfer.segments?.writers[$0] }
+            return (writer?.lane.backlog ?? transfer.body?.backlog ?? 0) > Self.laneBacklogLimit
         }
     }
 
-    /// Whether a lane with so many bytes waiting, or all together, have to catch up.
-    func isBehind(_ backlog: Int) -> Bool {
-        backlog > TransferEngine.laneBacklogLimit || chunks.bytesInUse > bufferLimit
+    /// Whether no more bytes of a transfer are taken just now, so many of which wait for their lane.
+    /// libcurl reads up to a hundred times in a row from a socket that has more.
+    func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
+        guard
+            transfer.isPaused || backlog > Self.laneBacklogLimit || chunks.bytesInUse > bufferLimit
+                || reading.isOverdrawn || reading.exceededTotal != nil
+        else { return false }
+        reading.wasHeldBack = true
+        return true
     }
 
     /// Whether an exchange was held back in the midst of reading, and nobody paused it.
@@ -227,7 +207,7 @@ final class TransferEngine {
         for exchange in waiting {
             // The end of one may have been the end of others.
             guard exchange.isHeldBack, exchanges[exchange.number] === exchange else { continue }
-            guard bucket?.isOverdrawn != true, mayGoOn(exchange) else {
+            guard !reading.isOverdrawn, mayGoOn(exchange) else {
                 heldBack.append(exchange)
                 continue
             }
@@ -239,7 +219,7 @@ final class TransferEngine {
     /// For how many milliseconds there is nothing to do unless somebody says something.
     private var timeToWait: Int64 {
         // What a tick ended may have left connections to look after.
-        if !unlooked.isEmpty || heldBack.contains(where: mayGoOn) { return 0 }
+        if segmented.hasUnlooked || heldBack.contains(where: mayGoOn) { return 0 }
         let longest = min(
             exchanges.isEmpty ? 60_000 : AskingTime.look, timeToPaceSegments ?? 60_000)
         return min(longest, dispatcher.timeToWait() ?? longest)
@@ -248,13 +228,10 @@ final class TransferEngine {
     /// Looks after running transfers four times a second.
     private func tick() {
         let now = clock.monotonic()
-        let elapsed = now - tickedAt
+        let elapsed = ticked.elapsed(now: now)
         guard elapsed >= AskingTime.look else { return }
         look()
-        tickedAt = now
-        let busy = clock.threadBusy()
-        if (busy - busyAtTick) * 2 > elapsed { wasHeldBack = true }
-        busyAtTick = busy
+        if ticked.restart(now: now, busy: clock.threadBusy()) { reading.wasHeldBack = true }
         defer { dispatcher.measure() }
         for exchange in exchanges.values {
             guard let transfer = transfers[exchange.id],
@@ -281,7 +258,7 @@ final class TransferEngine {
         }
         lendPlaces()
         measureSegments(milliseconds: elapsed)
-        wasHeldBack = false
+        reading.wasHeldBack = false
     }
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {
@@ -297,4 +274,12 @@ final class TransferEngine {
     func report(_ transfer: Transfer, _ news: TransferNews) {
         self.news.tell(transfer.job, news)
     }
+
+    /// Why so many more bytes of a target may not be written; nil where they may.
+    func refusal(of bytes: Int64, for target: Target) -> MirrorError? {
+        surroundings.admit(bytes, target)
+    }
+
+    /// Picks a number from 0 to its argument.
+    var jitter: @Sendable (Int64) -> Int64 { surroundings.jitter }
 }

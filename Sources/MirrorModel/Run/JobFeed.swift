@@ -4,7 +4,7 @@
 /// knows a window of them, and each host that has any left a share of it: a host that does not answer
 /// fills its own share and no other one's. A transfer that has once waited for a retry does not
 /// count, so that thousands of them wait at once and not a window after the other.
-public struct JobFeed: Sendable {
+package struct JobFeed: Sendable {
     private struct Queue {
         let host: Int
         var positions: [Int]
@@ -26,7 +26,7 @@ public struct JobFeed: Sendable {
         mutating func close() { places = [:] }
     }
 
-    private struct Host {
+    private struct Account {
         /// How many of its transfers have not been taken.
         var left = 0
         /// How many the loop knows, but for those that have waited.
@@ -36,7 +36,7 @@ public struct JobFeed: Sendable {
     private let window: Int
     /// Lowest priority first; one queue for each host that has any left there.
     private var levels: [Level] = []
-    private var hosts: [Host] = []
+    private var hosts: [Account] = []
     /// How many transfers of one host the loop should know.
     private var share: Int
     private var hostsWithAnyLeft = 0
@@ -48,7 +48,7 @@ public struct JobFeed: Sendable {
     private var delayed: Set<Int> = []
 
     /// How many have not been taken.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// How many may wait for a retry beside the window.
     static let mostDelayed = 4096
@@ -56,19 +56,19 @@ public struct JobFeed: Sendable {
     /// Takes positions in the order of their plan, with their priorities and hosts.
     ///
     /// - Parameter window: how many transfers the loop should know at once.
-    public init(
-        _ entries: some Sequence<(position: Int, priority: Int32, host: Origin)> =
-            EmptyCollection<(position: Int, priority: Int32, host: Origin)>(), window: Int = 256
+    package init(
+        _ entries: some Sequence<(position: Int, priority: Int32, host: Host)> =
+            EmptyCollection<(position: Int, priority: Int32, host: Host)>(), window: Int = 256
     ) {
         self.window = max(1, window)
         share = self.window
-        var numbers: [Origin: Int] = [:]
+        var numbers: [Host: Int] = [:]
         var byPriority: [Int32: Level] = [:]
         for entry in entries {
             let host = numbers[entry.host] ?? hosts.count
             if host == hosts.count {
                 numbers[entry.host] = host
-                hosts.append(Host())
+                hosts.append(Account())
             }
             hosts[host].left += 1
             count += 1
@@ -83,7 +83,7 @@ public struct JobFeed: Sendable {
 
     /// Takes those that the loop should know besides. Each is told to have `ended`, or not to have
     /// begun at all, which is the same.
-    public mutating func take() -> [Int] {
+    package mutating func take() -> [Int] {
         var taken: [Int] = []
         for level in levels.indices.reversed() {
             var passed = 0
@@ -121,13 +121,13 @@ public struct JobFeed: Sendable {
     }
 
     /// Takes all that are left, because none will be begun.
-    public mutating func takeAll() -> [Int] {
+    package mutating func takeAll() -> [Int] {
         defer { self = JobFeed(window: window) }
         return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
     }
 
     /// A transfer waits for a retry; whether more should be taken.
-    public mutating func delayed(_ position: Int) -> Bool {
+    package mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
         delayed.insert(position)
@@ -136,7 +136,7 @@ public struct JobFeed: Sendable {
     }
 
     /// The loop has done with a transfer; whether more should be taken.
-    public mutating func ended(_ position: Int) -> Bool {
+    package mutating func ended(_ position: Int) -> Bool {
         if let host = known.removeValue(forKey: position) {
             change(host, known: -1)
         } else {
@@ -147,7 +147,7 @@ public struct JobFeed: Sendable {
 
     /// Whether there is room, and a host of which the loop knows less than half of what it should. It
     /// is heard of an end some time after it, so not each one is answered.
-    public var isRunningLow: Bool { belowHalf > 0 && known.count < window }
+    package var isRunningLow: Bool { belowHalf > 0 && known.count < window }
 
     private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {
         tally(hosts[host], -1)
@@ -160,7 +160,7 @@ public struct JobFeed: Sendable {
         }
     }
 
-    private mutating func tally(_ host: Host, _ sign: Int) {
+    private mutating func tally(_ host: Account, _ sign: Int) {
         guard host.left > 0 else { return }
         if host.known < share { belowShare += sign }
         if host.known < (share + 1) / 2 { belowHalf += sign }

@@ -47,9 +47,9 @@ import Testing
         #expect(writer.heldEnd == 1000)
         #expect(losses.value.withLock { $0 } == 1)
         let segments = TransferSegments(
-            plan: Segmentation(total: 4_000_000, front: 2_000_000), limit: .fixed(2))
+            Segmentation(total: 4_000_000, front: 2_000_000), limit: .fixed(2))
         #expect(segments.heldFront == 2_000_000)
-        segments.writers = [writer]
+        segments.ended = [writer]
         #expect(segments.heldFront == 1000)
         #expect(!segments.settleWriters())
         workers.stop()

@@ -2,7 +2,7 @@
 ///
 /// It may be overdrawn: what arrived cannot be sent back. The loop then reads from no socket until
 /// the debt is paid, so the senders feel it through TCP, and nothing piles up in memory.
-struct TokenBucket {
+struct TokenBucket: Sendable {
     private let rate: Int64
     private var level: Double
     private var filledAt: Int64

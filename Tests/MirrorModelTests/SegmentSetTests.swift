@@ -1,0 +1,151 @@
+import Testing
+
+@testable import MirrorModel
+
+/// Several connections for one file of 10 bytes, which the sources a and b have under one pin.
+@Suite struct SegmentSetTests {
+    typealias Course = TransferCourseTests
+
+    private static let tooMany = ResponseHead(status: 429, [("Retry-After", "7")])
+    private static let lost = TransportFailure(
+        .connectionLost, "it was lost", isPassing: true, wasSent: true)
+
+    private func course() throws -> TransferCourse {
+        var course = try Course.course(["a", "b"], pinned: true)
+        _ = course.begin()
+        _ = course.answered(Course.whole, at: Course.now)
+        return course
+    }
+
+    /// A set whose own connection has begun, with so many connections wanted in all.
+    private func set(_ wanted: Int = 3, front: Int64 = 0) -> SegmentSet {
+        var set = SegmentSet(
+            Segmentation(total: 10, front: front, leastRange: 1), limit: .fixed(wanted))
+        set.ownBegins(source: 0, askedEnd: 10)
+        return set
+    }
+
+    private func open(_ set: inout SegmentSet, at place: Host? = nil) throws -> Int? {
+        let course = try course()
+        guard let opening = set.opening(course, isOpen: { _ in true }) else { return nil }
+        set.open(opening, extraPlace: place ?? opening.host)
+        return opening.run.id
+    }
+
+    private func answer(_ set: inout SegmentSet, _ id: Int) throws {
+        let range = try #require(set.helpers[id]?.run)
+        let head = ResponseHead(
+            status: 206, [("Content-Range", "bytes \(range.start)-\(range.end - 1)/10")])
+        let verdict = set.answered(head, on: id, at: Course.now)
+        guard case .receive? = verdict else { throw Unexpected() }
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func onlyAsManyBeginAsAreWanted() throws {
+        var set = set(3)
+        #expect(try open(&set) != nil)
+        #expect(try open(&set) != nil)
+        #expect(try open(&set) == nil)
+        #expect(set.running == 3)
+        #expect(set.hasSilent)
+    }
+
+    @Test func theSourceWithTheFewestConnectionsIsAskedNext() throws {
+        var set = set(3)
+        let first = try #require(try open(&set))
+        #expect(set.helpers[first]?.host.name == "b.example")
+        let second = try #require(try open(&set))
+        #expect(set.helpers[second]?.host.name == "a.example")
+    }
+
+    @Test func aHostThatIsClosedIsNotAsked() throws {
+        let course = try course()
+        let opening = set().opening(course) { $0 == 0 }
+        #expect(opening?.host.name == "a.example")
+        let none = set().opening(course) { _ in false }
+        #expect(none == nil)
+    }
+
+    @Test func theOwnConnectionIsCutWhereAnotherOneFetches() throws {
+        var set = set(2)
+        let id = try #require(try open(&set))
+        let start = try #require(set.helpers[id]?.run.start)
+        let (taken, isCut, passedOver) = set.arrived(10)
+        #expect(Int64(taken) == start)
+        #expect(isCut)
+        #expect(!passedOver)
+        set.ownEnded(nil)
+        #expect(set.takesOwnPlace)
+        try answer(&set, id)
+        let end = try #require(set.helpers[id]?.run.end)
+        #expect(set.arrived(Int(end - start), on: id).taken == Int(end - start))
+        #expect(set.close(id) == end)
+        guard case .segmentsEnded = set.conclusion else { throw Unexpected() }
+    }
+
+    @Test func bytesBeyondARangeAreNotTaken() throws {
+        var set = set(2)
+        let id = try #require(try open(&set))
+        try answer(&set, id)
+        let range = try #require(set.helpers[id]?.run)
+        let (taken, goesOn) = set.arrived(9, on: id)
+        #expect(Int64(taken) == range.end - range.start)
+        #expect(!goesOn)
+    }
+
+    @Test func aBrokenConnectionOfItsOwnIsWhatTheTransferHears() throws {
+        var alone = set(1)
+        _ = alone.arrived(4)
+        alone.ownEnded(Self.lost)
+        guard case .interrupted = alone.conclusion else { throw Unexpected() }
+        var whole = set(1)
+        _ = whole.arrived(10)
+        whole.ownEnded(nil)
+        guard case .bodyEnded = whole.conclusion else { throw Unexpected() }
+    }
+
+    @Test func aSourceThatAsksForRestGetsNoFurtherConnection() throws {
+        var set = set(3)
+        let id = try #require(try open(&set))
+        let verdict = set.answered(Self.tooMany, on: id, at: Course.now)
+        guard case .asksForRest(isCrowded: true, hold: 7)? = set.ended(id, verdict, nil) else {
+            throw Unexpected()
+        }
+        _ = set.close(id)
+        let next = try #require(try open(&set))
+        #expect(set.helpers[next]?.host.name == "a.example")
+    }
+
+    @Test func aSourceWhoseConnectionBreaksEarlyIsLeftAlone() throws {
+        var set = set(2)
+        let id = try #require(try open(&set))
+        #expect(set.ended(id, nil, Self.lost) == nil)
+        _ = set.close(id)
+        let next = try #require(try open(&set))
+        #expect(set.helpers[next]?.host.name == "a.example")
+    }
+
+    @Test func oneGivesWayWhereAnotherTransferWaits() throws {
+        var set = set(3)
+        let first = try #require(try open(&set))
+        let second = try #require(try open(&set))
+        #expect(set.surplus { _ in false }.isEmpty)
+        #expect(set.surplus { _ in true } == [second])
+        set.move(second, to: nil)
+        #expect(set.surplus { _ in true } == [first])
+    }
+
+    @Test func anAnswerThatGoesOnElsewhereDoesNotFit() throws {
+        let course = try course()
+        let reception = try #require(course.reception)
+        #expect(set().fits(reception))
+        #expect(!set(front: 3).fits(reception))
+    }
+
+    @Test func littleIsNotDivided() {
+        #expect(!SegmentSet.mayDivide(missing: (2 << 20) - 1, limit: .automatic))
+        #expect(SegmentSet.mayDivide(missing: 2 << 20, limit: .automatic))
+        #expect(!SegmentSet.mayDivide(missing: 1 << 40, limit: .fixed(1)))
+    }
+}
