@@ -49,8 +49,8 @@ package struct Dispatcher: Sendable {
     var now: Int64
     var hosts: HostTable
     var places: [Int: Place] = [:]
-    /// The tickets of those that wait for a place.
-    private var queued: [Int: Int] = [:]
+    /// Those that wait for a place: their tickets, and at which host.
+    private var queued: [Int: (ticket: Int, host: Int)] = [:]
     private var lastTicket = 0
     var ready = ReadyHosts()
     /// When hosts may be asked again.
@@ -117,7 +117,7 @@ extension Dispatcher {
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
         lastTicket += 1
-        queued[id] = lastTicket
+        queued[id] = (lastTicket, HostTable.nowhere)
         enter(
             QueuedTransfer(
                 id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers,
@@ -128,14 +128,16 @@ extension Dispatcher {
     mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
         let passesBy = hosts.standings[host].isAway && transfer.hasOthers
         let host = passesBy ? HostTable.nowhere : host
+        queued[transfer.id]?.host = host
         hosts.standings[host].waiting.insert(transfer)
         reconsider(host)
     }
 
     /// Takes a transfer out of the queue, or out of its wait.
     package mutating func remove(_ id: Int) {
-        queued[id] = nil
         delays.remove(id)
+        // Whoever is gone must not look like somebody who could start.
+        if let host = queued.removeValue(forKey: id)?.host { reconsider(host) }
     }
 
     /// Gives a transfer's place back, and has it wait until a time.
@@ -298,7 +300,9 @@ extension Dispatcher {
     }
 
     mutating func dropEnded(_ host: Int) {
-        while let first = hosts.standings[host].waiting.first, queued[first.id] != first.ticket {
+        while let first = hosts.standings[host].waiting.first,
+            queued[first.id]?.ticket != first.ticket
+        {
             _ = hosts.standings[host].waiting.popFirst()
         }
     }

@@ -42,6 +42,15 @@ import Testing
         #expect(dispatcher.fill() == [3])
     }
 
+    @Test func removedTransfersAreNothingThatCouldStart() throws {
+        let dispatcher = Dispatching()
+        dispatcher.add(1...3, try Dispatching.host("a"))
+        #expect(dispatcher.timeToWait() == 0)
+        for id in 1...3 { dispatcher.remove(id) }
+        #expect(dispatcher.timeToWait() == nil)
+        #expect(dispatcher.fill() == [])
+    }
+
     @Test func aTransferThatIsQueuedAnewStartsOnceAndWhereItIsQueuedNow() throws {
         let dispatcher = Dispatching(jobs: 1)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))

@@ -10,6 +10,12 @@ final class SimulatedParts: PartStore, @unchecked Sendable {
     var roomFor = Int.max
     private(set) var isOverfull = false
 
+    /// Has a part that an earlier run left.
+    func keep(_ record: PartRecord, _ bytes: [UInt8]) throws {
+        records[record.name] = record
+        try scratch.create(record).write(bytes, at: 0)
+    }
+
     func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
         guard roomFor > 0 else {
             isOverfull = true

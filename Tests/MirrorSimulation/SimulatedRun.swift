@@ -82,7 +82,8 @@ final class SimulatedRun {
             machine.take(.found(rows), at: moment)
         case .claim(let positions):
             for position in positions { claims[position, default: 0] += 1 }
-            machine.take(.claimed(positions.map { KnownRow($0, nil) }), at: moment)
+            machine.take(
+                .claimed(positions.map { KnownRow($0, try? story.ownRow(at: $0)) }), at: moment)
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
             inbox.post(.submit(submissions.compactMap { try? story.job(at: $0.position) }))

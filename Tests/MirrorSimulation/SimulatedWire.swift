@@ -45,6 +45,10 @@ final class SimulatedWire: Wire {
     private(set) var bytesDelivered: Int64 = 0
     private(set) var requestsMade = 0
     var networkReturns = false
+    /// Connections whose requests have left the origin of their source.
+    private var departed: Set<String> = []
+    /// What should not have been sent.
+    private(set) var leaks: [String] = []
 
     init(_ time: VirtualTime, _ chance: Chance, _ world: World) {
         self.time = time
@@ -60,6 +64,23 @@ final class SimulatedWire: Wire {
             throw MirrorError(.internalError, "no such host in this simulation")
         }
         requests[exchange.number] = Request(request, exchange, host: host)
+        watchCredentials(of: request, on: exchange)
+    }
+
+    /// Credentials stay behind at the first request to another origin, and do not come back.
+    private func watchCredentials(of request: WireRequest, on exchange: Exchange) {
+        let (own, url) = ("\(exchange.id)", request.plan.url)
+        let key = exchange.segment.map { "\(own)/\($0)" } ?? own
+        if url == request.source.url {
+            departed.remove(key)
+        } else if url.origin != request.source.url.origin
+            || exchange.segment != nil && departed.contains(own)
+        {
+            departed.insert(key)
+        }
+        if request.plan.carriesCredentials, departed.contains(key) {
+            leaks.append("\(key) takes the credentials of \(request.source.url) to \(url)")
+        }
     }
 
     func begin(_ exchange: Exchange) {

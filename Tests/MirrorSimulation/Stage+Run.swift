@@ -77,10 +77,16 @@ extension Stage {
             let role = story.roles.first(where: { $0.target == done.target.path })?.role,
             let wish = story.wish(of: role)
         else { return }
-        guard let bytes = disk.files[done.target] else {
-            return note("\(done.target) is done and not there")
-        }
         let resource = story.world.resources[story.wishes[wish].resource]
+        guard let bytes = disk.files[done.target] else {
+            if done.outcome == .stale {
+                let isOurs = if case .file = story.wishes[wish].past { true } else { false }
+                if !isOurs || story.mustBeGranted(wish) { note("\(done.target) is stale") }
+            } else if !isKnown(story.wishes[wish].past, of: resource) {
+                note("\(done.target) is \(done.outcome) and not there")
+            }
+            return
+        }
         let versions = story.wishes[wish].isPinned ? 0...0 : resource.versions
         if !versions.contains(where: { resource.bytes(of: $0) == bytes }) {
             note("\(done.target) has \(bytes.count) bytes of no version")

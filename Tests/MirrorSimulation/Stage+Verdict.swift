@@ -9,6 +9,7 @@ extension Stage {
         if wrong.isEmpty { judgeLeftovers() }
         judgeTime()
         judgeRun()
+        for leak in wire.leaks { note(leak) }
         finding.wrong = wrong
         finding.milliseconds = time.now
         finding.requests = wire.requestsMade
@@ -35,7 +36,12 @@ extension Stage {
         case .received(let body):
             finding.received += 1
             try judge(body, of: job, wish)
-        case .notModified: note("job \(job) is confirmed, and nothing was there")
+        case .notModified:
+            if !isKnown(
+                story.wishes[wish].past, of: story.world.resources[story.wishes[wish].resource])
+            {
+                note("job \(job) is confirmed, and no source has what is there")
+            }
         case .failed(let error, _):
             finding.failed += 1
             if error.code == .internalError { note("job \(job): \(error.message)") }
@@ -69,6 +75,12 @@ extension Stage {
         if body.size != Int64(bytes.count) { note("job \(job) is told with another size") }
     }
 
+    /// Whether a file that was there is of a version that its sources had in this run.
+    func isKnown(_ past: Story.Past, of resource: SimulatedResource) -> Bool {
+        guard case .file(let version) = past else { return false }
+        return resource.versions.contains { resource.bytes(of: $0) == resource.bytes(of: version) }
+    }
+
     private func judgeLeftovers() {
         if wire.count > 0 { note("\(wire.count) requests are left") }
         if engine.dispatcher.placesInUse > 0 {
@@ -97,11 +109,13 @@ extension Stage {
             guard let number = story.wish(of: story.roles[job].role) else { continue }
             let wish = story.wishes[number]
             let size = Int64(story.world.resources[wish.resource].size)
-            for host in (wish.hosts.prefix(1) + [wish.redirectedBy].compactMap { $0 }) {
+            for host in wish.hosts.prefix(1) + wish.redirectedBy {
                 let host = story.world.hosts[host]
                 alone += 4 * host.roundTrip + size / host.rate + 4 * story.slowness + 50
             }
             alone += story.slowness * (size / 65536 + 1) * 4 + 2 * story.hop
+            // What an earlier run left is read first, and may have to be fetched again.
+            if case .part = wish.past { alone *= 2 }
         }
         alone += Int64(story.roles.count / 512 + 2) * (200 + story.diskLatency)
         // Whoever sends a little now and then keeps its place for as long as it may.

@@ -23,6 +23,13 @@ final class Stage {
         news = SimulatedNews(time)
         inbox = try TransferInbox()
         parts.roomFor = story.roomForParts
+        for position in story.roles.indices {
+            guard case .fetch(let wish) = story.roles[position].role,
+                let record = try story.job(at: position)?.part,
+                let bytes = story.partBytes(of: wish)
+            else { continue }
+            try parts.keep(record, bytes)
+        }
         let chance = story.chance
         var surroundings = TransferEngine.Surroundings(
             wire: wire, parts: parts, news: news, inbox: inbox,
@@ -70,7 +77,8 @@ final class Stage {
             if let due = run.due, time.now >= due { run.turn() }
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
             if turnsInAMoment > 10_000 {
-                wrong.append("the loop turns without end at \(time.now) ms")
+                let left = engine.transfers.mapValues(\.state)
+                wrong.append("the loop turns without end at \(time.now) ms, with \(left)")
                 return
             }
             if time.now > Simulation.longest {

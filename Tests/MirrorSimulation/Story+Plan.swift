@@ -47,7 +47,7 @@ extension Story {
                 number = resources.count
                 resources.append(try resource(target, wish))
             }
-            steps.append(try step(target, role, resource: number))
+            steps.append(try step(target, role, resource: number, of: resources))
         }
         return Plan(
             root: "/simulated", manifests: [Manifest(name: "simulated", resources: resources)],
@@ -69,7 +69,7 @@ extension Story {
         let urls = try wish.hosts.enumerated().map { position, host in
             try SourceURL(
                 world.address(
-                    of: wish.resource, at: host, by: position == 0 ? wish.redirectedBy : nil))
+                    of: wish.resource, at: host, by: position == 0 ? wish.redirectedBy : []))
         }
         var resource = Resource(target: target, url: urls[0])
         resource.mirrors = urls.dropFirst().map { Source(url: $0) }
@@ -79,7 +79,14 @@ extension Story {
         return resource
     }
 
-    private func step(_ target: Target, _ role: Role, resource: Int?) throws -> Step {
+    private func step(
+        _ target: Target, _ role: Role, resource: Int?, of resources: [Resource]
+    ) throws -> Step {
+        if case .fetch(let wish) = role, let resource,
+            let step = step(target, wish, resource: resource, resources[resource])
+        {
+            return step
+        }
         let stamp = FileStamp(size: 5, modified: 1, changed: 1, inode: 1)
         let sha256 = world.resources[0].digest(of: 0)
         switch role {
@@ -105,6 +112,30 @@ extension Story {
         }
     }
 
+    /// A step that goes on from what an earlier run left.
+    private func step(
+        _ target: Target, _ wish: Int, resource number: Int, _ resource: Resource
+    ) -> Step? {
+        if let part = partRecord(of: wish, for: target, resource) {
+            return Step(
+                target: target, manifest: 0, resource: number, kind: .resume,
+                reason: .partAvailable(bytes: part.loggedBytes),
+                means: .transfer(part: part, ifChangedSince: nil), occupant: .nothing, size: nil)
+        }
+        guard let record = fileRecord(of: wish, for: target, resource) else { return nil }
+        return Step(
+            target: target, manifest: 0, resource: number, kind: .revalidate, reason: .missing,
+            means: .transfer(part: nil, ifChangedSince: record.localVersion),
+            occupant: .ours(record.stamp, sha256: record.sha256), size: nil)
+    }
+
+    /// What the index knows of the target of the step at a position.
+    func ownRow(at position: Int) throws -> IndexRecord? {
+        guard case .fetch(let wish) = roles[position].role else { return nil }
+        let target = try Target(roles[position].target)
+        return fileRecord(of: wish, for: target, try resource(target, wish))
+    }
+
     /// What the index knows of a target: files that are copied, some of which are gone.
     func row(of target: Target) -> IndexRecord? {
         guard let wish = wish(ofDonor: target), wish % 3 != 0 else { return nil }
@@ -128,12 +159,17 @@ extension Story {
     func job(at position: Int) throws -> TransferJob? {
         guard let number = wish(of: roles[position].role) else { return nil }
         let resource = try resource(try Target(roles[position].target), number)
+        var past: Step?
+        if case .fetch = roles[position].role {
+            past = step(resource.target, number, resource: 0, resource)
+        }
         return TransferJob(
             id: position, target: resource.target,
             sources: resource.sources.map {
                 PreparedSource(url: $0.url, key: SourceKey($0.url), headers: [])
             },
-            postBody: nil, expectation: Expectation(of: resource, replacing: nil), local: nil,
-            part: nil, priority: resource.priority, isDecisive: rules.stopsAtFirstFailure)
+            postBody: nil, expectation: Expectation(of: resource, replacing: nil),
+            local: past?.local, part: past?.part, priority: resource.priority,
+            isDecisive: rules.stopsAtFirstFailure)
     }
 }

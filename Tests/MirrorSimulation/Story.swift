@@ -10,7 +10,10 @@ final class Story {
         let hosts: [Int]
         let isPinned: Bool
         let declaresSize: Bool
-        let redirectedBy: Int?
+        /// The hosts that lead to the first of them, in this order.
+        let redirectedBy: [Int]
+        /// What an earlier run left of it.
+        let past: Past
     }
 
     /// What somebody does in the midst.
@@ -55,11 +58,14 @@ final class Story {
                 let host = Int(chance.number(0...Int64(hosts.count) - 1))
                 if !asked.contains(host) { asked.append(host) }
             }
+            let isPinned = chance.oneIn(2)
             return Wish(
-                resource: resource.number, hosts: asked,
-                isPinned: chance.oneIn(2), declaresSize: chance.oneIn(2),
-                redirectedBy: chance.oneIn(8)
-                    ? Int(chance.number(0...Int64(hosts.count) - 1)) : nil)
+                resource: resource.number, hosts: asked, isPinned: isPinned,
+                declaresSize: chance.oneIn(2),
+                redirectedBy: (0..<chance.pick([0, 0, 0, 0, 0, 0, 1, 2])).map { _ in
+                    Int(chance.number(0...Int64(hosts.count) - 1))
+                },
+                past: Story.past(chance, of: resource, isPinned: isPinned))
         }
         acts = Story.acts(chance, jobs: resources.count)
         slowness = chance.pick([0, 3, 3, 40, 700])
@@ -149,12 +155,12 @@ final class Story {
     /// Whether nothing stands in the way of a wish.
     func mustBeGranted(_ number: Int) -> Bool {
         let wish = wishes[number]
-        let asked = wish.hosts + [wish.redirectedBy].compactMap { $0 }
+        let asked = wish.hosts + wish.redirectedBy
         // From https to http no redirect is followed.
-        let isDowngrade =
-            wish.redirectedBy.map { by in
-                world.hosts[by].isSecure && wish.hosts.contains { !world.hosts[$0].isSecure }
-            } ?? false
+        let way = wish.redirectedBy + wish.hosts.prefix(1)
+        let isDowngrade = zip(way, way.dropFirst()).contains {
+            world.hosts[$0].isSecure && !world.hosts[$1].isSecure
+        }
         return asked.allSatisfy { world.hosts[$0].isHealthy } && !isDowngrade
             && world.resources[wish.resource].changes.isEmpty && isUndisturbed
     }

@@ -28,9 +28,10 @@ final class World {
     func host(of url: SourceURL) -> Int? { numbers[url.host] }
 
     /// Where a host has a resource; some of them send whoever asks to another host first.
-    func address(of resource: Int, at host: Int, by other: Int? = nil) -> String {
-        guard let other else { return hosts[host].origin + resources[resource].path }
-        return hosts[other].origin + "/to/\(host)" + resources[resource].path
+    func address(of resource: Int, at host: Int, by others: [Int] = []) -> String {
+        let way = others + [host]
+        let rest = way.dropFirst().map { "/to/\($0)" }.joined()
+        return hosts[way[0]].origin + rest + resources[resource].path
     }
 
     /// What goes wrong with the next answer of a host.
@@ -57,8 +58,8 @@ final class World {
         default: break
         }
         let parts = plan.url.path.split(separator: "/")
-        if parts.first == "to", parts.count == 3, let number = Int(parts[1]) {
-            let place = hosts[number].origin + "/" + parts[2]
+        if parts.first == "to", parts.count > 2, let number = Int(parts[1]) {
+            let place = hosts[number].origin + parts[2...].map { "/" + $0 }.joined()
             return .empty(302, [("Location", place)], isShared: isShared)
         }
         guard let name = parts.first, let number = Int(name.dropFirst()) else {

@@ -93,6 +93,8 @@ extension TransferEngine {
     private func broken(_ id: Int, _ error: MirrorError) {
         guard let transfer = transfers[id] else { return }
         if case .settling = transfer.state { return }
+        // A lane that was told to stop breaks what waits for it.
+        if let ending = transfer.ending { return finish(transfer, ending) }
         if case .exchanging(let exchange) = transfer.state { breakOff(exchange) }
         fail(transfer, error)
     }

@@ -13,11 +13,13 @@ struct RunEnd: Sendable {
     }
 
     /// Ends the run; false when something had ended it, which keeps its word. A signal that comes after
-    /// that shortens the wait all the same.
+    /// that shortens the wait all the same, and so does the deadline.
     mutating func end(_ ending: RunEnding, at elapsed: Int64) -> Bool {
-        if let grace = ending.grace {
-            graceEnd = min(graceEnd ?? .max, elapsed.addingSaturated(grace))
-        }
+        let limits = [
+            ending.grace.map { elapsed.addingSaturated($0) },
+            deadline?.addingSaturated(RunEnding.graceAfterDeadline),
+        ]
+        graceEnd = (limits + [graceEnd]).compactMap { $0 }.min()
         guard self.ending == nil else { return false }
         self.ending = ending
         return true
@@ -39,12 +41,15 @@ struct RunEnd: Sendable {
 }
 
 extension RunEnding {
+    /// How long a run may go on after its deadline, in milliseconds.
+    fileprivate static let graceAfterDeadline: Int64 = 1000
+
     /// For how many milliseconds what is under way is waited for: a flush that takes its time is left
     /// to the next run, which settles it as after a crash. Nil waits to the end.
     fileprivate var grace: Int64? {
         switch self {
         case .interrupted: 400
-        case .error(let error) where error.code == .deadline: 1000
+        case .error(let error) where error.code == .deadline: RunEnding.graceAfterDeadline
         case .error, .firstFailure: nil
         }
     }

@@ -111,6 +111,22 @@ import Testing
         #expect(rig.summary().error?.code == .deadline)
     }
 
+    @Test func theDeadlineHoldsForARunThatAFailureEnded() throws {
+        var rig = try RunRig(fetching: ["a", "b"]) {
+            $0.deadline = 5
+            $0.stopsAtFirstFailure = true
+        }
+        rig.tell(.ready)
+        try rig.receive(0)
+        let gone = MirrorError(.httpStatus, "gone")
+        rig.tell(.transfer(1, .ended(.failed(gone, TransferCost(requests: 1)))))
+        #expect(rig.machine.wait == 6000)
+        rig.time = 6000
+        rig.tell(.tick)
+        #expect(rig.machine.isOver)
+        #expect(rig.summary()[.interrupted] == 1)
+    }
+
     @Test func aRunThatEndedBeforeItBeganBeginsNothing() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.end(.interrupted(exit: 130)))
