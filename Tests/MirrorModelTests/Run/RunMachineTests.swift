@@ -117,6 +117,7 @@ import Testing
             $0.stopsAtFirstFailure = true
         }
         rig.tell(.ready)
+        rig.tell(.transfer(0, .started(source: "a", size: nil, offset: 0)))
         try rig.receive(0)
         let gone = MirrorError(.httpStatus, "gone")
         rig.tell(.transfer(1, .ended(.failed(gone, TransferCost(requests: 1)))))
