@@ -7,6 +7,12 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The rooms beneath `MirrorKit`, which is all that a user of the library imports.
+let rooms: [Target.Dependency] = [
+    "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorParts", "MirrorStore",
+    "MirrorTransfer",
+]
+
 let package = Package(
     name: "mirror",
     products: [
@@ -30,9 +36,23 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .target(name: "MirrorModel", swiftSettings: strict),
         .target(
-            name: "MirrorKit",
-            dependencies: ["MirrorModel", "CCurl", "CXML2", "CSQLite", "CCrypto", "CLinux"],
+            name: "MirrorSystem", dependencies: ["MirrorModel", "CCrypto", "CLinux"],
             swiftSettings: strict),
+        .target(
+            name: "MirrorManifests", dependencies: ["MirrorModel", "MirrorSystem", "CXML2"],
+            swiftSettings: strict),
+        .target(
+            name: "MirrorParts", dependencies: ["MirrorModel", "MirrorSystem", "CLinux"],
+            swiftSettings: strict),
+        .target(
+            name: "MirrorStore",
+            dependencies: ["MirrorModel", "MirrorSystem", "MirrorParts", "CSQLite", "CLinux"],
+            swiftSettings: strict),
+        .target(
+            name: "MirrorTransfer",
+            dependencies: ["MirrorModel", "MirrorSystem", "MirrorParts", "CCurl", "CLinux"],
+            swiftSettings: strict),
+        .target(name: "MirrorKit", dependencies: rooms, swiftSettings: strict),
         .executableTarget(
             name: "mirror",
             dependencies: [
@@ -60,7 +80,7 @@ let package = Package(
             name: "mirror-torture", dependencies: ["MirrorTestSupport"],
             path: "Tests/MirrorTorture", swiftSettings: strict),
         .target(
-            name: "MirrorFuzzing", dependencies: ["MirrorKit", "MirrorModel"],
+            name: "MirrorFuzzing", dependencies: ["MirrorKit"] + rooms,
             path: "Tests/MirrorFuzzing", swiftSettings: strict),
         .executableTarget(
             name: "mirror-fuzz", dependencies: ["MirrorFuzzing", "CTestSupport"],
@@ -68,7 +88,7 @@ let package = Package(
         // Transfers in virtual time. It looks into the library, so it is built for tests only.
         .target(
             name: "MirrorSimulation",
-            dependencies: ["MirrorKit", "MirrorModel", "MirrorTestSupport"],
+            dependencies: ["MirrorKit", "MirrorTestSupport"] + rooms,
             path: "Tests/MirrorSimulation", swiftSettings: strict),
         .executableTarget(
             name: "mirror-simulate", dependencies: ["MirrorSimulation"],
@@ -79,9 +99,9 @@ let package = Package(
         .testTarget(
             name: "MirrorKitTests",
             dependencies: [
-                "MirrorKit", "MirrorModel", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport",
+                "MirrorKit", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport",
                 "MirrorSimulation",
-            ],
+            ] + rooms,
             exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"],
             swiftSettings: strict),
         .testTarget(

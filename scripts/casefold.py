@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/MirrorModel/CaseFoldingTable.swift from Python's Unicode tables.
+"""Writes Sources/MirrorModel/Text/CaseFoldingTable.swift from Python's Unicode tables.
 
 Full case folding (CaseFolding.txt, statuses C and F) as str.casefold() has it, and the characters
 whose canonical decomposition is ASCII, so that a folded text is ASCII whenever an equivalent one is.
@@ -57,7 +57,7 @@ def rows(values):
 
 flat_runs = [word for run in runs for word in run]
 flat_several = [word for code, text in several for word in (code, len(text), *text)]
-with open(os.path.join(ROOT, "Sources/MirrorModel/CaseFoldingTable.swift"), "w") as out:
+with open(os.path.join(ROOT, "Sources/MirrorModel/Text/CaseFoldingTable.swift"), "w") as out:
     out.write(f"""// Written by scripts/casefold.py from Unicode {unicodedata.unidata_version}; not edited by hand.
 
 /// Full case folding beyond ASCII, as numbers.

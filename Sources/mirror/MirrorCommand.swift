@@ -1,8 +1,9 @@
 import ArgumentParser
+import MirrorModel
 
 /// The command's root: what it is, its verbs, and where to read on.
 struct MirrorCommand: AsyncParsableCommand {
-    static let version = "0.1.0"
+    static let version = MirrorVersion.current
 
     static let configuration = CommandConfiguration(
         commandName: "mirror",

@@ -26,3 +26,31 @@ struct TortureTests {
         }
     }
 }
+
+/// The table of docs/reliability.md, and how it is written anew.
+@Suite struct TortureTableTests {
+    @Test func thePageIsAsItWouldBeWritten() throws {
+        let text = try DocsPage("docs/reliability.md").text()
+        #expect(TortureTable.page(text, with: []) == text)
+    }
+
+    @Test func rowsAndNotesOfOtherClassesStay() throws {
+        let (one, two) = (TortureTable.classes[0], TortureTable.classes[1])
+        var tally = Tally()
+        tally.count("a trial", [])
+        tally.notes = Array(repeating: "a note of twenty-six bytes", count: 9)
+        let long = TortureTable.row(one, tally)
+        let empty = "before\n<!-- torture: begin -->\n<!-- torture: end -->\nafter\n"
+        let first = try #require(
+            TortureTable.page(empty, with: [TortureTable.row(two, tally), long]))
+        let second = try #require(
+            TortureTable.page(first, with: [TortureTable.row(two, Tally(notRun: "no strace"))]))
+        let lines = second.split(separator: "\n").map(String.init)
+        #expect(lines.allSatisfy { $0.utf8.count <= 120 })
+        for line in long.split(separator: "\n") { #expect(lines.contains(String(line))) }
+        #expect(lines.contains("- \(two.name): no strace"))
+        #expect(lines.filter { $0.hasPrefix("  ") }.count == 2)
+        #expect(second.hasPrefix("before\n") && second.hasSuffix("\nafter\n"))
+        #expect(TortureTable.page(second, with: [long]) == second)
+    }
+}

@@ -1,7 +1,8 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
+@testable import MirrorTransfer
 
 /// Libraries that are loaded when they are needed, and what is said where they are not there.
 @Suite struct LoadedLibraryTests {

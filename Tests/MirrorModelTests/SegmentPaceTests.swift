@@ -4,7 +4,7 @@ import Testing
 @Suite struct SegmentPaceTests {
     /// Runs a transfer of four GiB whose rate follows from the number of connections, in megabytes a
     /// second; tells how many connections there were, step by step.
-    private func course(
+    private func machine(
         seconds: Int, places: Int = 100, size: Int64 = 4 << 30, isHeldBack: Bool = false,
         rate: (Int) -> Double
     ) -> [Int] {
@@ -23,16 +23,16 @@ import Testing
     }
 
     @Test func connectionsAreAddedWhileTheyRaiseTheRate() {
-        #expect(course(seconds: 20) { Double(min($0, 8)) * 5 } == [1, 4, 8, 16, 8, 16, 8])
+        #expect(machine(seconds: 20) { Double(min($0, 8)) * 5 } == [1, 4, 8, 16, 8, 16, 8])
     }
 
     @Test func moreThatBringNothingAreTakenBackAndTriedOnceMore() {
-        #expect(course(seconds: 20) { _ in 50 } == [1, 4, 1, 4, 1])
-        #expect(course(seconds: 20) { $0 == 1 ? 50 : 60 } == [1, 4, 1, 4, 1])
+        #expect(machine(seconds: 20) { _ in 50 } == [1, 4, 1, 4, 1])
+        #expect(machine(seconds: 20) { $0 == 1 ? 50 : 60 } == [1, 4, 1, 4, 1])
     }
 
     @Test func moreThanThereArePlacesAreNotCounted() {
-        #expect(course(seconds: 20, places: 6) { Double($0) * 5 } == [1, 4, 6])
+        #expect(machine(seconds: 20, places: 6) { Double($0) * 5 } == [1, 4, 6])
     }
 
     @Test func aLineOfThreeConnectionsIsFullWithinHalfASecond() {
@@ -50,12 +50,12 @@ import Testing
     }
 
     @Test func whatIsHeldBackByUsGetsNoMore() {
-        #expect(course(seconds: 20, isHeldBack: true) { Double($0) * 5 } == [1])
+        #expect(machine(seconds: 20, isHeldBack: true) { Double($0) * 5 } == [1])
     }
 
     @Test func whatIsAlmostDoneGetsNoMore() {
-        #expect(course(seconds: 20, size: 8 << 20) { Double($0) * 5 } == [1])
-        #expect(course(seconds: 5, size: 100 << 20) { Double($0) * 100 } == [1])
+        #expect(machine(seconds: 20, size: 8 << 20) { Double($0) * 5 } == [1])
+        #expect(machine(seconds: 5, size: 100 << 20) { Double($0) * 100 } == [1])
     }
 
     @Test(arguments: [1, 2, 16]) func aNumberIsTakenAsItIs(count: Int) {

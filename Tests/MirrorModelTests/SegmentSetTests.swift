@@ -4,17 +4,17 @@ import Testing
 
 /// Several connections for one file of 10 bytes, which the sources a and b have under one pin.
 @Suite struct SegmentSetTests {
-    typealias Course = TransferCourseTests
+    typealias Machine = TransferMachineTests
 
     private static let tooMany = ResponseHead(status: 429, [("Retry-After", "7")])
     private static let lost = TransportFailure(
         .connectionLost, "it was lost", isPassing: true, wasSent: true)
 
-    private func course() throws -> TransferCourse {
-        var course = try Course.course(["a", "b"], pinned: true)
-        _ = course.begin()
-        _ = course.answered(Course.whole, at: Course.now)
-        return course
+    private func machine() throws -> TransferMachine {
+        var machine = try Machine.machine(["a", "b"], pinned: true)
+        _ = machine.begin()
+        _ = machine.answered(Machine.whole, at: Machine.now)
+        return machine
     }
 
     /// A set whose own connection has begun, with so many connections wanted in all.
@@ -26,17 +26,17 @@ import Testing
     }
 
     private func open(_ set: inout SegmentSet, at place: Host? = nil) throws -> Int? {
-        let course = try course()
-        guard let opening = set.opening(course, isOpen: { _ in true }) else { return nil }
+        let machine = try machine()
+        guard let opening = set.opening(machine, isOpen: { _ in true }) else { return nil }
         set.open(opening, extraPlace: place ?? opening.host)
-        return opening.run.id
+        return opening.assignment.id
     }
 
     private func answer(_ set: inout SegmentSet, _ id: Int) throws {
-        let range = try #require(set.helpers[id]?.run)
+        let range = try #require(set.helpers[id]?.assignment)
         let head = ResponseHead(
             status: 206, [("Content-Range", "bytes \(range.start)-\(range.end - 1)/10")])
-        let verdict = set.answered(head, on: id, at: Course.now)
+        let verdict = set.answered(head, on: id, at: Machine.now)
         guard case .receive? = verdict else { throw Unexpected() }
     }
 
@@ -60,17 +60,17 @@ import Testing
     }
 
     @Test func aHostThatIsClosedIsNotAsked() throws {
-        let course = try course()
-        let opening = set().opening(course) { $0 == 0 }
+        let machine = try machine()
+        let opening = set().opening(machine) { $0 == 0 }
         #expect(opening?.host.name == "a.example")
-        let none = set().opening(course) { _ in false }
+        let none = set().opening(machine) { _ in false }
         #expect(none == nil)
     }
 
     @Test func theOwnConnectionIsCutWhereAnotherOneFetches() throws {
         var set = set(2)
         let id = try #require(try open(&set))
-        let start = try #require(set.helpers[id]?.run.start)
+        let start = try #require(set.helpers[id]?.assignment.start)
         let (taken, isCut, passedOver) = set.arrived(10)
         #expect(Int64(taken) == start)
         #expect(isCut)
@@ -78,7 +78,7 @@ import Testing
         set.ownEnded(nil)
         #expect(set.takesOwnPlace)
         try answer(&set, id)
-        let end = try #require(set.helpers[id]?.run.end)
+        let end = try #require(set.helpers[id]?.assignment.end)
         #expect(set.arrived(Int(end - start), on: id).taken == Int(end - start))
         #expect(set.close(id) == end)
         guard case .segmentsEnded = set.conclusion else { throw Unexpected() }
@@ -88,7 +88,7 @@ import Testing
         var set = set(2)
         let id = try #require(try open(&set))
         try answer(&set, id)
-        let range = try #require(set.helpers[id]?.run)
+        let range = try #require(set.helpers[id]?.assignment)
         let (taken, goesOn) = set.arrived(9, on: id)
         #expect(Int64(taken) == range.end - range.start)
         #expect(!goesOn)
@@ -108,7 +108,7 @@ import Testing
     @Test func aSourceThatAsksForRestGetsNoFurtherConnection() throws {
         var set = set(3)
         let id = try #require(try open(&set))
-        let verdict = set.answered(Self.tooMany, on: id, at: Course.now)
+        let verdict = set.answered(Self.tooMany, on: id, at: Machine.now)
         guard case .asksForRest(isCrowded: true, hold: 7)? = set.ended(id, verdict, nil) else {
             throw Unexpected()
         }
@@ -137,8 +137,8 @@ import Testing
     }
 
     @Test func anAnswerThatGoesOnElsewhereDoesNotFit() throws {
-        let course = try course()
-        let reception = try #require(course.reception)
+        let machine = try machine()
+        let reception = try #require(machine.reception)
         #expect(set().fits(reception))
         #expect(!set(front: 3).fits(reception))
     }

@@ -4,29 +4,31 @@ import Testing
 /// Who fetches what. Sizes are in units of 100 bytes, which is the fewest that are worth a request.
 @Suite struct SegmentationTests {
     private func plan(
-        _ total: Int64, front: Int64 = 0, islands: [Range<Int64>] = []
+        _ total: Int64, front: Int64 = 0, rangesBeyond: [Range<Int64>] = []
     ) -> Segmentation {
-        Segmentation(total: total, front: front, islands: islands, leastRange: 100)
+        Segmentation(total: total, front: front, rangesBeyond: rangesBeyond, leastRange: 100)
     }
 
-    private func open(_ plan: inout Segmentation, _ source: Int) -> Segmentation.Run {
-        guard let run = plan.open(source: source) else { preconditionFailure("nothing to open") }
-        return run
+    private func open(_ plan: inout Segmentation, _ source: Int) -> Segmentation.Assignment {
+        guard let assignment = plan.open(source: source) else {
+            preconditionFailure("nothing to open")
+        }
+        return assignment
     }
 
-    /// The runs in the order of their positions: `position-end`, with `!` where the answer goes on.
+    /// The assignments in the order of their positions: `position-end`, with `!` where the answer goes on.
     private func words(_ plan: Segmentation) -> String {
-        plan.runs.values.sorted { $0.position < $1.position }
+        plan.assignments.values.sorted { $0.position < $1.position }
             .map { "\($0.position)-\($0.end)\($0.isCut ? "!" : "")" }.joined(separator: " ")
     }
 
     @Test func theFirstRunGoesUpToTheEnd() {
         var plan = plan(10_000)
-        let run = plan.begin(source: 0, askedEnd: 10_000)
+        let assignment = plan.begin(source: 0, askedEnd: 10_000)
         #expect(words(plan) == "0-10000")
-        #expect(plan.arrived(4000, on: run.id) == 4000)
+        #expect(plan.arrived(4000, on: assignment.id) == 4000)
         #expect(plan.front == 4000)
-        #expect(plan.arrived(7000, on: run.id) == 6000)
+        #expect(plan.arrived(7000, on: assignment.id) == 6000)
         #expect(plan.isComplete)
         #expect(plan.missingBytes == 0)
     }
@@ -49,12 +51,12 @@ import Testing
         #expect(plan.arrived(400, on: second.id) == 400)
         plan.end(second.id)
         #expect(plan.front == 0)
-        #expect(plan.hasIslands)
+        #expect(plan.hasRangesBeyond)
         #expect(plan.heldBytes == 400)
         #expect(plan.arrived(500, on: first.id) == 400)
         #expect(plan.front == 800)
-        #expect(plan.runs[first.id]?.isDone == true)
-        #expect(!plan.hasIslands)
+        #expect(plan.assignments[first.id]?.isDone == true)
+        #expect(!plan.hasRangesBeyond)
     }
 
     @Test func aRangeThatIsGivenBackUntouchedIsFetchedByTheRunBeforeIt() {
@@ -83,11 +85,11 @@ import Testing
         // Its connection is being closed by now.
         _ = plan.arrived(400, on: first.id)
         plan.end(second.id)
-        #expect(plan.runs[first.id]?.end == 400)
+        #expect(plan.assignments[first.id]?.end == 400)
     }
 
     @Test func aBoundedAnswerIsNotLengthened() {
-        var plan = plan(10_000, front: 100, islands: [5000..<6000])
+        var plan = plan(10_000, front: 100, rangesBeyond: [5000..<6000])
         #expect(plan.gapEnd == 5000)
         let first = plan.begin(source: 0, askedEnd: 5000)
         #expect(first.end == 5000)
@@ -98,41 +100,41 @@ import Testing
     }
 
     @Test func aRunIsCutAtAnIslandThatItsAnswerDoesNotKnowOf() {
-        var plan = plan(10_000, islands: [5000..<6000])
-        let run = plan.begin(source: 0, askedEnd: 10_000)
-        #expect(run.end == 5000)
-        #expect(run.isCut)
+        var plan = plan(10_000, rangesBeyond: [5000..<6000])
+        let assignment = plan.begin(source: 0, askedEnd: 10_000)
+        #expect(assignment.end == 5000)
+        #expect(assignment.isCut)
     }
 
     @Test func islandsOutsideTheFileAreNotTaken() {
-        #expect(plan(100, front: 50, islands: [90..<200, 300..<400]).heldBytes == 60)
+        #expect(plan(100, front: 50, rangesBeyond: [90..<200, 300..<400]).heldBytes == 60)
         #expect(plan(100, front: 500).isComplete)
     }
 
     @Test func islandsThatTouchAreOne() {
-        let plan = plan(1000, islands: [400..<500, 100..<200, 450..<600, 200..<300])
+        let plan = plan(1000, rangesBeyond: [400..<500, 100..<200, 450..<600, 200..<300])
         #expect(plan.held == [100..<300, 400..<600])
         #expect(plan.gapEnd == 100)
     }
 
-    /// A byte that nobody fetched lies between two islands, before the first, and behind the front.
+    /// A byte that nobody fetched lies between two rangesBeyond, before the first, and behind the front.
     @Test func islandsWithAMissingByteBetweenThemAreTwo() {
-        var plan = plan(600, front: 100, islands: [101..<200, 300..<400, 401..<500])
+        var plan = plan(600, front: 100, rangesBeyond: [101..<200, 300..<400, 401..<500])
         #expect(plan.held == [0..<100, 101..<200, 300..<400, 401..<500])
         #expect(plan.front == 100)
         #expect(plan.gapEnd == 101)
         #expect(plan.missingBytes == 202)
-        let run = plan.begin(source: 0, askedEnd: 600)
-        #expect(plan.arrived(1, on: run.id) == 1)
+        let assignment = plan.begin(source: 0, askedEnd: 600)
+        #expect(plan.arrived(1, on: assignment.id) == 1)
         #expect(plan.front == 200)
     }
 
     @Test func whatArrivesUpToAByteBeforeAnIslandIsNotJoinedWithIt() {
-        var plan = plan(600, islands: [300..<400])
-        let run = plan.begin(source: 0, askedEnd: 600)
-        #expect(plan.arrived(299, on: run.id) == 299)
+        var plan = plan(600, rangesBeyond: [300..<400])
+        let assignment = plan.begin(source: 0, askedEnd: 600)
+        #expect(plan.arrived(299, on: assignment.id) == 299)
         #expect(plan.held == [0..<299, 300..<400])
-        #expect(plan.arrived(5, on: run.id) == 1)
+        #expect(plan.arrived(5, on: assignment.id) == 1)
         #expect(plan.held == [0..<400])
     }
 
@@ -145,12 +147,14 @@ import Testing
         _ = plan.arrived(200, on: fast.id)
         _ = plan.arrived(200, on: last.id)
         plan.measure(milliseconds: 1000)
-        while let run = plan.open(source: 1), plan.runs.count < 20 {
-            #expect(run.end - run.start >= 100)
+        while let assignment = plan.open(source: 1), plan.assignments.count < 20 {
+            #expect(assignment.end - assignment.start >= 100)
         }
-        // A run keeps what it has got, and at least one piece that is worth its request.
-        for run in plan.runs.values { #expect(run.end - run.position >= 0) }
-        #expect(plan.runs.values.reduce(0) { $0 + $1.rest } == plan.missingBytes)
+        // A assignment keeps what it has got, and at least one piece that is worth its request.
+        for assignment in plan.assignments.values {
+            #expect(assignment.end - assignment.position >= 0)
+        }
+        #expect(plan.assignments.values.reduce(0) { $0 + $1.rest } == plan.missingBytes)
     }
 
     @Test func whatIsAlmostDoneIsLeftAlone() {
@@ -158,8 +162,8 @@ import Testing
         _ = plan.begin(source: 0, askedEnd: 1000)
         #expect(plan.open(source: 0) == nil)
         var quick = self.plan(1000)
-        let run = quick.begin(source: 0, askedEnd: 1000)
-        _ = quick.arrived(100, on: run.id)
+        let assignment = quick.begin(source: 0, askedEnd: 1000)
+        _ = quick.arrived(100, on: assignment.id)
         // 900 bytes at 10,000 a second are not worth a connection.
         quick.measure(milliseconds: 10)
         #expect(quick.open(source: 0) == nil)
@@ -171,7 +175,7 @@ import Testing
             var plan = plan(Int64.random(in: 1...20_000, using: &random))
             _ = plan.begin(source: 0, askedEnd: plan.total)
             for step in 0..<400 {
-                let ids = plan.runs.keys.sorted()
+                let ids = plan.assignments.keys.sorted()
                 switch Int.random(in: 0..<10, using: &random) {
                 case 0: _ = plan.open(source: 0, more: step % 3)
                 case 1:
@@ -184,18 +188,21 @@ import Testing
                         _ = plan.arrived(Int.random(in: 0...300, using: &random), on: id)
                     }
                 }
-                let claims = plan.runs.values.filter { !$0.isDone }.map { $0.position..<$0.end }
+                let claims = plan.assignments.values.filter { !$0.isDone }.map {
+                    $0.position..<$0.end
+                }
                 let all = (plan.held + claims).sorted { $0.lowerBound < $1.lowerBound }
                 for (left, right) in zip(all, all.dropFirst()) {
                     #expect(left.upperBound <= right.lowerBound)
                 }
-                #expect(plan.runs.values.allSatisfy { $0.end <= $0.askedEnd && $0.rest >= 0 })
+                #expect(
+                    plan.assignments.values.allSatisfy { $0.end <= $0.askedEnd && $0.rest >= 0 })
             }
         }
     }
 }
 
-/// Numbers that are the same in each run.
+/// Numbers that are the same in each assignment.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// What a host sends for one request.

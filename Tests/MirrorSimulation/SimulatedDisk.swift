@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// A disk that gives files their names after a while, many together, and may fail at it.

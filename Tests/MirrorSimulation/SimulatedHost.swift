@@ -1,6 +1,6 @@
 import MirrorTestSupport
 
-@testable import MirrorKit
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// What a host of the simulation does to those that ask it.

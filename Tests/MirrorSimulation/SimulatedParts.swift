@@ -1,5 +1,7 @@
 @testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorParts
+@testable import MirrorSystem
 
 /// Parts in memory, on a disk that may be full.
 final class SimulatedParts: PartStore, @unchecked Sendable {

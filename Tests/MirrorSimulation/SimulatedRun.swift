@@ -1,5 +1,6 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
+@testable import MirrorTransfer
 
 /// The thread of a run: the real state machine, over an index, a disk and a mailbox of the simulation.
 final class SimulatedRun {

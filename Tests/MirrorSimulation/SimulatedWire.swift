@@ -1,12 +1,12 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorTransfer
 
 /// A wire whose servers and lines are numbers: everything takes its time, and the time is virtual.
 final class SimulatedWire: Wire {
     /// One request under way.
     private final class Request {
         let wire: WireRequest
-        unowned let exchange: Exchange
+        unowned let active: ActiveRequest
         let host: Int
         var answer: SimulatedAnswer?
         var position = 0
@@ -17,9 +17,9 @@ final class SimulatedWire: Wire {
         /// What is to be told of it in the next `perform`.
         var waiting: [Step] = []
 
-        init(_ wire: WireRequest, _ exchange: Exchange, host: Int) {
+        init(_ wire: WireRequest, _ active: ActiveRequest, host: Int) {
             self.wire = wire
-            self.exchange = exchange
+            self.active = active
             self.host = host
         }
     }
@@ -59,22 +59,22 @@ final class SimulatedWire: Wire {
     /// How many requests are under way.
     var count: Int { requests.count }
 
-    func prepare(_ request: WireRequest, for exchange: Exchange) throws(MirrorError) {
+    func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
         guard let host = world.host(of: request.plan.url) else {
             throw MirrorError(.internalError, "no such host in this simulation")
         }
-        requests[exchange.number] = Request(request, exchange, host: host)
-        watchCredentials(of: request, on: exchange)
+        requests[active.number] = Request(request, active, host: host)
+        watchCredentials(of: request, on: active)
     }
 
     /// Credentials stay behind at the first request to another origin, and do not come back.
-    private func watchCredentials(of request: WireRequest, on exchange: Exchange) {
-        let (own, url) = ("\(exchange.id)", request.plan.url)
-        let key = exchange.segment.map { "\(own)/\($0)" } ?? own
+    private func watchCredentials(of request: WireRequest, on active: ActiveRequest) {
+        let (own, url) = ("\(active.id)", request.plan.url)
+        let key = active.segment.map { "\(own)/\($0)" } ?? own
         if url == request.source.url {
             departed.remove(key)
         } else if url.origin != request.source.url.origin
-            || exchange.segment != nil && departed.contains(own)
+            || active.segment != nil && departed.contains(own)
         {
             departed.insert(key)
         }
@@ -83,15 +83,15 @@ final class SimulatedWire: Wire {
         }
     }
 
-    func begin(_ exchange: Exchange) {
-        guard let request = requests[exchange.number] else { return }
+    func begin(_ active: ActiveRequest) {
+        guard let request = requests[active.number] else { return }
         requestsMade += 1
         running[request.host, default: 0] += 1
         mostRunning = max(mostRunning, running.values.reduce(0, +))
         mostAtHost[request.host] = max(mostAtHost[request.host] ?? 0, running[request.host] ?? 0)
         let host = world.hosts[request.host]
         time.tell(
-            "\(host.name) is asked for \(request.wire.plan.url.path) from \(request.wire.plan.offset) by \(exchange.id)/\(exchange.segment ?? -1)"
+            "\(host.name) is asked for \(request.wire.plan.url.path) from \(request.wire.plan.offset) by \(active.id)/\(active.segment ?? -1)"
         )
         switch host.character {
         case .nameless:
@@ -102,7 +102,7 @@ final class SimulatedWire: Wire {
         case .away(let from, let until) where from <= time.now && time.now < until:
             fail(request, after: host.roundTrip, .connectFailed, "refused")
         default:
-            exchange.hasSocket = true
+            active.hasSocket = true
             let isReused = (idle[request.host] ?? 0) > 0
             if isReused { idle[request.host, default: 0] -= 1 }
             step(.connected, request, after: isReused ? 0 : host.roundTrip)
@@ -110,28 +110,28 @@ final class SimulatedWire: Wire {
     }
 
     private func fail(_ request: Request, after: Int64, _ code: FailureCode, _ cause: String) {
-        request.exchange.hasSocket = code != .nameNotResolved
+        request.active.hasSocket = code != .nameNotResolved
         let failure = TransportFailure(code, cause, isPassing: true, wasSent: false)
         step(.end(failure), request, after: after)
     }
 
-    func end(_ exchange: Exchange) {
-        guard let request = requests.removeValue(forKey: exchange.number) else { return }
+    func end(_ active: ActiveRequest) {
+        guard let request = requests.removeValue(forKey: active.number) else { return }
         time.tell(
-            "\(exchange.id)/\(exchange.segment ?? -1) is ended at \(request.position) of \(request.answer?.body.count ?? 0)"
+            "\(active.id)/\(active.segment ?? -1) is ended at \(request.position) of \(request.answer?.body.count ?? 0)"
         )
         running[request.host, default: 0] -= 1
         if request.isOver, request.answer?.failure == nil { idle[request.host, default: 0] += 1 }
         request.isOver = true
-        ends.removeAll { $0.exchange === exchange }
+        ends.removeAll { $0.active === active }
     }
 
-    func goOn(_ exchange: Exchange) -> WireEnd? {
-        guard let request = requests[exchange.number], request.isPaused else { return nil }
+    func resume(_ active: ActiveRequest) -> WireEnd? {
+        guard let request = requests[active.number], request.isPaused else { return nil }
         request.isPaused = false
         if let failure = deliver(request) {
             request.isOver = true
-            return WireEnd(exchange: exchange, failure: failure, wasSent: true)
+            return WireEnd(active: active, failure: failure, wasSent: true)
         }
         return nil
     }
@@ -162,7 +162,7 @@ final class SimulatedWire: Wire {
     // MARK: One request
 
     private func step(_ step: Step, _ request: Request, after: Int64) {
-        let number = request.exchange.number
+        let number = request.active.number
         time.after(after) { [weak self] in
             guard let self, let request = requests[number], !request.isOver else { return }
             request.waiting.append(step)
@@ -176,8 +176,8 @@ final class SimulatedWire: Wire {
         case .connected:
             request.didAsk = true
             // Those that share a connection have its port.
-            let port = host.sharesConnections ? request.host : request.exchange.number
-            request.exchange.requestBegins(localPort: Int32(truncatingIfNeeded: port))
+            let port = host.sharesConnections ? request.host : request.active.number
+            request.active.requestBegins(localPort: Int32(truncatingIfNeeded: port))
             guard host.character != .silent else { return }
             self.step(.head, request, after: host.roundTrip)
         case .head: answer(request, host)
@@ -190,7 +190,7 @@ final class SimulatedWire: Wire {
     private func answer(_ request: Request, _ host: SimulatedHost) {
         let mishap = world.mishap(at: request.host, running: running[request.host] ?? 0)
         time.tell(
-            "\(host.name) answers \(request.exchange.id)/\(request.exchange.segment ?? -1), mishap \(String(describing: mishap))"
+            "\(host.name) answers \(request.active.id)/\(request.active.segment ?? -1), mishap \(String(describing: mishap))"
         )
         if mishap == .resetBeforeHead { return finish(request, SimulatedAnswer.lost) }
         let answer = world.answer(to: request.wire.plan, at: host, mishap: mishap)
@@ -198,7 +198,7 @@ final class SimulatedWire: Wire {
         for line in answer.lines where !request.isOver {
             var bytes = Array((line + "\r\n").utf8)
             let goesOn = bytes.withUnsafeMutableBytes {
-                request.exchange.take(line: UnsafeRawBufferPointer($0))
+                request.active.take(line: UnsafeRawBufferPointer($0))
             }
             if !goesOn { return finish(request, SimulatedAnswer.lost) }
         }
@@ -226,14 +226,14 @@ final class SimulatedWire: Wire {
         var piece = Array(answer.body[start + request.position..<start + end])
         if !piece.isEmpty {
             let reply = piece.withUnsafeMutableBytes {
-                request.exchange.take(body: UnsafeRawBufferPointer($0))
+                request.active.take(body: UnsafeRawBufferPointer($0))
             }
             switch reply {
             case .pause:
                 request.isPaused = true
                 return nil
             case .stop: return .some(SimulatedAnswer.lost)
-            case .goOn:
+            case .proceed:
                 request.position = end
                 bytesDelivered += Int64(piece.count)
             }
@@ -246,10 +246,10 @@ final class SimulatedWire: Wire {
 
     private func finish(_ request: Request, _ failure: TransportFailure?) {
         time.tell(
-            "\(request.exchange.id)/\(request.exchange.segment ?? -1) ends at \(request.position): \(failure?.cause ?? "well")"
+            "\(request.active.id)/\(request.active.segment ?? -1) ends at \(request.position): \(failure?.cause ?? "well")"
         )
         request.isOver = true
         ends.append(
-            WireEnd(exchange: request.exchange, failure: failure, wasSent: request.didAsk))
+            WireEnd(active: request.active, failure: failure, wasSent: request.didAsk))
     }
 }

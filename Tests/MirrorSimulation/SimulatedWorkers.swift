@@ -1,5 +1,5 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
 
 /// Workers that take their time, which is virtual: a slow disk is a number.
 final class SimulatedWorkers: Workers {

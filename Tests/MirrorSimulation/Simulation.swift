@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// Plays a run and its transfers through a story, and says what was not right.

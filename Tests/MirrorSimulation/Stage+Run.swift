@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// What is right about the run after a simulation.
@@ -31,7 +30,7 @@ extension Stage {
         if summary.removed + summary.orphans != removals {
             note("\(summary.removed) removed, \(summary.orphans) left of \(removals)")
         }
-        let needed = news.told.values.reduce(0) { sum, told in
+        let needed = observer.told.values.reduce(0) { sum, told in
             if case .ended(let result)? = told.last { return sum + result.requests }
             return sum
         }

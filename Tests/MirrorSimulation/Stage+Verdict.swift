@@ -1,5 +1,6 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorTransfer
+@testable import MirrorSystem
 
 /// What is right after a simulation.
 extension Stage {
@@ -19,10 +20,10 @@ extension Stage {
 
     /// What a transfer told.
     private func judge(_ job: Int, _ finding: inout Simulation.Finding) throws {
-        guard let told = news.told[job], let wish = story.wish(of: story.roles[job].role) else {
+        guard let told = observer.told[job], let wish = story.wish(of: story.roles[job].role) else {
             return
         }
-        let ends = news.ends[job] ?? []
+        let ends = observer.ends[job] ?? []
         guard ends.count == 1, let end = ends.first else {
             return note("job \(job) ended \(ends.count) times")
         }
@@ -89,7 +90,7 @@ extension Stage {
         if engine.chunks.bytesInUse > 0 {
             note("\(engine.chunks.bytesInUse) bytes of buffers are left")
         }
-        for (job, ends) in news.ends {
+        for (job, ends) in observer.ends {
             guard case .failed(let error, _)? = ends.first?.result, error.code == .noSpace else {
                 continue
             }
@@ -127,7 +128,7 @@ extension Stage {
         let bound =
             2 * alone + others.reduce(0) { $0 + patience * Int64(story.wishes[$1].hosts.count) }
         for job in granted {
-            guard let end = news.ends[job]?.first?.time, end > bound else { continue }
+            guard let end = observer.ends[job]?.first?.time, end > bound else { continue }
             note("job \(job) of healthy hosts ended after \(end) ms, not within \(bound)")
         }
     }

@@ -1,5 +1,6 @@
-@testable import MirrorKit
+@testable import MirrorManifests
 @testable import MirrorModel
+@testable import MirrorTransfer
 
 /// The engine, the run above it, and everything around them.
 final class Stage {
@@ -7,7 +8,7 @@ final class Stage {
     let time: VirtualTime
     let wire: SimulatedWire
     let parts = SimulatedParts()
-    let news: SimulatedNews
+    let observer: SimulatedObserver
     let inbox: TransferInbox
     let engine: TransferEngine
     let disk: SimulatedDisk
@@ -20,7 +21,7 @@ final class Stage {
         self.story = story
         time = story.time
         wire = SimulatedWire(time, story.chance, story.world)
-        news = SimulatedNews(time)
+        observer = SimulatedObserver(time)
         inbox = try TransferInbox()
         parts.roomFor = story.roomForParts
         for position in story.roles.indices {
@@ -32,7 +33,7 @@ final class Stage {
         }
         let chance = story.chance
         var surroundings = TransferEngine.Surroundings(
-            wire: wire, parts: parts, news: news, inbox: inbox,
+            wire: wire, parts: parts, observer: observer, inbox: inbox,
             workers: SimulatedWorkers(time, chance, slowness: story.slowness),
             copiers: SimulatedWorkers(time, chance, slowness: story.slowness),
             admit: { _, _ in nil })
@@ -41,8 +42,8 @@ final class Stage {
         engine = TransferEngine(story.configuration, surroundings)
         disk = SimulatedDisk(story, parts)
         run = try SimulatedRun(story, disk: disk, inbox: inbox)
-        news.onNews = { [unowned run] in run.post(.transfer($0, $1)) }
-        news.settle = { [unowned run] in run.turn() }
+        observer.onEvent = { [unowned run] in run.post(.transfer($0, $1)) }
+        observer.settle = { [unowned run] in run.turn() }
     }
 
     /// Runs until everything has ended, or nothing goes on.
@@ -60,7 +61,7 @@ final class Stage {
         // What workers had begun when the loop ended, ends too.
         defer { finishWork() }
         var turnsInAMoment = 0
-        while let rest = engine.turn() {
+        while let rest = engine.iterate() {
             checkLimits()
             if time.happen() { continue }
             let limit: Int64

@@ -1,6 +1,6 @@
 import MirrorTestSupport
 
-@testable import MirrorKit
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// What an earlier run left of a story's wishes.
@@ -9,7 +9,7 @@ extension Story {
     enum Past {
         case nothing
         /// A part of so many bytes, logged up to there and at one length before.
-        case part(length: Int, version: Int, damage: Damage?, island: Range<Int>?)
+        case part(length: Int, version: Int, damage: Damage?, rangeBeyond: Range<Int>?)
         /// The whole file.
         case file(version: Int)
     }
@@ -30,19 +30,21 @@ extension Story {
             return isPinned ? .nothing : .file(version: version)
         }
         let length = Int(chance.number(2...Int64(size) - 8))
-        var island: Range<Int>?
+        var rangeBeyond: Range<Int>?
         if chance.oneIn(3) {
             let start = Int(chance.number(Int64(length) + 1...Int64(size) - 4))
-            island = start..<Int(chance.number(Int64(start) + 1...Int64(size)))
+            rangeBeyond = start..<Int(chance.number(Int64(start) + 1...Int64(size)))
         }
         let damage = chance.oneIn(4) ? chance.pick(Damage.allCases) : nil
-        return .part(length: length, version: version, damage: damage, island: island)
+        return .part(length: length, version: version, damage: damage, rangeBeyond: rangeBeyond)
     }
 
     /// The row of a wish's part.
     func partRecord(of number: Int, for target: Target, _ resource: Resource) -> PartRecord? {
         let wish = wishes[number]
-        guard case .part(let length, let version, _, let island) = wish.past else { return nil }
+        guard case .part(let length, let version, _, let rangeBeyond) = wish.past else {
+            return nil
+        }
         let wanted = world.resources[wish.resource]
         let provenance = provenance(of: number, resource)
         let validators = validators(of: wanted, version)
@@ -59,7 +61,7 @@ extension Story {
         let bytes = wanted.bytes(of: version)
         record.milestones = [length / 2, length].map { milestone(bytes[0..<$0]) }
         record.extents =
-            island.map {
+            rangeBeyond.map {
                 [Extent(start: Int64($0.lowerBound), milestones: [milestone(bytes[$0])])]
             } ?? []
         return record
@@ -73,13 +75,13 @@ extension Story {
     /// What the disk holds of a wish's part.
     func partBytes(of number: Int) -> [UInt8]? {
         let wish = wishes[number]
-        guard case .part(let length, let version, let damage, let island) = wish.past else {
+        guard case .part(let length, let version, let damage, let rangeBeyond) = wish.past else {
             return nil
         }
         let bytes = world.resources[wish.resource].bytes(of: version)
-        var held = [UInt8](repeating: 0, count: island?.upperBound ?? length)
+        var held = [UInt8](repeating: 0, count: rangeBeyond?.upperBound ?? length)
         held.replaceSubrange(0..<length, with: bytes[0..<length])
-        if let island { held.replaceSubrange(island, with: bytes[island]) }
+        if let rangeBeyond { held.replaceSubrange(rangeBeyond, with: bytes[rangeBeyond]) }
         switch damage {
         case nil: break
         case .beforeFirstMilestone: held[0] ^= 0xFF

@@ -1,5 +1,6 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
+@testable import MirrorTransfer
 
 /// What a story's run carries out: its wishes, and steps that need no server.
 extension Story {
@@ -95,20 +96,20 @@ extension Story {
                 target: target, manifest: 0, resource: resource,
                 kind: rules.onConflict == .keep && chance.oneIn(2) ? .conflict : .fetch,
                 reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
-                occupant: .nothing, size: nil)
+                existing: .nothing, size: nil)
         case .adopt:
             return Step(
                 target: target, manifest: 0, resource: resource, kind: .keep, reason: .unrecorded,
-                means: .adoption(sha256: sha256), occupant: .ours(stamp, sha256: sha256), size: 5)
+                means: .adoption(sha256: sha256), existing: .ours(stamp, sha256: sha256), size: 5)
         case .copy(let wish):
             return Step(
                 target: target, manifest: 0, resource: resource, kind: .copy, reason: .missing,
-                means: .copy(of: try Target("Documents/d\(wish)")), occupant: .nothing, size: nil)
+                means: .copy(of: try Target("Documents/d\(wish)")), existing: .nothing, size: nil)
         case .remove:
             return Step(
                 target: target, manifest: 0, resource: nil, kind: .remove,
                 reason: .orphan(of: "simulated"), means: .removal,
-                occupant: .ours(stamp, sha256: sha256), size: 5)
+                existing: .ours(stamp, sha256: sha256), size: 5)
         }
     }
 
@@ -120,13 +121,13 @@ extension Story {
             return Step(
                 target: target, manifest: 0, resource: number, kind: .resume,
                 reason: .partAvailable(bytes: part.loggedBytes),
-                means: .transfer(part: part, ifChangedSince: nil), occupant: .nothing, size: nil)
+                means: .transfer(part: part, ifChangedSince: nil), existing: .nothing, size: nil)
         }
         guard let record = fileRecord(of: wish, for: target, resource) else { return nil }
         return Step(
             target: target, manifest: 0, resource: number, kind: .revalidate, reason: .missing,
             means: .transfer(part: nil, ifChangedSince: record.localVersion),
-            occupant: .ours(record.stamp, sha256: record.sha256), size: nil)
+            existing: .ours(record.stamp, sha256: record.sha256), size: nil)
     }
 
     /// What the index knows of the target of the step at a position.
@@ -138,7 +139,7 @@ extension Story {
 
     /// What the index knows of a target: files that are copied, some of which are gone.
     func row(of target: Target) -> IndexRecord? {
-        guard let wish = wish(ofDonor: target), wish % 3 != 0 else { return nil }
+        guard let wish = wish(ofLocalSource: target), wish % 3 != 0 else { return nil }
         let wanted = world.resources[wishes[wish].resource]
         return IndexRecord(
             target: target, owner: "simulated",
@@ -148,10 +149,10 @@ extension Story {
 
     /// The bytes of a file that is copied.
     func bytes(of target: Target) -> [UInt8] {
-        wish(ofDonor: target).map { world.resources[wishes[$0].resource].bytes(of: 0) } ?? []
+        wish(ofLocalSource: target).map { world.resources[wishes[$0].resource].bytes(of: 0) } ?? []
     }
 
-    private func wish(ofDonor target: Target) -> Int? {
+    private func wish(ofLocalSource target: Target) -> Int? {
         target.path.hasPrefix("Documents/d") ? Int(target.path.dropFirst("Documents/d".count)) : nil
     }
 

@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// One simulation, made from a seed: what is asked for, of whom, and what comes in between.

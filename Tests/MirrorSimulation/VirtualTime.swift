@@ -1,5 +1,5 @@
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
 
 /// The clock of a simulation, and what is to happen when: time passes only when nothing is left to do.
 ///

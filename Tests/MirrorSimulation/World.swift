@@ -1,4 +1,3 @@
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// The hosts and resources of one simulation.

@@ -1,3 +1,4 @@
+internal import MirrorManifests
 public import MirrorModel
 
 extension MirrorError {

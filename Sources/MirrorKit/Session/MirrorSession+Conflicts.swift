@@ -1,5 +1,7 @@
 internal import Glibc
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 
 extension MirrorSession {
     /// Ends a conflict: the file that had to make room gets its place back, or goes.
@@ -58,16 +60,16 @@ private struct Resolution {
     }
 
     private func copies(beside name: Target) throws -> [ConflictCopy] {
-        var survey = ConflictSurvey()
-        survey.note(name)
+        var scan = ConflictScan()
+        scan.note(name)
         // Names that were cut are told by the targets of the folder.
         let prefix = Array((name.folder + "/").utf8)
-        var cursor = try engine.index.briefCursor(from: name.folder + "/")
-        while try cursor.goOn(), let row = cursor.row, row.path.starts(with: prefix) {
+        var cursor = try engine.index.projectionCursor(from: name.folder + "/")
+        while try cursor.next(), let row = cursor.row, row.path.starts(with: prefix) {
             let rest = row.path.dropFirst(prefix.count)
-            if !rest.contains(UInt8(ascii: "/")) { survey.note(try cursor.rowTarget()) }
+            if !rest.contains(UInt8(ascii: "/")) { scan.note(try cursor.rowTarget()) }
         }
-        return try survey.copies(in: TreeView(root: engine.root, index: engine.index))
+        return try scan.copies(in: TreeView(root: engine.root, index: engine.index))
     }
 
     func carryOut(_ ending: ConflictEnding) throws {
@@ -92,7 +94,8 @@ private struct Resolution {
 
     /// Gives a copy the target's name. What was there goes only if mirror put it there.
     private func restore(
-        _ copy: Entry, to entry: Entry, _ there: FileStatus?, _ ending: ConflictEnding
+        _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
+        _ ending: ConflictEnding
     ) throws {
         guard let there else { return try copy.renameToFree(entry) }
         guard try isOurs(entry, there, ending.target) else { throw bothChanged(ending.target) }
@@ -108,7 +111,9 @@ private struct Resolution {
         try copy.unlink()
     }
 
-    private func isOurs(_ entry: Entry, _ there: FileStatus, _ target: Target) throws -> Bool {
+    private func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, _ target: Target) throws
+        -> Bool
+    {
         guard there.isFile, let row = try engine.index.record(for: target) else { return false }
         if row.stamp == there.stamp { return true }
         guard row.stamp.size == there.stamp.size else { return false }

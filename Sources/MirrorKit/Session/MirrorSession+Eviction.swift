@@ -1,4 +1,6 @@
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 internal import Synchronization
 
 extension MirrorSession {
@@ -23,13 +25,13 @@ extension MirrorSession {
                 return EvictionReport(
                     root: self.root, isDryRun: isDryRun, eviction: policy.eviction(of: []))
             }
-            let survey = CacheSurvey(root: root, index: index, leases: leases)
-            return isDryRun ? try await chosen(by: policy, survey, limit) : nil
+            let scan = CacheScan(root: root, index: index, leases: leases)
+            return isDryRun ? try await chosen(by: policy, scan, limit) : nil
         }
         if let look { return look }
         return try await withEngine(waitingSeconds: wait) { engine in
-            let survey = CacheSurvey(root: engine.root, index: engine.index, leases: leases)
-            var report = try await chosen(by: policy, survey, limit)
+            let scan = CacheScan(root: engine.root, index: engine.index, leases: leases)
+            var report = try await chosen(by: policy, scan, limit)
             report.isDryRun = false
             // Some at a time: what waits for the disk takes memory.
             let chosen = report.eviction.evicted
@@ -46,9 +48,9 @@ extension MirrorSession {
     static let removalsAtOnce = 8192
 
     private func chosen(
-        by policy: EvictionPolicy, _ survey: CacheSurvey, _ limit: DeleteLimit
+        by policy: EvictionPolicy, _ scan: CacheScan, _ limit: DeleteLimit
     ) async throws -> EvictionReport {
-        let eviction = try await Offload.run { policy.eviction(of: try survey.files()) }
+        let eviction = try await Offload.run { policy.eviction(of: try scan.files()) }
         let (count, held) = (eviction.evicted.count, eviction.files)
         guard limit.allows(removals: count, owned: held, resources: held) else {
             throw MirrorError(

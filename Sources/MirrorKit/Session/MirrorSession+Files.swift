@@ -1,4 +1,6 @@
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 internal import Synchronization
 
 /// What is in the tree: one file, all files, and all files read again.
@@ -12,7 +14,7 @@ extension MirrorSession {
             try await Offload.run {
                 guard let record = try view.index?.record(for: target), let root = view.root
                 else { return nil }
-                var scan = TreeScan(root)
+                var scan = StatCursor(root)
                 return StoredFile(record, file: try scan.look(at: target))
             }
         }

@@ -1,4 +1,6 @@
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 
 extension MirrorSession {
     /// Forgets a manifest: its place, its copy, and that its files are its own.
@@ -15,16 +17,16 @@ extension MirrorSession {
         if isDryRun {
             return try await reading { view in
                 try await Offload.run {
-                    var survey = try ForgetSurvey(name, view: view, deletes: deleting)
-                    return try survey.look(root: root, isDryRun: true).report
+                    var scan = try ForgetScan(name, view: view, deletes: deleting)
+                    return try scan.look(root: root, isDryRun: true).report
                 }
             }
         }
         return try await withEngine(waitingSeconds: wait) { engine in
             let view = TreeView(root: engine.root, index: engine.index)
             var (report, removals) = try await Offload.run {
-                var survey = try ForgetSurvey(name, view: view, deletes: deleting)
-                return try survey.look(root: root, isDryRun: false)
+                var scan = try ForgetScan(name, view: view, deletes: deleting)
+                return try scan.look(root: root, isDryRun: false)
             }
             var failed: Set<Target> = []
             for start in stride(from: 0, to: removals.count, by: MirrorSession.removalsAtOnce) {
@@ -37,7 +39,7 @@ extension MirrorSession {
             report.removed.removeAll { failed.contains($0.target) }
             guard report.failures.isEmpty else { return report }
             try await Offload.run {
-                if deleting { try ForgetSurvey.discardParts(of: name, in: engine) }
+                if deleting { try ForgetScan.discardParts(of: name, in: engine) }
                 try engine.index.forgetManifest(named: name)
                 do throws(Errno) { try engine.index.makeDurable() } catch {
                     throw MirrorError(error)
@@ -50,7 +52,7 @@ extension MirrorSession {
 }
 
 /// What a manifest owns, and what becomes of it when the manifest is forgotten.
-struct ForgetSurvey {
+struct ForgetScan {
     private let name: String
     private let view: TreeView
     private let deletes: Bool
@@ -71,9 +73,9 @@ struct ForgetSurvey {
         var removals: [CachedFile] = []
         var owners: Set<String> = Set(memories.map(\.record.name))
         if let index = view.index, let folder = view.root {
-            var scan = TreeScan(folder)
-            var cursor = try index.briefCursor(from: "")
-            while try cursor.goOn(), let row = cursor.row {
+            var scan = StatCursor(folder)
+            var cursor = try index.projectionCursor(from: "")
+            while try cursor.next(), let row = cursor.row {
                 let known = Owners(text: String(decoding: row.owner, as: UTF8.self))
                 owners.formUnion(known.names)
                 guard known.contains(name) else { continue }
@@ -90,7 +92,7 @@ struct ForgetSurvey {
                     removals.append(
                         CachedFile(
                             target: target, stamp: stamp, lastUsed: Instant(milliseconds: 0),
-                            standing: .idle))
+                            state: .idle))
                 } else {
                     report.changed.append(target)
                 }
@@ -103,7 +105,7 @@ struct ForgetSurvey {
     }
 
     private func hasBytes(
-        of row: BriefRow, _ target: Target, _ stamp: FileStamp, in root: RootDirectory
+        of row: RowProjection, _ target: Target, _ stamp: FileStamp, in root: RootDirectory
     ) -> Bool {
         guard stamp.size == row.stamp.size else { return false }
         let read = try? FileDigests.read(target, in: root)

@@ -1,4 +1,7 @@
+internal import MirrorManifests
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 
 extension MirrorSession {
     /// Reads manifests; without any, those that this root remembers.

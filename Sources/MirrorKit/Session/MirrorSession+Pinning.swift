@@ -1,5 +1,7 @@
 internal import Glibc
+internal import MirrorManifests
 public import MirrorModel
+internal import MirrorSystem
 
 extension MirrorSession {
     /// Writes sizes and sha256 digests of what was fetched into a manifest's file.
@@ -24,15 +26,15 @@ extension MirrorSession {
                 try await Offload.run {
                     let file = try FileReplacement(of: path)
                     let edit = try ManifestEdit(readingFile: path)
-                    let survey = PinSurvey(view: view, isCancelled: { cancellation.isSet })
-                    let found = try survey.findings(of: edit.decoded.manifest, options: options)
+                    let scan = PinScan(view: view, isCancelled: { cancellation.isSet })
+                    let found = try scan.findings(of: edit.decoded.manifest, options: options)
                     var report = PinReport(
                         root: root, manifest: path, isDryRun: isDryRun,
                         findings: found.map(\.finding))
                     guard report.contradictions.isEmpty, !report.pinned.isEmpty else {
                         return report
                     }
-                    let text = try edit.text(adding: PinSurvey.values(of: found))
+                    let text = try edit.text(adding: PinScan.values(of: found))
                     if !isDryRun {
                         try file.write { sink in try sink(text) }
                         report.isWritten = true
@@ -57,11 +59,14 @@ extension ManifestEdit {
             )
         }
         let file = Descriptor(owning: number)
+        let bytes: [UInt8]
         do throws(Errno) {
             let size = try file.status(path: path).stamp.size
             bytes = try file.bytes(at: 0, count: Int(size), path: path)
         } catch { throw MirrorError(error) }
-        (label, origin) = (path, .file(path: path))
-        decoded = try ManifestReader.read(bytes, label: path, origin: origin)
+        let origin = ManifestOrigin.file(path: path)
+        self.init(
+            bytes: bytes, decoded: try ManifestReader.read(bytes, label: path, origin: origin),
+            label: path, origin: origin)
     }
 }

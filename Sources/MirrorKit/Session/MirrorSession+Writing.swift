@@ -1,4 +1,6 @@
+internal import MirrorManifests
 public import MirrorModel
+internal import MirrorSystem
 
 extension MirrorSession {
     /// Writes a manifest to a file, atomically: an existing one is replaced whole or not at all.

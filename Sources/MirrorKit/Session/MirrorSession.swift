@@ -1,5 +1,7 @@
 internal import Glibc
 public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
 
 /// A root, and what can be done with it: plan, execute, look up.
 ///
@@ -43,11 +45,11 @@ public actor MirrorSession {
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
-                    let survey = try Survey(
+                    let scan = try Scan(
                         manifests: manifests, options: options, root: view.root,
                         index: view.index, now: SystemClock.now(),
                         isCancelled: { cancellation.isSet })
-                    return try survey.plan(for: root)
+                    return try scan.plan(for: root)
                 }
             } onCancel: {
                 cancellation.set()

@@ -9,7 +9,7 @@ public enum ArrivalVerdict: Sendable, Hashable {
     public static func judge(
         _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> ArrivalVerdict {
-        switch step.occupant {
+        switch step.existing {
         case .ours(_, sha256), .foreign(_, sha256):
             return .leave(.unchanged, .sameBytes)
         case .foreign:

@@ -10,7 +10,7 @@ package final class Landing: Sendable {
     /// stamp is filled in by the promotion.
     package let record: IndexRecord
     /// What was at the target when the plan was made; anything else found there now is a conflict.
-    package let occupant: Occupant
+    package let expected: ExpectedFile
     /// The modification time that the file gets, in seconds since the Unix epoch.
     package let modified: Int64
     /// Whether the mode is 0755 instead of 0644.
@@ -19,13 +19,14 @@ package final class Landing: Sendable {
     package let onConflict: ConflictPolicy
 
     package init(
-        target: Target, content: Content, record: IndexRecord, occupant: Occupant, modified: Int64,
+        target: Target, content: Content, record: IndexRecord, expected: ExpectedFile,
+        modified: Int64,
         isExecutable: Bool, onConflict: ConflictPolicy
     ) {
         self.target = target
         self.content = content
         self.record = record
-        self.occupant = occupant
+        self.expected = expected
         self.modified = modified
         self.isExecutable = isExecutable
         self.onConflict = onConflict
@@ -48,7 +49,7 @@ package final class Landing: Sendable {
         case move(of: Target)
     }
 
-    package enum Occupant: Sendable, Hashable {
+    package enum ExpectedFile: Sendable, Hashable {
         case nothing
         /// The version that the index says mirror put there, with its stamp as last seen.
         case ours(FileStamp)

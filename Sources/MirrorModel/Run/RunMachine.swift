@@ -63,7 +63,7 @@ package final class RunMachine {
         case .occupied(let positions): steps.occupied(positions)
         case .unreadable(let positions, let error): steps.unreadable(positions, error)
         case .joined(let position, let end): steps.rejoin(position, end)
-        case .transfer(let position, let news): steps.take(news, of: position)
+        case .transfer(let position, let event): steps.take(event, of: position)
         case .named(let position, let body, let target):
             steps.arrived(body, at: target, for: position)
         case .landed(let position, let result): steps.landed(position, result)
@@ -193,7 +193,7 @@ extension RunMachine {
     /// Begins an orphan's removal.
     private func remove(_ position: Int) {
         let step = plan.steps[position]
-        guard case .ours(let stamp, _) = step.occupant else {
+        guard case .ours(let stamp, _) = step.existing else {
             return removed(position, .obstructed(step))
         }
         steps.act(.remove(position, Removal(target: step.target, stamp: stamp)))

@@ -13,7 +13,7 @@ package indirect enum RunInput: Sendable {
     /// What the index knows for steps could not be read.
     case unreadable([Int], MirrorError)
     /// A transfer tells something.
-    case transfer(Int, TransferNews)
+    case transfer(Int, TransferEvent)
     /// A body's target, where the server was to name it.
     case named(Int, ReceivedBody, Result<Target, MirrorError>)
     /// A file has its final name, or not.

@@ -7,7 +7,7 @@ extension Plan {
         by body: ReceivedBody, for step: Step
     ) throws(MirrorError) -> Target {
         guard let url = resource(of: step)?.primary.url else { return step.target }
-        guard let name = body.suggestedName else {
+        guard let name = body.answer.suggestedName else {
             guard ProvisionalName.isOf(step.target, url) else { return step.target }
             throw MirrorError(
                 .nameMissing,

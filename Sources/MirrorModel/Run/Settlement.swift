@@ -55,7 +55,7 @@ struct Settler: Sendable {
 
     /// What comes of a source's word that the version that is there is the current one.
     func settle(
-        _ confirmation: Confirmation, for step: Step, row: IndexRecord?, now: Instant
+        _ answer: Answer, for step: Step, row: IndexRecord?, now: Instant
     ) -> Settlement {
         guard let row else {
             return .fail(
@@ -63,9 +63,9 @@ struct Settler: Sendable {
                     .internalError, "\(step.target): confirmed, and the index has no row of it."))
         }
         var record = row
-        record.confirm(by: confirmation, at: now)
+        record.confirm(by: answer, at: now)
         record.owners = plan.owners(of: step)
-        if case .ours(let stamp, record.sha256) = step.occupant {
+        if case .ours(let stamp, record.sha256) = step.existing {
             record.stamp = stamp
             record.isExecutable = plan.isExecutable(step)
         }
@@ -74,7 +74,7 @@ struct Settler: Sendable {
             outcome: step.kind == .edited ? .edited : .notModified, reason: .confirmed,
             verified: record.verified)
         done.sha256 = record.sha256
-        done.source = confirmation.source
+        done.source = answer.source
         return confirm(record, isAdoption: false, row: row, done)
     }
 
@@ -139,27 +139,28 @@ extension Settler {
     }
 
     private func bring(
-        _ step: Step, from donor: IndexRecord?, _ content: Landing.Content, _ outcome: Outcome,
+        _ step: Step, from localSource: IndexRecord?, _ content: Landing.Content,
+        _ outcome: Outcome,
         _ now: Instant
     ) -> Settlement? {
         if step.kind == .conflict, onConflict == .keep { return .fail(.conflictKept(step.target)) }
-        guard let donor else { return nil }
-        var record = donor
+        guard let localSource else { return nil }
+        var record = localSource
         record.target = step.target
         record.owners = plan.owners(of: step)
         record.promotedAt = now
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: outcome, reason: step.reason,
-            verified: donor.verified)
+            verified: localSource.verified)
         switch step.kind {
         case .update: done.outcome = .updated
         case .repair: done.outcome = .repaired
         case .conflict: done.outcome = .conflict
         default: break
         }
-        done.bytesReused = donor.stamp.size
-        done.sha256 = donor.sha256
+        done.bytesReused = localSource.stamp.size
+        done.sha256 = localSource.sha256
         return land(step, record, content, done, now: now)
     }
 
@@ -167,7 +168,7 @@ extension Settler {
     private func adopt(
         _ step: Step, _ sha256: Digest, row: IndexRecord?, now: Instant
     ) -> Settlement {
-        guard case .ours(let stamp, _) = step.occupant else { return .fail(.obstructed(step)) }
+        guard case .ours(let stamp, _) = step.existing else { return .fail(.obstructed(step)) }
         var record = IndexRecord(
             target: step.target, owner: plan.manifests[step.manifest].owner, stamp: stamp,
             sha256: sha256, verified: .digest, promotedAt: now)
@@ -217,7 +218,7 @@ extension Settler {
         .land(
             Landing(
                 target: record.target, content: content, record: record,
-                occupant: Landing.Occupant(step.occupant),
+                expected: Landing.ExpectedFile(step.existing),
                 modified: record.validators.lastModified?.seconds ?? now.seconds,
                 isExecutable: record.isExecutable, onConflict: onConflict),
             done)
@@ -229,7 +230,7 @@ extension Settler {
     ) -> Settlement {
         var record = received
         var isAdoption = false
-        switch step.occupant {
+        switch step.existing {
         case .ours(let stamp, received.sha256): record.stamp = stamp
         case .foreign(let stamp, received.sha256):
             record.stamp = stamp
@@ -257,10 +258,10 @@ extension Settler {
     }
 }
 
-extension Landing.Occupant {
+extension Landing.ExpectedFile {
     /// What the promotion must find at the target for a step.
-    init(_ occupant: Step.Occupant) {
-        switch occupant {
+    init(_ existing: Step.ExistingFile) {
+        switch existing {
         case .nothing, .recorded, .obstacle: self = .nothing
         case .ours(let stamp, _), .drifted(let stamp): self = .ours(stamp)
         case .foreign(let stamp, _): self = .foreign(stamp)
@@ -270,7 +271,7 @@ extension Landing.Occupant {
 
 extension IndexRecord {
     /// Takes in what an answer said of the version.
-    mutating func confirm(by answer: Confirmation, at now: Instant) {
+    mutating func confirm(by answer: Answer, at now: Instant) {
         provenance = answer.provenance
         if answer.validators.entityTag != nil || answer.validators.lastModified != nil {
             validators = answer.validators

@@ -112,15 +112,15 @@ extension StepFlow {
 
 extension StepFlow {
     /// Takes in what a transfer tells.
-    mutating func take(_ news: TransferNews, of position: Int) {
+    mutating func take(_ event: TransferEvent, of position: Int) {
         guard let work = works[position] else { return }
-        switch news {
+        switch event {
         case .started: accounts.noteBegun(position)
         case .retry(_, _, let wait): if wait > 0 { window.delayed(position) }
         case .progress, .restart: break
         case .ended(let result): ended(position, work, result)
         }
-        if let event = Event.Body(news, of: work.step) { act(.tell(event)) }
+        if let event = Event.Body(event, of: work.step) { act(.tell(event)) }
     }
 
     private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {
@@ -128,7 +128,7 @@ extension StepFlow {
         accounts.ledger.enter(result.cost)
         switch result {
         case .received(let body):
-            if plan.isNamedByServer(work.step), case .nothing = work.step.occupant {
+            if plan.isNamedByServer(work.step), case .nothing = work.step.existing {
                 act(.name(position, body))
             } else {
                 arrived(body, at: .success(work.step.target), for: position)

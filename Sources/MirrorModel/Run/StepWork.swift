@@ -21,7 +21,7 @@ final class StepWork {
         /// Another step fetched bytes that are for this one too.
         case sharesBytes(IndexRecord)
         /// Another step's answer is about this one too.
-        case sharesAnswer(Confirmation)
+        case sharesAnswer(Answer)
         /// Another run of the process brought the target to this end.
         case sharesEnd(Event.Done)
         /// No source could be asked, or none could give the bytes.

@@ -35,13 +35,13 @@ struct EvictOutput {
         _ file: CachedFile, _ step: String, _ style: TextStyle, _ clock: LocalClock
     ) -> String {
         let remark =
-            switch file.standing {
+            switch file.state {
             case .idle:
                 "last used \(clock.description(of: file.lastUsed))"
             case .changed: "changed since mirror put it there"
             case .inUse: "being read"
             }
-        return style.label(step, file.standing == .idle ? .good : .warning)
+        return style.label(step, file.state == .idle ? .good : .warning)
             + file.target.path.printable + "  \(ByteCount(file.stamp.size))"
             + style.faint("  (\(remark))")
     }

@@ -97,7 +97,7 @@ final class StatusOutput: Sendable {
         let meaning: TextStyle.Meaning =
             switch file.state {
             case .intact: .good
-            case .changed, .stranger, .conflict: .warning
+            case .changed, .untracked, .conflict: .warning
             case .missing, .obstructed: .failure
             }
         var text = style.label(file.state.rawValue, meaning) + file.target.path.printable

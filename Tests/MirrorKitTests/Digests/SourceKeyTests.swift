@@ -1,7 +1,7 @@
 import Testing
 
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorSystem
 
 /// The names under which sources are remembered: they tell queries apart, and hold none.
 @Suite struct SourceKeyTests {

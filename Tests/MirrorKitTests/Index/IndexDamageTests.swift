@@ -2,7 +2,8 @@ import CSQLite
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorStore
 @testable import MirrorModel
 
 private let start = Instant(milliseconds: 1_795_233_360_123)

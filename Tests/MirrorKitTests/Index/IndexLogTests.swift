@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorStore
 @testable import MirrorModel
 
 @Suite struct IndexLogTests {

@@ -3,7 +3,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 private let start = Instant(milliseconds: 1_795_233_360_123)

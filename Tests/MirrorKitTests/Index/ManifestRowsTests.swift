@@ -1,7 +1,8 @@
 import MirrorModel
 import Testing
-
 @testable import MirrorKit
+
+@testable import MirrorStore
 
 /// Rows of manifests, what they own, and how they came from the schema before.
 @Suite struct ManifestRowsTests {

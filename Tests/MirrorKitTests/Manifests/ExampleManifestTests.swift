@@ -1,7 +1,8 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
+@testable import MirrorSystem
 
 /// The manifests that the repository shows: they must be what the decoders take.
 @Suite struct ExampleManifestTests {

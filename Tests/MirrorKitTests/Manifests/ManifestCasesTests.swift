@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 /// Whole manifests as files: those in `good/` are taken, those in `bad/` refused with exactly the
 /// lines of the `.expected` file beside them.

@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 /// Sizes and digests are put into a manifest's text, and nothing else of it changes.
 @Suite struct ManifestEditTests {

@@ -3,7 +3,7 @@ import MirrorModel
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 @Suite struct ManifestReaderTests {
     private let late =

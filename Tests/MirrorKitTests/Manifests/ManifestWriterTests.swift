@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 /// What is written and read again is the same model, in every notation that can say it.
 @Suite struct ManifestWriterTests {

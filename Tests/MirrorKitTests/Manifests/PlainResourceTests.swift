@@ -2,7 +2,7 @@ import MirrorModel
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 /// The short way through plain resources gives what the usual way gives.
 ///

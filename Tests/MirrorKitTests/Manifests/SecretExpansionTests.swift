@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorManifests
 
 @Suite struct SecretExpansionTests {
     private let environment = ["TOKEN": "s3cret", "EMPTY": "", "BROKEN": "a\r\nX-Evil: 1"]

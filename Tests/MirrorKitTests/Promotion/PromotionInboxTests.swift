@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorStore
 @testable import MirrorModel
 
 @Suite struct PromotionInboxTests {
@@ -10,7 +10,7 @@ import Testing
         let record = try fullRecord("Caches/a")
         let landing = Landing(
             target: record.target, content: .memory([UInt8](repeating: 0, count: bytes)),
-            record: record, occupant: .nothing, modified: 0, isExecutable: false,
+            record: record, expected: .nothing, modified: 0, isExecutable: false,
             onConflict: .rename)
         return PromotionWork(task: .land(landing), number: 0, receiver: PromotionListener { _ in })
     }

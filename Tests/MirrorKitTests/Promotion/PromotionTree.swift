@@ -1,7 +1,8 @@
 import MirrorTestSupport
 import Synchronization
 
-@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// A root with an index and a promoter, for tests of promotion.
@@ -40,7 +41,7 @@ final class PromotionTree: Sendable {
     /// A landing of text.
     func landing(
         _ path: String, _ text: String, content: Landing.Content? = nil,
-        over occupant: Landing.Occupant = .nothing, onConflict: ConflictPolicy = .rename,
+        over expected: Landing.ExpectedFile = .nothing, onConflict: ConflictPolicy = .rename,
         isExecutable: Bool = false
     ) throws -> Landing {
         let bytes = Array(text.utf8)
@@ -51,7 +52,7 @@ final class PromotionTree: Sendable {
             promotedAt: PromotionTree.time)
         return Landing(
             target: record.target, content: content ?? .memory(bytes), record: record,
-            occupant: occupant, modified: 1_000_000_000, isExecutable: isExecutable,
+            expected: expected, modified: 1_000_000_000, isExecutable: isExecutable,
             onConflict: onConflict)
     }
 
@@ -74,9 +75,9 @@ final class PromotionTree: Sendable {
     /// Promotes text that must land, and gives its row.
     @discardableResult
     func put(
-        _ path: String, _ text: String, over occupant: Landing.Occupant = .nothing
+        _ path: String, _ text: String, over expected: Landing.ExpectedFile = .nothing
     ) async throws -> IndexRecord {
-        switch await promote(try landing(path, text, over: occupant)) {
+        switch await promote(try landing(path, text, over: expected)) {
         case .landed(let record, _): return record
         case .failed(let error): throw error
         }
@@ -106,7 +107,7 @@ final class PromotionTree: Sendable {
 
     /// What is at a target now.
     func look(_ path: String) throws -> LocalFile {
-        var scan = TreeScan(root)
+        var scan = StatCursor(root)
         return try scan.look(at: Target(path))
     }
 

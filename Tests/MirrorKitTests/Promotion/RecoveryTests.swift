@@ -3,7 +3,9 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 @Suite struct RecoveryTests {

@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// What a host liked is where the next run begins.

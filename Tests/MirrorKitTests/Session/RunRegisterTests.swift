@@ -4,12 +4,14 @@ import Synchronization
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct RunRegisterTests {
-    private let progress = TransferNews.progress(bytes: 1, size: nil, bytesPerSecond: 1)
+    private let progress = TransferEvent.progress(bytes: 1, size: nil, bytesPerSecond: 1)
 
-    private func failure() -> TransferNews {
+    private func failure() -> TransferEvent {
         .ended(.failed(MirrorError(.httpStatus, "gone"), TransferCost()))
     }
 
@@ -18,18 +20,16 @@ import Testing
     }
 
     /// A body in memory of so many bytes.
-    private func body(_ count: Int) throws -> TransferNews {
+    private func body(_ count: Int) throws -> TransferEvent {
         let key = SourceKey(try SourceURL("http://a/b"))
         return .ended(
             .received(
                 ReceivedBody(
                     content: .memory(Array(repeating: 1, count: count)), size: Int64(count),
                     sha256: ByteHasher.digest(.sha256, of: []), otherDigest: nil, verified: .none,
-                    answer: Confirmation(
+                    answer: Answer(
                         provenance: Provenance(source: key, answeredBy: "http://a/b"),
-                        validators: Validators(), mediaType: nil, freshUntil: nil,
-                        source: "http://a/b"),
-                    suggestedName: nil, cost: TransferCost())))
+                        validators: Validators(), source: "http://a/b"), cost: TransferCost())))
     }
 
     @Test func everythingIsToldInOrder() throws {
@@ -122,8 +122,8 @@ import Testing
         let (gate, isFirst) = (Semaphore(), Box(true))
         let rig = try TransferRig {
             $0.jobs = 4
-        } hears: { _, _, news in
-            guard case .ended = news else { return }
+        } hears: { _, _, event in
+            guard case .ended = event else { return }
             let waits = isFirst.value.withLock { first in
                 defer { first = false }
                 return first

@@ -3,6 +3,8 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// Bodies without a declared size, let in as long as they fit.

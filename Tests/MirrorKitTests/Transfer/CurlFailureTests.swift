@@ -1,7 +1,7 @@
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorTransfer
 
 /// What is told of a failure that libcurl reports.
 @Suite struct CurlFailureTests {

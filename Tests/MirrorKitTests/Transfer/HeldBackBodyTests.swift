@@ -1,7 +1,6 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
 @testable import MirrorModel
 
 /// Bytes that libcurl holds back for a while, under a rate limit, and that nobody wants afterwards.

@@ -3,10 +3,12 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
-/// What a part is known to hold, as its lane finds by reading back: a digest goes no further.
+/// What a part is known to hold, as its pipeline finds by reading back: a digest goes no further.
 @Suite(.timeLimit(.minutes(15))) struct HeldBytesTests {
     private let folder: TemporaryFolder
     private let workers: WorkPool
@@ -17,17 +19,17 @@ import Testing
         workers = try WorkPool(name: "test", threads: 2)
     }
 
-    /// A writer from a position on, all of whose bytes have gone through its lane.
+    /// A writer from a position on, all of whose bytes have gone through its pipeline.
     private func written(_ path: String, from start: Int64, losses: Box<Int>) async -> PartWriter {
         let file = PartFile(name: "x.part", descriptor: open(path, O_RDWR | O_CREAT, 0o600))
-        let lane = PartLane(
+        let pipeline = WritePipeline(
             other: nil, workers: workers, chunks: chunks, afterBytes: { _ in },
             onLoss: { _ in losses.value.withLock { $0 += 1 } })
         let writer = PartWriter(
-            file: file, start: start, total: nil, lane: lane, chunks: chunks)
+            file: file, start: start, total: nil, pipeline: pipeline, chunks: chunks)
         TestBytes.make(200_000, seed: 1).withUnsafeBytes { writer.append($0, now: 0) }
         writer.flush()
-        await withCheckedContinuation { done in lane.submit { _ in done.resume() } }
+        await withCheckedContinuation { done in pipeline.submit { _ in done.resume() } }
         return writer
     }
 

@@ -3,6 +3,10 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// A disk that says that it wrote and did not; /dev/null is one.
@@ -42,8 +46,8 @@ import Testing
         let loop = try TransferLoop(
             configuration: Configuration(), parts: LyingStore(honest: rig.store),
             observer: register)
-        let reader = try RigReader(register) { _, news in
-            if case .ended(let result) = news { continuation.yield(result) }
+        let reader = try RigReader(register) { _, event in
+            if case .ended(let result) = event { continuation.yield(result) }
         }
         var expectation = Expectation()
         if isPinned { expectation.digests = [ByteHasher.digest(.sha256, of: bytes)] }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite struct PacingTests {

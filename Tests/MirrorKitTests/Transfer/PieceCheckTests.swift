@@ -1,7 +1,8 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite struct PieceCheckTests {

@@ -2,8 +2,9 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
 @testable import MirrorModel
+@testable import MirrorTransfer
 
 /// Several connections for one file, on real sockets.
 @Suite(.timeLimit(.minutes(15))) struct SegmentTransferTests {

@@ -2,8 +2,9 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
 @testable import MirrorModel
+@testable import MirrorTransfer
 
 @Suite(.timeLimit(.minutes(15))) struct TransferLimitTests {
     private let bytes = TestBytes.make(400_000, seed: 4)
@@ -200,7 +201,7 @@ import Testing
         rig.loop.pause(1)
         // Longer than the stall timeout: the clock stands while nothing is asked for.
         try await Task.sleep(for: .milliseconds(1500))
-        #expect(rig.told.allSatisfy { if case .ended = $0.news { false } else { true } })
+        #expect(rig.told.allSatisfy { if case .ended = $0.event { false } else { true } })
         rig.loop.resume(1)
         #expect(rig.bytes(await rig.ends()[1]) == bytes)
     }

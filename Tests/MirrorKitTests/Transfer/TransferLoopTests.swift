@@ -2,7 +2,8 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferLoopTests {
@@ -213,8 +214,8 @@ import Testing
         let rig = try TransferRig {
             $0.jobs = 1
             $0.transfer.retries = 0
-        } hears: { loop, _, news in
-            guard case .ended(.failed) = news else { return }
+        } hears: { loop, _, event in
+            guard case .ended(.failed) = event else { return }
             // Whoever hears of it may take a while.
             Pause.milliseconds(50)
             loop.cancelAll()
@@ -239,8 +240,8 @@ import Testing
         defer { server.stop() }
         let (stopped, continuation) = AsyncStream.makeStream(of: Void.self)
         let rig = try TransferRig(
-            hears: { loop, _, news in
-                guard case .ended = news else { return }
+            hears: { loop, _, event in
+                guard case .ended = event else { return }
                 DetachedThread.start {
                     loop.stop()
                     continuation.finish()

@@ -1,7 +1,8 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 @Suite(.timeLimit(.minutes(15))) struct TransferResumeTests {
@@ -61,7 +62,7 @@ import Testing
         #expect(await rig.run(try .fetching(server.url + "/f"))?.received != nil)
         let lengths = try #require(try rig.records(target).first).milestones.map(\.length)
         let steps = zip(lengths, [0] + lengths).map { $0 - $1 }
-        let unhashed = Int64(TransferEngine.laneBacklogLimit)
+        let unhashed = Int64(TransferEngine.pipelineBacklogLimit)
         #expect(lengths.last == Int64(bytes.count))
         #expect(steps.allSatisfy { $0 + unhashed < 16 << 20 }, "\(lengths)")
     }
@@ -90,7 +91,7 @@ import Testing
         #expect(rig.bytes(result) == bytes)
         #expect(result?.received?.answer.validators.entityTag?.text == "\"2\"")
         #expect(rig.parts.count == 1)
-        let restarts = rig.told.filter { if case .restart = $0.news { true } else { false } }
+        let restarts = rig.told.filter { if case .restart = $0.event { true } else { false } }
         #expect(restarts.count == 1)
     }
 

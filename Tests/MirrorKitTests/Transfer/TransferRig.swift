@@ -2,6 +2,9 @@ import MirrorTestSupport
 import Synchronization
 
 @testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// A transfer loop over a real tree, and a thread that hears of its jobs as the thread of a run does.
@@ -15,7 +18,7 @@ final class TransferRig: Sendable {
     /// - Parameter hears: called with what is told, before anybody else hears of it.
     init(
         _ adapt: (inout Configuration) -> Void = { _ in },
-        hears: @escaping @Sendable (TransferLoop, Int, TransferNews) -> Void = { _, _, _ in }
+        hears: @escaping @Sendable (TransferLoop, Int, TransferEvent) -> Void = { _, _, _ in }
     ) throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
@@ -28,7 +31,7 @@ final class TransferRig: Sendable {
         adapt(&configuration)
         let (stream, continuation) = AsyncStream.makeStream(of: (Int, TransferResult).self)
         results = stream
-        let received = Box<[(id: Int, news: TransferNews)]>([])
+        let received = Box<[(id: Int, event: TransferEvent)]>([])
         box = received
         let register = RunRegister()
         let loop = try TransferLoop(
@@ -41,7 +44,7 @@ final class TransferRig: Sendable {
         }
     }
 
-    private let box: Box<[(id: Int, news: TransferNews)]>
+    private let box: Box<[(id: Int, event: TransferEvent)]>
     private let reader: RigReader
 
     deinit {
@@ -50,7 +53,7 @@ final class TransferRig: Sendable {
     }
 
     /// What jobs told so far.
-    var told: [(id: Int, news: TransferNews)] { box.value.withLock { $0 } }
+    var told: [(id: Int, event: TransferEvent)] { box.value.withLock { $0 } }
 
     /// Waits for the ends of so many jobs.
     func ends(_ count: Int = 1) async -> [Int: TransferResult] {
@@ -96,7 +99,7 @@ final class RigReader: Sendable {
     private let thread: NativeThread
 
     init(
-        _ register: RunRegister, hears: @escaping @Sendable (Int, TransferNews) -> Void
+        _ register: RunRegister, hears: @escaping @Sendable (Int, TransferEvent) -> Void
     ) throws {
         let (mailbox, isStopped) = (try Mailbox<RunMessage>(), isStopped)
         self.mailbox = mailbox
@@ -104,7 +107,7 @@ final class RigReader: Sendable {
         thread = try NativeThread("rig") {
             while !isStopped.value.withLock({ $0 }) {
                 for message in mailbox.take(waitingAtMost: nil) {
-                    if case .input(.transfer(let id, let news)) = message { hears(id, news) }
+                    if case .input(.transfer(let id, let event)) = message { hears(id, event) }
                     register.noteTaken(message)
                     if case .mark(let done) = message { done.post() }
                 }

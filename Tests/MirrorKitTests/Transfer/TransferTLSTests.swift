@@ -2,8 +2,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
 @testable import MirrorModel
+@testable import MirrorTransfer
 
 /// Against a real nginx with TLS and HTTP/2; not run where there is none.
 @Suite(

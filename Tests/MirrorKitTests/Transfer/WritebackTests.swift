@@ -2,7 +2,9 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorSystem
+@testable import MirrorTransfer
 @testable import MirrorModel
 
 /// What stays in memory of a part that goes to the disk, as mincore(2) sees it.
@@ -30,22 +32,22 @@ import Testing
         PartFile(name: "x.part", descriptor: open(folder.path + "/x", O_RDWR | O_CREAT, 0o600))
     }
 
-    /// Writes bytes through a lane, the last 8 MiB when the others are on the disk, and gives what they are.
+    /// Writes bytes through a pipeline, the last 8 MiB when the others are on the disk, and gives what they are.
     private func write(_ bytes: [UInt8], lettingGo: Bool) async -> Milestone {
-        let lane = PartLane(
+        let pipeline = WritePipeline(
             other: nil, letsGo: lettingGo, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
         let writer = PartWriter(
-            file: openPart(), start: 0, total: Int64(length), lane: lane, chunks: chunks)
+            file: openPart(), start: 0, total: Int64(length), pipeline: pipeline, chunks: chunks)
         for piece in [bytes.dropLast(8 << 20), bytes.suffix(8 << 20)] {
             piece.withUnsafeBytes { writer.append($0, now: 0) }
             writer.flush()
-            await withCheckedContinuation { done in lane.submit { _ in done.resume() } }
+            await withCheckedContinuation { done in pipeline.submit { _ in done.resume() } }
             flush()
         }
         defer { workers.stop() }
         return await withCheckedContinuation { done in
-            lane.submit { done.resume(returning: $0.milestone) }
+            pipeline.submit { done.resume(returning: $0.milestone) }
         }
     }
 
@@ -88,12 +90,12 @@ import Testing
         let bytes = TestBytes.make(length, seed: 7)
         try folder.write(bytes, to: "x")
         flush()
-        let lane = PartLane(
+        let pipeline = WritePipeline(
             other: nil, letsGo: true, workers: workers, chunks: chunks,
             afterBytes: { _ in }, onLoss: { Issue.record("\($0)") })
-        lane.append(openPart(), upTo: 40 << 20)
+        pipeline.append(openPart(), upTo: 40 << 20)
         let milestone = await withCheckedContinuation { done in
-            lane.submit { done.resume(returning: $0.milestone) }
+            pipeline.submit { done.resume(returning: $0.milestone) }
         }
         #expect(milestone.sha256.hex == Checksum.sha256(Array(bytes.prefix(40 << 20))))
         #expect(try resident(ofFirst: 16 << 20) < 12 << 20)

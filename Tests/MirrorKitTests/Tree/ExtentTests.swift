@@ -1,7 +1,9 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 /// Parts whose bytes do not all begin at the start.
@@ -51,10 +53,10 @@ import Testing
 
     private func trust(
         _ record: PartRecord, _ file: PartFile
-    ) throws -> (length: Int64, islands: [Range<Int64>], sha256: Digest) {
+    ) throws -> (length: Int64, rangesBeyond: [Range<Int64>], sha256: Digest) {
         let trusted = try PartTrust.establish(record, file: file, other: .md5)
         guard let trusted else { throw Errno(number: 4, call: "test", path: "") }
-        return (trusted.length, trusted.islands, trusted.sha256.snapshot())
+        return (trusted.length, trusted.rangesBeyond, trusted.sha256.snapshot())
     }
 
     @Test func extentsComeBackWithTheirMilestones() throws {
@@ -88,7 +90,7 @@ import Testing
         try file.write([bytes[450] ^ 1], at: 450)
         let trusted = try trust(record, file)
         #expect(trusted.length == 100)
-        #expect(trusted.islands == [300..<400, 700..<800])
+        #expect(trusted.rangesBeyond == [300..<400, 700..<800])
         #expect(try file.size() == 800)
     }
 
@@ -97,7 +99,7 @@ import Testing
         try file.truncate(to: 400)
         try file.truncate(to: 1000)
         let trusted = try trust(record, file)
-        #expect(trusted.islands == [300..<400])
+        #expect(trusted.rangesBeyond == [300..<400])
         #expect(try file.size() == 400)
     }
 
@@ -105,7 +107,7 @@ import Testing
         let (record, file) = try part([0..<100, 100..<400, 400..<500, 600..<700])
         let trusted = try trust(record, file)
         #expect(trusted.length == 500)
-        #expect(trusted.islands == [600..<700])
+        #expect(trusted.rangesBeyond == [600..<700])
         #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<500])))
     }
 
@@ -113,7 +115,7 @@ import Testing
         let (record, file) = try part([0..<200, 100..<400, 600..<700])
         let trusted = try trust(record, file)
         #expect(trusted.length == 400)
-        #expect(trusted.islands == [600..<700])
+        #expect(trusted.rangesBeyond == [600..<700])
         #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<400])))
     }
 
@@ -122,7 +124,7 @@ import Testing
         let (record, file) = try part([0..<100, 101..<200, 300..<400, 401..<500])
         let trusted = try trust(record, file)
         #expect(trusted.length == 100)
-        #expect(trusted.islands == [101..<200, 300..<400, 401..<500])
+        #expect(trusted.rangesBeyond == [101..<200, 300..<400, 401..<500])
         #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<100])))
     }
 
@@ -131,7 +133,7 @@ import Testing
         try file.write([bytes[0] ^ 1], at: 0)
         let trusted = try trust(record, file)
         #expect(trusted.length == 0)
-        #expect(trusted.islands == [300..<500])
+        #expect(trusted.rangesBeyond == [300..<500])
     }
 
     @Test func theEarlierSchemaIsBroughtToThisOne() throws {

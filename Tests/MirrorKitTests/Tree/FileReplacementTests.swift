@@ -2,7 +2,7 @@ import Glibc
 import MirrorModel
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorSystem
 
 /// A file outside the tree is replaced whole, or left as it was.
 @Suite struct FileReplacementTests {

@@ -2,7 +2,9 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 @Suite struct PartTests {

@@ -2,7 +2,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
 @testable import MirrorModel
 
 @Suite struct RootDirectoryTests {

@@ -1,7 +1,7 @@
 import MirrorTestSupport
 import Testing
 
-@testable import MirrorKit
+@testable import MirrorStore
 @testable import MirrorModel
 
 @Suite struct RootLocationTests {

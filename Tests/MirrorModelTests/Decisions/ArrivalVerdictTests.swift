@@ -14,7 +14,7 @@ import Testing
         let step = Step(
             target: try Target("\(area.rawValue)/a.bin"), manifest: 0, resource: 0,
             kind: decision.kind, reason: decision.reason, means: decision.means,
-            occupant: decision.occupant, size: nil)
+            existing: decision.existing, size: nil)
         return ArrivalVerdict.judge(
             step, sha256: try content.digest(.sha256),
             validators: Validators(entityTag: tag.flatMap(EntityTag.init)),
@@ -39,10 +39,10 @@ import Testing
 
     @Test(arguments: Area.allCases) func aStrangerWithOtherBytesIsAConflict(area: Area) throws {
         let unpinned = try Self.judge(.unpinnedDue, .nothing, .drifted, area, arriving: .recorded)
-        #expect(unpinned == .land(.conflict, .strangerOfUnknownVersion))
+        #expect(unpinned == .land(.conflict, .untrackedOfUnknownVersion))
         let pinned = try Self.judge(
             .pinnedToRecorded, .nothing, .drifted, area, arriving: .recorded)
-        #expect(pinned == .land(.conflict, .stranger))
+        #expect(pinned == .land(.conflict, .untracked))
     }
 
     @Test func anEditedDocumentStaysWhenOurVersionArrives() throws {
@@ -118,7 +118,7 @@ import Testing
 
     @Test func whatComesFromTheTreeIsCopiedOrMoved() throws {
         let copy = try Self.judge(
-            .pinnedToAnother, .nothing, .absent, option: .donor, arriving: .another)
+            .pinnedToAnother, .nothing, .absent, option: .localSource, arriving: .another)
         #expect(copy == .land(.copied, .sameBytesAt(try Target("Caches/twin.bin"))))
         let move = try Self.judge(
             .pinnedToAnother, .nothing, .absent, option: .prunes, arriving: .another)

@@ -9,7 +9,7 @@ import Testing
             stamp: FileStamp(
                 size: Int64(number), modified: 1, changed: 2, inode: UInt64(number)),
             lastUsed: Instant(milliseconds: Int64(1000 - number)),
-            standing: number.isMultiple(of: 3) ? .inUse : .idle)
+            state: number.isMultiple(of: 3) ? .inUse : .idle)
     }
 
     @Test func whatIsPutInComesOut() throws {

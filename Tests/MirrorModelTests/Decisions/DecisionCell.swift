@@ -14,7 +14,7 @@ struct DecisionCell: CustomStringConvertible {
     enum Index: CaseIterable { case nothing, row }
     enum Tree: CaseIterable { case absent, intact, touched, drifted, wantedBytes, folder }
     enum Part: CaseIterable { case none, fitting, ofAnotherVersion, anonymous }
-    enum Option: CaseIterable { case none, everythingIsDue, refetched, prunes, orphan, donor }
+    enum Option: CaseIterable { case none, everythingIsDue, refetched, prunes, orphan, localSource }
 
     var wish: Wish
     var index: Index
@@ -51,7 +51,7 @@ struct DecisionCell: CustomStringConvertible {
     /// another version; and only pinned bytes are found under other names.
     private var exists: Bool {
         if tree == .wantedBytes, wanted != .another { return false }
-        return option != .donor || wanted != nil
+        return option != .localSource || wanted != nil
     }
 
     /// The bytes that a pin names; nil when there is no pin.
@@ -103,7 +103,7 @@ extension DecisionCell {
 
     var target: Target { get throws { try Target("\(area.rawValue)/a.bin") } }
     var orphanTarget: Target { get throws { try Target("Caches/old.bin") } }
-    var donorTarget: Target { get throws { try Target("Caches/twin.bin") } }
+    var localSourceTarget: Target { get throws { try Target("Caches/twin.bin") } }
 
     static func key(_ name: String) -> SourceKey {
         SourceKey(text: "https://\(name).example/a.bin")
@@ -179,7 +179,7 @@ extension DecisionCell {
             }
         }
         situation.parts = try parts(for: resource)
-        if option == .donor { situation.donor = try donorTarget }
+        if option == .localSource { situation.localSource = try localSourceTarget }
         if option == .prunes || option == .orphan {
             situation.orphan = try record(
                 try orphanTarget, wanted ?? .recorded, from: sourceName)

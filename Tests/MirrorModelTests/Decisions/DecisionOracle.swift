@@ -6,7 +6,7 @@ import MirrorModel
 struct DecisionOracle: Equatable, CustomStringConvertible {
     /// Where bytes come from.
     enum Bringing: Equatable {
-        case nothing, adoption, copyOfDonor, copyOfOrphan, renamedOrphan
+        case nothing, adoption, copyOfLocalSource, copyOfOrphan, renamedOrphan
         case network(fromPart: Bool, isConditional: Bool)
     }
     /// What becomes of what is there.
@@ -39,7 +39,7 @@ extension DecisionOracle {
         } else if cell.tree == .absent {
             self = Self.notThere(cell)
         } else if cell.index == .nothing {
-            self = Self.stranger(cell)
+            self = Self.untracked(cell)
         } else if cell.present == .recorded {
             self = Self.asWePutIt(cell)
         } else {
@@ -47,7 +47,7 @@ extension DecisionOracle {
         }
     }
 
-    private static func stranger(_ cell: DecisionCell) -> DecisionOracle {
+    private static func untracked(_ cell: DecisionCell) -> DecisionOracle {
         if holdsWanted(cell) { return DecisionOracle(.keep, .adoption, .ours) }
         // Of an unpinned file only the size may tell that it is another one.
         let isOther = cell.wanted != nil || cell.declaredSize != nil
@@ -85,7 +85,9 @@ extension DecisionOracle {
             return DecisionOracle(
                 .move, cell.option == .prunes ? .renamedOrphan : .copyOfOrphan, .nothing)
         }
-        if cell.option == .donor { return DecisionOracle(.copy, .copyOfDonor, .nothing) }
+        if cell.option == .localSource {
+            return DecisionOracle(.copy, .copyOfLocalSource, .nothing)
+        }
         return DecisionOracle(
             cell.part == .fitting ? .resume : .fetch, fetched(cell), .nothing)
     }
@@ -117,7 +119,7 @@ extension DecisionOracle {
     }
 
     private static func brought(_ cell: DecisionCell) -> Bringing {
-        cell.option == .donor ? .copyOfDonor : fetched(cell)
+        cell.option == .localSource ? .copyOfLocalSource : fetched(cell)
     }
 
     private static func fetched(_ cell: DecisionCell, isConditional: Bool = false) -> Bringing {
@@ -128,7 +130,7 @@ extension DecisionOracle {
 extension DecisionOracle {
     /// What was decided, in the oracle's words.
     init(_ decision: Decision, in cell: DecisionCell) throws {
-        let donor = try cell.donorTarget
+        let localSource = try cell.localSourceTarget
         let orphan = try cell.orphanTarget
         kind = decision.kind
         bringing =
@@ -137,13 +139,13 @@ extension DecisionOracle {
             case .adoption: .adoption
             case .transfer(let part, let local):
                 .network(fromPart: part != nil, isConditional: local != nil)
-            case .copy(donor): .copyOfDonor
+            case .copy(localSource): .copyOfLocalSource
             case .copy(orphan): .copyOfOrphan
             case .move(orphan): .renamedOrphan
             case .copy, .move, .removal: .nothing
             }
         occupancy =
-            switch decision.occupant {
+            switch decision.existing {
             case .nothing: .nothing
             case .ours, .recorded: .ours
             case .foreign: .foreign

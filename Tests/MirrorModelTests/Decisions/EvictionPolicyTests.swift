@@ -4,12 +4,12 @@ import Testing
 /// Which files of Caches go so that the rest fits a quota.
 @Suite struct EvictionPolicyTests {
     private func file(
-        _ name: String, size: Int64, used: Int64, _ standing: CachedFile.Standing = .idle
+        _ name: String, size: Int64, used: Int64, _ state: CachedFile.State = .idle
     ) throws -> CachedFile {
         CachedFile(
             target: try Target("Caches/" + name),
             stamp: FileStamp(size: size, modified: 0, changed: 0, inode: 0),
-            lastUsed: Instant(seconds: used), standing: standing)
+            lastUsed: Instant(seconds: used), state: state)
     }
 
     private func evicted(_ files: [CachedFile], quota: Int64) -> [String] {

@@ -77,7 +77,7 @@ import Testing
             return Step(
                 target: row.target, manifest: number % 2, resource: nil, kind: .remove,
                 reason: .orphan(of: row.owners.text), means: .removal,
-                occupant: .ours(row.stamp, sha256: row.sha256), size: row.stamp.size)
+                existing: .ours(row.stamp, sha256: row.sha256), size: row.stamp.size)
         }
         #expect(Array(list.dropFirst()) == expected)
         #expect(list.indices.map { list.target(at: $0) } == list.map(\.target))
@@ -115,7 +115,7 @@ import Testing
                         ? .ownedBefore(by: "m\(number)")
                         : .ownedTogether(by: Owners(["a", "m\(number)"])),
                 means: .adoption(sha256: sha256),
-                occupant: .ours(
+                existing: .ours(
                     FileStamp(size: 3, modified: 1, changed: 2, inode: 3), sha256: sha256),
                 size: 3)
         }

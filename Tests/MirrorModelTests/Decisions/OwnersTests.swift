@@ -34,7 +34,7 @@ import Testing
     struct Case: Sendable {
         var recorded: [String]?
         var wanting: [String]
-        var others: [String: OwnerVerdict.Standing] = [:]
+        var others: [String: OwnerVerdict.State] = [:]
         var takesOver = false
         var owners: [String]?
     }

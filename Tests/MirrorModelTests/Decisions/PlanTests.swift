@@ -8,7 +8,7 @@ import Testing
     ) throws -> Step {
         Step(
             target: try Target(path), manifest: 0, resource: 0, kind: kind, reason: .missing,
-            means: means, occupant: .nothing, size: size)
+            means: means, existing: .nothing, size: size)
     }
 
     static func plan(_ steps: [Step], orphansLeft: Int = 0) throws -> Plan {

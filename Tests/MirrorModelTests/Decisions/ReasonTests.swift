@@ -15,7 +15,7 @@ import Testing
             .digestChanged(from: digest, to: digest), .sizeChanged(from: 1, to: 2),
             .sourceChanged(to: SourceKey(text: "https://a.example/b")), .sourceUnknown,
             .due(.always, at: now), .drifted, .partAvailable(bytes: 1), .edited, .editedAndDue,
-            .editedAndChanged, .stranger, .strangerOfUnknownVersion, .unread,
+            .editedAndChanged, .untracked, .untrackedOfUnknownVersion, .unread,
             .unreadable, .obstructed(.folder), .sameBytesAt(target), .orphanHasBytes(target),
             .orphan(of: "m"), .confirmed, .entityTagChanged(from: tag, to: tag), .bytesChanged,
             .sameBytes, .unreachable(.offline),

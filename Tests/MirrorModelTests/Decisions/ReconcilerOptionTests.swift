@@ -154,15 +154,15 @@ import Testing
     }
 
     @Test func theOrphanComesBeforeTheDonorAndTheDonorBeforeThePart() throws {
-        let donor = try Target("Caches/twin.bin")
+        let localSource = try Target("Caches/twin.bin")
         let all = try Rows.decide(
             .pinnedToAnother, .nothing, .absent, part: .fitting, option: .prunes
-        ) { $0.donor = donor }
+        ) { $0.localSource = localSource }
         #expect(all.kind == .move)
         let two = try Rows.decide(
-            .pinnedToAnother, .nothing, .absent, part: .fitting, option: .donor)
+            .pinnedToAnother, .nothing, .absent, part: .fitting, option: .localSource)
         #expect(two.kind == .copy)
-        #expect(two.means == .copy(of: donor))
+        #expect(two.means == .copy(of: localSource))
         let one = try Rows.decide(.pinnedToAnother, .nothing, .absent, part: .fitting)
         #expect(one.kind == .resume)
         #expect(one.reason == .partAvailable(bytes: 40))
@@ -193,7 +193,7 @@ import Testing
     func whatIsRefetchedComesWholeFromItsSource(tree: DecisionCell.Tree) throws {
         let decision = try Rows.decide(
             .pinnedToRecorded, .row, tree, .documents, part: .fitting, option: .refetched
-        ) { $0.donor = try Target("Caches/twin.bin") }
+        ) { $0.localSource = try Target("Caches/twin.bin") }
         #expect(decision.kind == .fetch)
         #expect(decision.reason == .refetchAsked)
         #expect(decision.means == Rows.whole)

@@ -49,14 +49,14 @@ import Testing
         #expect(decision.means == Self.whole)
         let edited = try Content.edited.digest(.sha256)
         #expect(
-            decision.occupant == .foreign(DecisionCell.stamp(.edited, inode: 8), sha256: edited))
+            decision.existing == .foreign(DecisionCell.stamp(.edited, inode: 8), sha256: edited))
     }
 
     @Test(arguments: Area.allCases)
     func aStrangerWithOtherBytesThanThePinnedIsAConflict(area: Area) throws {
         let decision = try Self.decide(.pinnedToRecorded, .nothing, .drifted, area)
         #expect(decision.kind == .conflict)
-        #expect(decision.reason == .stranger)
+        #expect(decision.reason == .untracked)
     }
 
     @Test(arguments: Area.allCases)
@@ -68,21 +68,21 @@ import Testing
     @Test func aStrangerThatMayBeTheUnpinnedFileIsComparedWithTheServers() throws {
         let decision = try Self.decide(.unpinnedFresh, .nothing, .intact, .documents)
         #expect(decision.kind == .fetch)
-        #expect(decision.reason == .strangerOfUnknownVersion)
+        #expect(decision.reason == .untrackedOfUnknownVersion)
         #expect(decision.means == Self.whole)
-        guard case .foreign = decision.occupant else {
-            Issue.record("\(decision.occupant)")
+        guard case .foreign = decision.existing else {
+            Issue.record("\(decision.existing)")
             return
         }
     }
 
     @Test(arguments: Area.allCases)
     func aFileThatWasNotReadIsNotPlannedAway(area: Area) throws {
-        let stranger = try Self.decide(.pinnedToAnother, .nothing, .drifted, area) {
+        let untracked = try Self.decide(.pinnedToAnother, .nothing, .drifted, area) {
             $0.digests = []
         }
-        #expect(stranger.kind == .conflict)
-        #expect(stranger.means == .nothing)
+        #expect(untracked.kind == .conflict)
+        #expect(untracked.means == .nothing)
     }
 
     @Test(arguments: [DecisionCell.Option.none, .refetched])
@@ -205,7 +205,7 @@ import Testing
             let decision = try Self.decide(wish, .row, .drifted, area)
             #expect(decision.kind == .repair)
             #expect(decision.reason == .drifted)
-            #expect(decision.occupant == .drifted(DecisionCell.stamp(.edited, inode: 8)))
+            #expect(decision.existing == .drifted(DecisionCell.stamp(.edited, inode: 8)))
         }
     }
 
@@ -216,7 +216,7 @@ import Testing
                 Issue.record("\(part.means)")
                 return
             }
-            let copy = try Self.decide(.pinnedToAnother, .row, tree, option: .donor)
+            let copy = try Self.decide(.pinnedToAnother, .row, tree, option: .localSource)
             #expect(copy.means == .copy(of: try Target("Caches/twin.bin")))
         }
     }

@@ -25,7 +25,7 @@ import Testing
             let isEdit = cell.present != .recorded && cell.area == .documents
             guard isStranger || isEdit else { continue }
             let decision = try cell.reconciler().step(for: cell.situation(), now: DecisionCell.now)
-            switch (decision.occupant, decision.means) {
+            switch (decision.existing, decision.means) {
             case (.foreign, _), (_, .nothing), (_, .adoption): break
             default: Issue.record("\(cell): \(decision)")
             }
@@ -63,8 +63,8 @@ import Testing
             guard case .adoption(let sha256) = decision.means else { continue }
             let present = try #require(cell.present)
             #expect(sha256 == (try present.digest(.sha256)), "\(cell)")
-            guard case .ours(let stamp, sha256) = decision.occupant else {
-                Issue.record("\(cell): \(decision.occupant)")
+            guard case .ours(let stamp, sha256) = decision.existing else {
+                Issue.record("\(cell): \(decision.existing)")
                 continue
             }
             let isAsRecorded = cell.tree == .intact && cell.index == .row

@@ -17,7 +17,7 @@ import Testing
     private static func keep(_ resource: Resource, manifest: Int, at position: Int) -> Step {
         Step(
             target: resource.target, manifest: manifest, resource: position, kind: .keep,
-            reason: .intact, means: .nothing, occupant: .recorded(sha256: resource.digests[0]),
+            reason: .intact, means: .nothing, existing: .recorded(sha256: resource.digests[0]),
             size: resource.size)
     }
 
@@ -25,7 +25,7 @@ import Testing
         Step(
             target: resource.target, manifest: manifest, resource: position, kind: .fetch,
             reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
-            occupant: .nothing, size: resource.size)
+            existing: .nothing, size: resource.size)
     }
 
     /// A list over two manifests, and the same steps as they are; kinds take turns.
@@ -67,13 +67,13 @@ import Testing
         let stamp = FileStamp(size: 3, modified: 2, changed: -1, inode: .max)
         var steps = resources.enumerated().map { Self.keep($1, manifest: 1, at: $0) }
         steps[1].size = 77
-        steps[2].occupant = .recorded(sha256: resources[1].digests[0])
+        steps[2].existing = .recorded(sha256: resources[1].digests[0])
         // The resource at 4 has another size than the file: that step stays as it is.
         for (position, reason) in [(3, Reason.unrecorded), (4, .touched)] {
             let sha256 = resources[position].digests[0]
             steps[position].reason = reason
             steps[position].means = .adoption(sha256: sha256)
-            steps[position].occupant = .ours(stamp, sha256: sha256)
+            steps[position].existing = .ours(stamp, sha256: sha256)
         }
         steps[5].manifest = 2
         steps[2].reason = .fresh(until: Instant(milliseconds: 5))

@@ -26,7 +26,7 @@ struct RunRig {
         var steps = targets.enumerated().map { number, target in
             Step(
                 target: target, manifest: 0, resource: number, kind: kind, reason: .missing,
-                means: .transfer(part: nil, ifChangedSince: nil), occupant: .nothing, size: nil)
+                means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing, size: nil)
         }
         let stamp = FileStamp(size: 1, modified: 1, changed: 1, inode: 1)
         let sha256 = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
@@ -34,7 +34,7 @@ struct RunRig {
             Step(
                 target: try Target("Caches/" + name), manifest: 0, resource: nil, kind: .remove,
                 reason: .orphan(of: "m"), means: .removal,
-                occupant: .ours(stamp, sha256: sha256), size: 1)
+                existing: .ours(stamp, sha256: sha256), size: 1)
         }
         var settings = RunRules()
         rules(&settings)
@@ -93,7 +93,7 @@ struct RunRig {
     }
 
     /// A body of three bytes.
-    static func received() throws -> TransferNews {
+    static func received() throws -> TransferEvent {
         let key = SourceKey(text: "a")
         return .ended(
             .received(
@@ -101,11 +101,10 @@ struct RunRig {
                     content: .memory([1, 2, 3]), size: 3,
                     sha256: try #require(Digest(.sha256, bytes: Array(repeating: 7, count: 32))),
                     otherDigest: nil, verified: .size,
-                    answer: Confirmation(
+                    answer: Answer(
                         provenance: Provenance(source: key, answeredBy: "http://a.example/f"),
-                        validators: Validators(), mediaType: nil, freshUntil: nil,
-                        source: "http://a.example/f"),
-                    suggestedName: nil, cost: TransferCost(requests: 1, bytesReceived: 3))))
+                        validators: Validators(), source: "http://a.example/f"),
+                    cost: TransferCost(requests: 1, bytesReceived: 3))))
     }
 
     /// The steps whose transfers were handed to the loop.

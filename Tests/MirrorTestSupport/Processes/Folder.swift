@@ -33,7 +33,7 @@ public struct Folder: Sendable {
     public func full(_ name: String) -> String { name.isEmpty ? path : "\(path)/\(name)" }
 
     /// A file or folder beneath this one.
-    public struct Entry: Sendable {
+    public struct Child: Sendable {
         /// The path from the folder.
         public let name: String
         /// Whether it is a folder itself; a symbolic link is not.
@@ -41,7 +41,7 @@ public struct Folder: Sendable {
     }
 
     /// All files and folders beneath, folders before what is in them, in the order of their bytes.
-    public func entries(beneath name: String = "") -> [Entry] {
+    public func entries(beneath name: String = "") -> [Child] {
         guard let stream = opendir(full(name)) else { return [] }
         var names: [String] = []
         while let entry = readdir(stream) {
@@ -55,7 +55,7 @@ public struct Folder: Sendable {
         closedir(stream)
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.flatMap { child in
             let isFolder = status(child).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
-            return [Entry(name: child, isFolder: isFolder)]
+            return [Child(name: child, isFolder: isFolder)]
                 + (isFolder ? entries(beneath: child) : [])
         }
     }

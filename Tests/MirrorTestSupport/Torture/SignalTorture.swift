@@ -5,7 +5,7 @@ internal import Glibc
 enum SignalTorture: TortureClass {
     static let name = "R15"
     static let title =
-        "SIGINT and SIGTERM at random instants, also among 20,000 files; SIGPIPE, SIGXFSZ; outputs closed or full"
+        "SIGINT, SIGTERM at any time, also with 20,000 files; SIGPIPE, SIGXFSZ; outputs closed or full"
     static let trials = 200 + crowded + endings
     private static let crowded = 20
     private static let endings = 120

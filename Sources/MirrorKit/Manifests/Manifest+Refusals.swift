@@ -1,0 +1,45 @@
+internal import MirrorManifests
+public import MirrorModel
+
+extension Manifest {
+    /// Refuses resources that cannot be one tree; for a manifest that was made in code, a decoder
+    /// has done it for the others. Throws `MirrorError` with `manifestInvalid`.
+    func refuseFlaws() throws(MirrorError) {
+        guard whereabouts == .code, let flaw = flaws().first else { return }
+        throw MirrorError(.manifestInvalid, "\(owner): \(sentence(on: flaw)).")
+    }
+
+    /// Refuses a manifest in which a resource declares no digest that proves its bytes.
+    ///
+    /// Throws `ManifestRefusal`, which names each of them with its place, up to 20.
+    ///
+    /// - Parameter label: what the user calls the manifest; nil is what it was read from.
+    public func refuseUnpinned(label: String? = nil) throws(ManifestRefusal) {
+        var diagnostics: [Diagnostic] = []
+        var count = 0
+        for position in resources.indices where resources[position].pin == nil {
+            count += 1
+            guard diagnostics.count < DiagnosticLog.limit else { continue }
+            let place = resources.place(at: position)
+            diagnostics.append(
+                Diagnostic(
+                    file: label ?? origin, line: place.line, column: place.column,
+                    severity: .error,
+                    message:
+                        "\(resources.target(at: position)) has no sha256, sha512 or integrity, which"
+                        + " --require-pinned asks for; add one"))
+        }
+        guard count > 0 else { return }
+        throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)
+    }
+
+    /// What it was read from, as diagnostics call it.
+    private var origin: String {
+        switch whereabouts {
+        case .file(let path): path
+        case .url(let key): key.description
+        case .standardInput: "<stdin>"
+        case .code: owner
+        }
+    }
+}

@@ -1,0 +1,147 @@
+internal import Glibc
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// Reads manifests from files, from standard input, and over the network.
+///
+/// A manifest that comes by URL is asked for with the validators of its last good copy. The copy
+/// serves when the answer is 304, and when the network, or the server for a while, does not; a server
+/// that says that there is no such manifest is believed.
+struct ManifestLoader: Sendable {
+    let view: TreeView
+    let configuration: Configuration
+    let isOffline: Bool
+
+    /// A manifest that was read, and what is remembered of it once its plan has been executed.
+    struct Loaded: Sendable {
+        var decoded: DecodedManifest
+        var memory: FetchedManifest?
+        var notice: String?
+    }
+
+    /// Reads one manifest. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    func load(_ source: ManifestSource) async throws -> Loaded {
+        switch source {
+        case .path(let path):
+            return try await Offload.run {
+                do { return try LocalManifest.read(path) } catch let error as MirrorError {
+                    guard error.code == .manifestUnreadable,
+                        let memory = try LocalManifest.memory(of: path, in: view),
+                        let loaded = try memory.serveCopy(because: error.message)
+                    else { throw error }
+                    return loaded
+                }
+            }
+        case .standardInput:
+            return try await Offload.run {
+                var decoded = try ManifestReader.read(
+                    descriptor: STDIN_FILENO, label: source.label, origin: .standardInput)
+                decoded.manifest.whereabouts = .standardInput
+                decoded.manifest.label = source.label
+                return Loaded(decoded: decoded)
+            }
+        case .url(let url): return try await fetch(url)
+        }
+    }
+
+    /// Reads a manifest that the root remembers: from its place, else its last good copy.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    func load(_ memory: ManifestMemory) async throws -> Loaded {
+        guard case .url(let key) = memory.record.place else {
+            return try await Offload.run { try memory.read() }
+        }
+        if !key.text.utf8.contains(UInt8(ascii: "?")),
+            let url = try? SourceURL(key.text, relativeTo: nil)
+        {
+            return try await fetch(url)
+        }
+        return try await Offload.run {
+            let why =
+                "\(key): its query is not kept, so the manifest cannot be asked for again."
+            guard let loaded = try memory.serveCopy(because: why) else {
+                throw MirrorError(.manifestUnreadable, "\(why) Name the whole URL.")
+            }
+            return loaded
+        }
+    }
+
+    private func fetch(_ url: SourceURL) async throws -> Loaded {
+        let key = SourceKey(url)
+        let known = try view.index?.manifests().first { $0.place == .url(key) }
+        let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
+        if isOffline {
+            return try serve(copy, url, because: MirrorError(.offline, "--offline"))
+        }
+        let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
+        switch try await fetch.run(ifChangedSince: copy?.version) {
+        case .received(let body, let bytes):
+            var decoded = try bytes.decode(label: url.description, origin: .url(url))
+            decoded.manifest.whereabouts = .url(key)
+            decoded.manifest.label = url.description
+            var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
+            record.resources = decoded.manifest.resources.count
+            record.provenance = body.answer.provenance
+            record.validators = body.answer.validators
+            record.freshUntil = body.answer.freshUntil
+            return Loaded(decoded: decoded, memory: FetchedManifest(record: record, text: bytes))
+        case .notModified:
+            guard let copy else {
+                throw MirrorError(.internalError, "\(url): not modified, and there is no copy.")
+            }
+            return try decode(copy, url)
+        case .failed(let error):
+            return try serve(copy, url, because: error)
+        }
+    }
+
+    /// What a transfer's error says after the target that it names, which is none of the user's.
+    private static func reason(_ error: MirrorError) -> String {
+        let prefix = ManifestFetch.target + ": "
+        return error.message.hasPrefix(prefix)
+            ? String(error.message.dropFirst(prefix.count)) : error.message
+    }
+
+    private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
+        var decoded = try ManifestReader.read(
+            descriptor: copy.file.number, label: url.description, origin: .url(url))
+        decoded.manifest.whereabouts = .url(SourceKey(url))
+        decoded.manifest.label = url.description
+        return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
+    }
+
+    /// Lets the last good copy stand in where the failure may pass.
+    private func serve(
+        _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
+    ) throws -> Loaded {
+        if copy == nil, error.code == .offline {
+            throw MirrorError(
+                .offline,
+                "\(url): the manifest is not asked for, because of --offline, and no copy of it is kept here yet. Run once without --offline."
+            )
+        }
+        guard let copy, error.isRetryable else {
+            let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
+            var failure = error
+            failure.code = .manifestUnreadable
+            failure.message = "\(url): the manifest cannot be fetched: \(Self.reason(error))\(hint)"
+            throw failure
+        }
+        var loaded = try decode(copy, url)
+        // The copy does not grow younger by being used: its row stays as it is.
+        loaded.memory = nil
+        loaded.notice =
+            "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(copy.age), is used."
+        return loaded
+    }
+}
+
+extension ManifestCopy {
+    /// How old it is, for a sentence.
+    var age: String {
+        record.copiedAt.map { "\(DurationText(seconds: SystemClock.now().seconds(since: $0))) old" }
+            ?? "of unknown age"
+    }
+}

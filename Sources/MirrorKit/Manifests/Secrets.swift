@@ -1,0 +1,40 @@
+internal import Glibc
+internal import MirrorManifests
+internal import MirrorSystem
+
+/// Where the values for `${NAME}` in headers and bodies come from, and where they may go.
+public struct Secrets: Sendable {
+    /// Which names are granted, and to which origins.
+    public var grants: [Grant] = []
+    /// Values by name.
+    public var environment: [String: String] = [:]
+    /// A folder with a file a name, looked into where the environment has no value.
+    public var credentialsFolder: String?
+
+    /// No value is granted to anybody.
+    public init() {}
+
+    /// Grants, with the values of this process: its environment, and `$CREDENTIALS_DIRECTORY` as
+    /// systemd sets it (systemd.exec(5)).
+    public static func ofThisProcess(grants: [Grant]) -> Secrets {
+        var secrets = Secrets()
+        secrets.grants = grants
+        for grant in grants {
+            if let value = getenv(grant.name) {
+                secrets.environment[grant.name] = String(cString: value)
+            }
+        }
+        secrets.credentialsFolder = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
+        return secrets
+    }
+
+    /// The text of a credential's file, up to 64 KiB; nil where there is none.
+    func credential(named name: String) -> String? {
+        guard let folder = credentialsFolder, !folder.isEmpty else { return nil }
+        let number = open(folder + "/" + name, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return nil }
+        let file = Descriptor(owning: number)
+        guard let bytes = try? file.bytes(at: 0, count: 64 << 10, path: name) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,101 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+internal import MirrorTransfer
+internal import Synchronization
+
+/// Everything that writes, open for as long as a session executes plans: the lock, the index, the
+/// promoter and the transfer loop.
+///
+/// Opening it settles what an interrupted run left. Several runs may use it at once.
+final class Engine: Sendable {
+    let root: RootDirectory
+    let index: Index
+    let promoter: Promoter
+    let parts: TreePartStore
+    /// Sentences for people about what was found when it was opened.
+    let notices: [String]
+    private let lock: Mutex<RootLock?>
+    private let configuration: Configuration
+    private let loop = Mutex<TransferLoop?>(nil)
+    let runs = RunRegister()
+    let claims = TargetClaims()
+
+    /// Opens the index of a root whose lock is held, and settles what an interrupted run left.
+    /// Blocks the calling thread.
+    init(
+        root: RootDirectory, lock: RootLock, configuration: Configuration
+    ) throws(MirrorError) {
+        self.root = root
+        self.lock = Mutex(lock)
+        var notices = [lock.warning].compactMap { $0 }
+        let opened = try Index.open(root, now: SystemClock.now())
+        if let notice = opened.notice { notices.append(notice) }
+        index = opened.index
+        let settled = try Recovery.settle(root, index, now: SystemClock.now())
+        notices += settled.conflicts.map {
+            "An interrupted run had found a file that it did not know; it is kept as \($0)."
+        }
+        if let notice = DescriptorBudget.notice(
+            wanted: configuration.jobs, limit: OpenFileLimit.current)
+        {
+            notices.append(notice)
+        }
+        self.notices = notices
+        parts = TreePartStore(root: root, index: index)
+        promoter = try Promoter(root: root, index: index, now: { SystemClock.now() })
+        self.configuration = configuration
+    }
+
+    /// Ends the loop and the promoter, closes the index, and lets the lock go.
+    func close() async throws {
+        defer { lock.withLock { $0?.release() } }
+        let loop = loop.withLock { $0.take() }
+        try await Offload.run { loop?.stop() }
+        await promoter.stop()
+        try await Offload.run { [index] in try index.close(now: SystemClock.now()) }
+    }
+
+    /// Hands jobs to the loop, which is made for the first of them: a run that asks nobody has none.
+    func submit(_ jobs: [TransferJob]) {
+        guard !jobs.isEmpty else { return }
+        do throws(MirrorError) {
+            try startedLoop().submit(jobs)
+        } catch {
+            for job in jobs { runs.tell(job, .ended(.failed(error, TransferCost()))) }
+        }
+    }
+
+    private func startedLoop() throws(MirrorError) -> TransferLoop {
+        try loop.withLock { (loop) throws(MirrorError) in
+            if let loop { return loop }
+            let gate = SpaceGate(root, leastFreeSpace: configuration.leastFreeSpace)
+            var configuration = configuration
+            configuration.jobs = DescriptorBudget.transfers(
+                wanted: configuration.jobs, limit: OpenFileLimit.current)
+            // Without what hosts liked they are measured from the beginning.
+            let made = try TransferLoop(
+                configuration: configuration, parts: parts, observer: runs,
+                remembered: (try? index.likedByHosts()) ?? [:],
+                remember: { [index] in try? index.remember(likedByHosts: $0) },
+                admit: { gate.admit($0, for: $1) })
+            loop = made
+            return made
+        }
+    }
+
+    /// Cancels jobs; their parts stay.
+    func cancel(_ jobs: [Int], discardingParts: Bool = false) {
+        withLoop { for job in jobs { $0.cancel(job, discardingPart: discardingParts) } }
+    }
+
+    /// Stops asking for bytes until `resume`.
+    func pause(_ jobs: [Int]) { withLoop { for job in jobs { $0.pause(job) } } }
+
+    /// Goes on asking for bytes.
+    func resume(_ jobs: [Int]) { withLoop { for job in jobs { $0.resume(job) } } }
+
+    private func withLoop(_ body: (TransferLoop) -> Void) {
+        if let loop = loop.withLock({ $0 }) { body(loop) }
+    }
+}

@@ -1,0 +1,92 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorSystem
+internal import MirrorTransfer
+
+/// The requests of a plan: every use of `${NAME}` is checked before the first of them is sent.
+///
+/// The values are secrets: they are put into a request when its turn comes, and never printed,
+/// stored or put into an error.
+struct PreparedRequests: Sendable {
+    /// What is sent for a resource.
+    struct Request: Sendable {
+        var sources: [PreparedSource]
+        /// The body of a POST; nil for a GET.
+        var body: [UInt8]?
+    }
+
+    private let expansion: SecretExpansion
+    private var supplied: [Origin: [(name: String, value: String)]] = [:]
+
+    /// Throws `ManifestRefusal` with each name that is not granted, unset or empty.
+    init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
+        expansion = SecretExpansion(
+            grants: secrets.grants, environment: secrets.environment,
+            credential: { secrets.credential(named: $0) })
+        var onlyOrigins: [String: Origin] = [:]
+        for manifest in plan.manifests {
+            try expansion.check(
+                manifest, label: manifest.label ?? manifest.owner, isLocal: manifest.isLocal,
+                onlyOrigins: &onlyOrigins)
+        }
+    }
+
+    /// Asks for the credentials of every origin that the plan's transfers may go to.
+    ///
+    /// Throws `MirrorError` with `noCredentials`.
+    mutating func supply(
+        for plan: Plan, by credentials: @Sendable (Origin) async throws -> [HeaderField]
+    ) async throws {
+        for position in plan.steps.notable {
+            let step = plan.steps[position]
+            guard step.needsNetwork else { continue }
+            for source in plan.resource(of: step)?.sources ?? [] {
+                let origin = source.url.origin
+                guard origin.scheme != .file, supplied[origin] == nil else { continue }
+                do {
+                    let fields = try await credentials(origin)
+                    supplied[origin] = try fields.map(PreparedRequests.plain)
+                } catch {
+                    throw MirrorError(
+                        .noCredentials,
+                        "\(origin): no credentials were supplied. Nothing was fetched.")
+                }
+            }
+        }
+    }
+
+    /// The request for a resource of the plan.
+    func request(for resource: Resource) -> Request {
+        let sources = resource.sources.map { source in
+            PreparedSource(
+                url: source.url, key: SourceKey(source.url), headers: headers(of: source))
+        }
+        let body = expansion.body(of: resource.method, for: resource.primary)
+        return Request(sources: sources, body: body)
+    }
+
+    /// A header without variables that can stand in a request.
+    private static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
+        guard let value = field.value.filled(by: { _ in nil }), HeaderFlaw.ofValue(value) == nil,
+            HeaderFlaw.ofName(field.name) == nil
+        else { throw MirrorError(.noCredentials, "A header cannot be sent.") }
+        return (field.name, value)
+    }
+
+    private func headers(of source: Source) -> [(name: String, value: String)] {
+        let own = expansion.headers(of: source)
+        guard let supplied = supplied[source.url.origin] else { return own }
+        let names = Set(supplied.map { $0.name.lowercased() })
+        return own.filter { !names.contains($0.name.lowercased()) } + supplied
+    }
+}
+
+extension Manifest {
+    /// Whether it was written on this machine.
+    fileprivate var isLocal: Bool {
+        switch whereabouts {
+        case .code, .file: true
+        case .standardInput, .url: false
+        }
+    }
+}

@@ -1,0 +1,135 @@
+internal import Glibc
+public import MirrorModel
+internal import MirrorSystem
+
+/// A plan under way: its events, in order, the last one being the summary.
+///
+/// The events are read once. Leaving the loop that reads them, or cancelling its task, ends the run;
+/// parts are kept. `cancel` ends it too, and the events go on until the summary.
+public struct Run: AsyncSequence, Sendable {
+    /// What happened.
+    public typealias Element = Event
+    /// What ended the run before its end: `MirrorError`, or `ManifestRefusal`.
+    public typealias Failure = any Error
+
+    private let handle: Handle
+    private var control: RunControl { handle.control }
+
+    init(_ control: RunControl) { handle = Handle(control) }
+
+    /// Ends the run early; parts are kept, and the summary carries this exit code.
+    public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
+
+    /// The summary, from when the last resource has ended: it is told as an event only once the index
+    /// is closed and the lock is gone, which a slow disk may delay.
+    public var earlySummary: Event? { control.earlySummary }
+
+    /// The events of the run.
+    public func makeAsyncIterator() -> Iterator { Iterator(Reader(of: control)) }
+
+    /// Reads the events; a run whose reader has gone is ended.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let reader: Reader
+        /// Events that were taken and not read yet, the next one last.
+        private var taken: [Event] = []
+        private var pace = ReadingPace()
+
+        fileprivate init(_ reader: Reader) { self.reader = reader }
+
+        /// The next event; nil after the summary.
+        public mutating func next() async throws -> Event? {
+            reader.heedCancellation()
+            if let event = taken.popLast() { return event }
+            return try await refill()
+        }
+
+        /// The next event; nil after the summary.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
+            reader.heedCancellation()
+            if let event = taken.popLast() { return event }
+            return try await refill(isolation: actor)
+        }
+
+        private mutating func refill(
+            isolation: isolated (any Actor)? = #isolation
+        ) async throws -> Event? {
+            while true {
+                taken = try reader.events.take()
+                taken.reverse()
+                let count = taken.count
+                if let event = taken.popLast() {
+                    read += count
+                    return event
+                }
+                if reader.events.isOver { return nil }
+                await pace.rest(after: read)
+                // What came meanwhile is taken without a wait; else nothing came.
+                let isQuiet = reader.events.isEmpty
+                read = 0
+                if isQuiet { await reader.wait() }
+            }
+        }
+
+        /// How many were read since the last rest.
+        private var read = 0
+    }
+
+    /// Lives as long as someone holds the run: one that nobody has begun to read is ended with that.
+    private final class Handle: Sendable {
+        let control: RunControl
+
+        init(_ control: RunControl) { self.control = control }
+
+        deinit {
+            if !control.events.hasReader { control.end(.interrupted(exit: 128 + SIGINT)) }
+        }
+    }
+
+    /// Lives as long as someone may ask for the next event: a caller may hold the run after the loop
+    /// was left.
+    fileprivate final class Reader: Sendable {
+        private let control: RunControl
+
+        init(of control: RunControl) {
+            self.control = control
+            control.events.noteReader()
+        }
+
+        var events: EventQueue { control.events }
+
+        /// Ends the run where the reading task was cancelled; what was told by then is still read.
+        func heedCancellation() { if Task.isCancelled { end() } }
+
+        /// Ends the run and its events, once.
+        private func end() {
+            if control.events.finish() { control.end(.interrupted(exit: 128 + SIGINT)) }
+        }
+
+        /// Waits for events; a task that is cancelled meanwhile ends the run, and reads no more.
+        func wait(isolation: isolated (any Actor)? = #isolation) async {
+            await withTaskCancellationHandler {
+                await events.wait()
+            } onCancel: {
+                end()
+            }
+        }
+
+        deinit { control.end(.interrupted(exit: 128 + SIGINT)) }
+    }
+}
+
+extension Event {
+    /// The one event of a run that could not begin, or whose end nobody waits for: its summary, with
+    /// the exit code that follows from the error where no other is given.
+    public static func failure(
+        _ error: MirrorError, root: String, exit: Int32? = nil, seconds: Double = 0
+    ) -> Event {
+        var summary = Summary()
+        summary.root = root
+        summary.error = error
+        summary.seconds = seconds
+        summary.exit = exit ?? ExitVerdict.code(for: error.code)
+        let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
+        return Event(run: run, time: SystemClock.now(), body: .summary(summary))
+    }
+}

@@ -1,0 +1,77 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// What a plan must not exceed, judged before its first request.
+struct RunLimits {
+    let plan: Plan
+    let options: RunOptions
+    let configuration: Configuration
+
+    /// Throws `deleteLimit` or `spaceLimit`.
+    func check(_ root: RootDirectory) throws(MirrorError) {
+        try checkRemovals()
+        try checkSpace(root)
+    }
+
+    private func checkRemovals() throws(MirrorError) {
+        var removals: [Int: Int] = [:]
+        for position in plan.steps.notable where plan.steps.isRemoval(at: position) {
+            removals[plan.steps[position].manifest, default: 0] += 1
+        }
+        for (position, count) in removals.sorted(by: { $0.key < $1.key }) {
+            let manifest = plan.manifests[position]
+            let owned = plan.owned[manifest.owner] ?? count
+            let isAllowed = options.deleteLimit.allows(
+                removals: count, owned: owned, resources: manifest.resources.count)
+            guard !isAllowed else { continue }
+            throw MirrorError(
+                .deleteLimit,
+                "\(manifest.owner): \(count) of its \(Counted(owned, "file")) would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
+            )
+        }
+    }
+
+    private func checkSpace(_ root: RootDirectory) throws(MirrorError) {
+        let space: FreeSpace
+        do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
+        var demands: [String: SpaceDemand] = [:]
+        for position in plan.steps.notable {
+            if let fetch = plan.steps.plainFetch(at: position) {
+                add(
+                    fetch.size, for: plan.steps.target(at: position), isFetched: true, in: space,
+                    to: &demands)
+                continue
+            }
+            let step = plan.steps[position]
+            let bytes: Int64?
+            switch step.means {
+            // Most often the version that is there is confirmed, and nothing is written.
+            case .transfer(_, let local) where local?.isConfirmable == true && step.size == nil:
+                continue
+            case .transfer: bytes = step.size.map { max(0, $0 - step.reusableBytes) }
+            case .copy: bytes = step.size ?? 0
+            case .nothing, .adoption, .move, .removal: continue
+            }
+            add(bytes, for: step.target, isFetched: step.needsNetwork, in: space, to: &demands)
+        }
+        for volume in space.volumes {
+            let refusal = demands[volume.place]?.refusal(
+                at: volume.path(in: root), available: volume.availableBytes,
+                least: configuration.leastFreeSpace)
+            if let refusal { throw refusal }
+        }
+    }
+
+    private func add(
+        _ bytes: Int64?, for target: Target, isFetched: Bool, in space: FreeSpace,
+        to demands: inout [String: SpaceDemand]
+    ) {
+        guard let volume = space.volume(of: target.area) else { return }
+        demands[volume.place, default: SpaceDemand()].add(bytes, for: target)
+        // A part lies in tmp, and on another file system the file once more in its area.
+        if isFetched, let parts = space.volume(of: .tmp), parts != volume {
+            demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: target)
+        }
+    }
+}

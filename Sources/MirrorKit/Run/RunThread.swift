@@ -1,0 +1,283 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+internal import MirrorTransfer
+
+/// The one thread of a run: it takes what comes into the mailbox, tells the state machine, and does
+/// what that asks for.
+///
+/// Rows are read here. Transfers, files on their way to their names and rows to be written are
+/// handed on, many at a time, and come back as messages. Nothing here decides what becomes of a step.
+final class RunThread {
+    private let execution: Execution
+    private let plan: Plan
+    private let machine: RunMachine
+    /// From where the deadline and the summary's seconds count.
+    private let began: ContinuousClock.Instant
+    private let startedAt = SystemClock.now()
+    /// What is handed on when the messages of a turn have been acted on.
+    private var jobs: [TransferJob] = []
+    private var works: [PromotionWork] = []
+    private var hurries = false
+    /// Landings that wait until nobody reads the file.
+    private var kept: [Int: Landing] = [:]
+
+    private var engine: Engine { execution.engine }
+
+    init(_ execution: Execution) {
+        self.execution = execution
+        plan = execution.plan
+        machine = RunMachine(
+            plan, rules: RunRules(execution.options, execution.configuration))
+        began = execution.options.began ?? .now
+    }
+
+    /// Runs to the end.
+    func run() -> Summary {
+        tell(.plan(PlanTotals(of: plan)))
+        do {
+            try prepare()
+            tellKept()
+            // Whoever paused or ended the run before it began has left word.
+            hear(waitingAtMost: 0)
+            take(.ready)
+        } catch {
+            hear(waitingAtMost: 0)
+            take(.refused(MirrorError(wrapping: error)))
+        }
+        while !machine.isOver { hear(waitingAtMost: machine.wait) }
+        return close()
+    }
+
+    private func prepare() throws {
+        try RunLimits(
+            plan: plan, options: execution.options, configuration: execution.configuration
+        )
+        .check(engine.root)
+        try note(RunRecord(id: execution.identifier, startedAt: startedAt))
+        try engine.index.setOwners(plan.released)
+        if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
+    }
+
+    /// Tells of resources that are kept as they are, as fast as somebody reads it.
+    private func tellKept() {
+        guard execution.options.reportsKept else { return }
+        var report = KeptReport(plan, engine.index)
+        while !machine.isEnding {
+            for _ in 0..<KeptReport.together {
+                guard let done = report.next() else { return }
+                tell(.done(done))
+            }
+            repeat {
+                let isRead = execution.control.events.unread < KeptReport.mostUnread
+                hear(waitingAtMost: isRead ? 0 : 5)
+                if isRead { break }
+            } while !machine.isEnding
+        }
+    }
+
+    private func close() -> Summary {
+        handOn()
+        for message in execution.mailbox.close() {
+            engine.runs.noteTaken(message)
+            switch message {
+            case .mark(let done): done.post()
+            case .isFree(_, let target): execution.leases.landed(target)
+            case .input, .promoted: break
+            }
+        }
+        engine.runs.remove(execution.number)
+        let parts = machine.interrupted.map { target in
+            // What cannot be read keeps nothing that could be promised.
+            (try? engine.index.parts(for: target))?.map(\.resumableBytes).max() ?? 0
+        }
+        let summary = machine.close(parts: parts, at: moment.elapsed)
+        try? note(
+            RunRecord(
+                id: execution.identifier, startedAt: startedAt, endedAt: SystemClock.now(),
+                exit: summary.exit, summary: summary.json))
+        return summary
+    }
+
+    /// Writes the run's row; a run that finds nothing to do leaves the index as it is.
+    private func note(_ record: RunRecord) throws(MirrorError) {
+        if !plan.isEmpty { try engine.index.put(record) }
+    }
+}
+
+// MARK: What comes in
+
+extension RunThread {
+    private var moment: RunMoment {
+        RunMoment(
+            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
+            time: SystemClock.now())
+    }
+
+    /// Hands on what was decided, waits for messages, and acts on all of them.
+    private func hear(waitingAtMost limit: Int64?) {
+        handOn()
+        var messages = execution.mailbox.take(waitingAtMost: limit)
+        messages.reverse()
+        // A body goes when it has been acted on.
+        while let message = messages.popLast() {
+            switch message {
+            case .input(let input): take(input)
+            case .promoted(let ends): for end in ends { take(RunInput(end)) }
+            case .isFree(let position, let target):
+                if let landing = kept.removeValue(forKey: position), !machine.isOver {
+                    promote(.land(landing), position)
+                } else {
+                    execution.leases.landed(target)
+                }
+            case .mark(let done):
+                handOn()
+                done.post()
+            }
+            engine.runs.noteTaken(message)
+        }
+        take(.tick)
+    }
+
+    private func take(_ input: RunInput) {
+        machine.take(input, at: moment)
+        while case let actions = machine.takeActions(), !actions.isEmpty {
+            for action in actions { perform(action) }
+        }
+    }
+
+    private func tell(_ body: Event.Body) { execution.control.send(execution.event(body)) }
+}
+
+extension RunInput {
+    /// What the promotion said.
+    fileprivate init(_ end: PromotionEnd) {
+        switch end.result {
+        case .landed(_, let result): self = .landed(end.number, result)
+        case .confirmed(let error): self = .confirmed(end.number, error)
+        case .removed(let error): self = .removed(end.number, error)
+        }
+    }
+}
+
+// MARK: What is done
+
+extension RunThread {
+    private func perform(_ action: RunAction) {
+        switch action {
+        case .tell(let body): tell(body)
+        case .read(let wishes): read(wishes)
+        case .claim(let positions): claim(positions)
+        case .submit(let submissions): jobs += submissions.map(job)
+        case .name(let position, let body): name(position, body)
+        case .land(let position, let landing):
+            let (mailbox, leases) = (execution.mailbox, execution.leases)
+            let isFree = leases.land(landing.target) {
+                let isHeard = mailbox.post(.isFree(position, landing.target))
+                if !isHeard { leases.landed(landing.target) }
+            }
+            if isFree { promote(.land(landing), position) } else { kept[position] = landing }
+        case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
+        case .remove(let position, let removal): promote(.remove(removal), position)
+        case .hurry: hurries = true
+        case .discard(let parts):
+            // A leftover costs room and nothing else: the next run tries again.
+            for name in parts { try? engine.parts.discard(part: name) }
+        case .release(let position, let target, let end):
+            engine.claims.release(target, by: claimant(position), end)
+        case .pause(let positions): steer(positions) { $0.pause($1) }
+        case .resume(let positions): steer(positions) { $0.resume($1) }
+        case .cancel(let positions, let discarding):
+            steer(positions) { $0.cancel($1, discardingParts: discarding) }
+        case .abandonPromotions: engine.promoter.abandonAtStop()
+        }
+    }
+
+    /// Hands on what came together.
+    private func handOn() {
+        engine.submit(jobs)
+        jobs = []
+        if !works.isEmpty { engine.promoter.submit(works) }
+        works = []
+        if hurries { engine.promoter.hurry() }
+        hurries = false
+    }
+
+    private func promote(_ task: PromotionWork.Task, _ position: Int) {
+        works.append(PromotionWork(task: task, number: position, receiver: execution))
+    }
+
+    /// Has the loop do something with transfers that it may not have been given yet.
+    private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
+        guard !positions.isEmpty else { return }
+        engine.submit(jobs)
+        jobs = []
+        body(engine, positions.map { RunRegister.job(of: execution.number, position: $0) })
+    }
+
+    private func read(_ wishes: [RowWish]) {
+        do throws(MirrorError) {
+            let rows = try engine.index.records(for: wishes.map(\.target))
+            machine.take(
+                .found(zip(wishes, rows).map { KnownRow($0.position, $1) }), at: moment)
+        } catch {
+            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
+        }
+    }
+
+    private func claim(_ positions: [Int]) {
+        // What the run takes after its end, nobody would let go.
+        if machine.isOver { return }
+        var claimed: [Int] = []
+        var occupied: [Int] = []
+        for position in positions {
+            let target = plan.steps.target(at: position)
+            let isOurs = engine.claims.claim(
+                target, by: claimant(position), waiting: execution.mailbox)
+            if isOurs { claimed.append(position) } else { occupied.append(position) }
+        }
+        do throws(MirrorError) {
+            let rows = try engine.index.records(for: claimed.map { plan.steps.target(at: $0) })
+            let known = zip(claimed, rows).map { KnownRow($0, $1) }
+            if !known.isEmpty { machine.take(.claimed(known), at: moment) }
+        } catch {
+            machine.take(.unreadable(claimed, error), at: moment)
+        }
+        if !occupied.isEmpty { machine.take(.occupied(occupied), at: moment) }
+    }
+
+    private func claimant(_ position: Int) -> TargetClaims.Claimant {
+        TargetClaims.Claimant(run: execution.number, position: position)
+    }
+
+    private func job(_ submission: Submission) -> TransferJob {
+        let step = submission.step
+        let resource = plan.resource(of: step)
+        let request = resource.map { execution.requests.request(for: $0) }
+        return TransferJob(
+            id: RunRegister.job(of: execution.number, position: submission.position),
+            target: step.target, sources: request?.sources ?? [], postBody: request?.body,
+            expectation: resource.map {
+                Expectation(of: $0, replacing: submission.storedMediaType)
+            } ?? Expectation(),
+            local: step.local, part: step.part, priority: resource?.priority ?? 0,
+            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true)
+    }
+
+    /// Finds the target of a body whose name the manifest leaves to the server.
+    private func name(_ position: Int, _ body: ReceivedBody) {
+        let step = plan.steps[position]
+        let target = Result { () throws(MirrorError) in
+            let target = try plan.targetNamed(by: body, for: step)
+            try engine.claims.reserve(
+                target, for: step.target, by: claimant(position), in: engine.root)
+            if let source = plan.resource(of: step)?.primary.url {
+                try engine.index.rememberServerName(
+                    owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
+                    source: SourceKey(source), target: target)
+            }
+            return target
+        }
+        machine.take(.named(position, body, target), at: moment)
+    }
+}

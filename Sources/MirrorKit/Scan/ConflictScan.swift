@@ -1,0 +1,45 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// Finds conflict copies by their names, beside the targets that are known or wanted.
+///
+/// Nothing of them is in the index: a copy is there as long as its file is, whatever became of the
+/// index, and a crash in the midst of a promotion cannot make the two differ.
+struct ConflictScan {
+    private var folders: Set<String> = []
+    private var last = ""
+    /// Targets whose names may have been cut to make room for the mark.
+    private var long: [Target] = []
+
+    private static let longName = 200
+
+    /// Notes a target, whose folder will be looked into.
+    mutating func note(_ target: Target) {
+        let folder = target.folder
+        if folder != last { folders.insert(folder) }
+        last = folder
+        if target.name.utf8.count > ConflictScan.longName { long.append(target) }
+    }
+
+    /// The copies that are there, in the order of their paths' bytes. Throws `MirrorError`.
+    func copies(in view: TreeView, _ wanted: Wanted? = nil) throws -> [ConflictCopy] {
+        guard let root = view.root else { return [] }
+        var copies: [ConflictCopy] = []
+        for folder in folders {
+            guard let open = try? root.openFolder(folder),
+                let names = try? open.names(path: folder, containing: ConflictName.mark)
+            else { continue }
+            for name in names where ConflictName.mayBe(name) {
+                guard let copy = try? Target(folder + "/" + name),
+                    let target = ConflictName.target(of: name, in: folder, long: long),
+                    let status = try? FileStatus(
+                        folder: open.number, name: name, path: copy.path), status.isFile,
+                    wanted?.wants(copy) != true, try view.index?.record(for: copy) == nil
+                else { continue }
+                copies.append(ConflictCopy(target: target, copy: copy, size: status.stamp.size))
+            }
+        }
+        return copies.sorted { $0.copy < $1.copy }
+    }
+}

@@ -1,0 +1,86 @@
+internal import MirrorModel
+internal import MirrorStore
+
+/// Tells of what the index knows and the manifests want, one file after the other, each looked at and
+/// not read.
+struct Inventory: ~Copyable {
+    private let view: TreeView
+    private let wanted: Wanted
+    private let now: Instant
+    private var scan: StatCursor?
+    private var parts: [Target: Int64] = [:]
+    private var next = 0
+    private var conflicts = ConflictScan()
+
+    init(view: TreeView, manifests: [Manifest], now: Instant) throws {
+        self.view = view
+        self.now = now
+        wanted = try Wanted(manifests, options: PlanOptions(), index: view.index)
+        scan = view.root.map { StatCursor($0) }
+    }
+
+    /// Hands over the files, in the order of their targets' bytes, and then the conflict copies.
+    mutating func files(_ body: (StoredFile) throws -> Void) throws {
+        if let index = view.index {
+            for part in try index.allParts() {
+                parts[part.target] = max(parts[part.target] ?? 0, part.loggedBytes)
+            }
+            var cursor = try index.cursor()
+            while let record = try cursor.nextRecord() {
+                try tellWanted(before: record.target, body)
+                conflicts.note(record.target)
+                var file = StoredFile(record, file: try look(at: record.target))
+                if let resource = takeWanted(record.target) {
+                    // Known bytes that are declared by now are proved by that.
+                    if resource.pin != nil, resource.digests.contains(where: record.isProven) {
+                        file.verified = .digest
+                    }
+                    file.freshness =
+                        resource.pin != nil
+                        ? .fresh(until: nil)
+                        : Freshness.judge(resource.refresh, record: record, now: now)
+                }
+                try body(withPart(file))
+            }
+        }
+        try tellWanted(before: nil, body)
+        for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
+    }
+
+    /// Hands over wanted files that the index does not know.
+    private mutating func tellWanted(
+        before target: Target?, _ body: (StoredFile) throws -> Void
+    ) throws {
+        while next < wanted.entries.count {
+            let candidate = wanted.target(of: wanted.entries[next])
+            if let target, candidate >= target { return }
+            next += 1
+            conflicts.note(candidate)
+            let state: StoredFile.State
+            switch try look(at: candidate) {
+            case .absent: state = .missing
+            case .other: state = .obstructed
+            case .file: state = .untracked
+            }
+            try body(withPart(StoredFile(target: candidate, state: state)))
+        }
+    }
+
+    private mutating func takeWanted(_ target: Target) -> Resource? {
+        guard next < wanted.entries.count, wanted.target(of: wanted.entries[next]) == target
+        else { return nil }
+        next += 1
+        return wanted.resource(of: wanted.entries[next - 1])
+    }
+
+    private mutating func look(at target: Target) throws -> LocalFile {
+        try scan?.look(at: target) ?? .absent
+    }
+
+    private func withPart(_ file: StoredFile) -> StoredFile {
+        guard let bytes = parts[file.target] else { return file }
+        var file = file
+        file.partBytes = bytes
+        return file
+    }
+}

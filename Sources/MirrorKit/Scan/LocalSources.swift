@@ -1,0 +1,80 @@
+internal import MirrorModel
+internal import MirrorStore
+
+/// Files, unchanged since mirror put them there, that have the bytes of a wanted pin.
+struct LocalSources {
+    private var targets: [Digest: Target] = [:]
+
+    /// Looks through the index for pins. Throws `MirrorError`.
+    init(for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?) throws {
+        var cursor = try index.projectionCursor(from: "")
+        // The pins are gathered when there is a row to hold against them: there may be a million.
+        guard try cursor.next() else { return }
+        let starts = SortedHashes(pins.lazy.map(\.start))
+        guard !starts.isEmpty else { return }
+        var scan = root.map { StatCursor($0) }
+        repeat {
+            guard let row = cursor.row else { continue }
+            let isLike = [row.sha256, row.otherDigest].contains { digest in
+                digest.map { starts.contains(Digest.start(of: $0)) } ?? false
+            }
+            guard isLike else { continue }
+            let record = try cursor.wholeRecord()
+            for digest in [record.sha256, record.otherDigest].compactMap(\.self)
+            where targets[digest] == nil {
+                guard starts.contains(digest.start) else { continue }
+                if case .file(record.stamp, _) = try scan?.look(at: record.target) ?? .absent {
+                    targets[digest] = record.target
+                }
+            }
+        } while try cursor.next()
+    }
+
+    /// Whether no file has any of the pins.
+    var isEmpty: Bool { targets.isEmpty }
+
+    /// A target with bytes of this digest.
+    func target(with digest: Digest) -> Target? { targets[digest] }
+}
+
+/// Finds the orphan whose bytes a wanted file can take over.
+struct OrphanSources {
+    private var byDigest: [Digest: IndexRecord] = [:]
+    private var bySource: [SourceKey: IndexRecord] = [:]
+
+    /// Looks for the orphans that have what situations want. Throws `MirrorError`.
+    init(
+        _ orphans: OrphanTable, for situations: some Sequence<Situation>, in index: Index
+    ) throws {
+        if orphans.isEmpty { return }
+        let digests = SortedHashes(situations.lazy.compactMap(\.resource.pin?.start))
+        let sources = SortedHashes(situations.lazy.flatMap(\.sources).map(OrphanTable.hash))
+        for position in orphans.indices
+        where orphans.mayHave(at: position, digests: digests, sources: sources) {
+            guard var orphan = try index.record(for: orphans.target(at: position)) else { continue }
+            orphan.stamp = orphans.stamp(at: position)
+            byDigest[orphan.sha256] = orphan
+            if let other = orphan.otherDigest { byDigest[other] = orphan }
+            if let source = orphan.provenance?.source, orphan.validators.strong != nil {
+                bySource[source] = orphan
+            }
+        }
+    }
+
+    /// Whether no orphan has anything that is wanted.
+    var isEmpty: Bool { byDigest.isEmpty }
+
+    /// An orphan of the same manifest that has the pinned bytes, or, where nothing is pinned, came
+    /// from the same source with a strong validator.
+    func orphan(for situation: Situation) -> IndexRecord? {
+        guard case .absent = situation.file else { return nil }
+        let resource = situation.resource
+        let candidate =
+            resource.pin.map { byDigest[$0] }
+            ?? situation.sources.lazy.compactMap { bySource[$0] }.first
+        guard let candidate, candidate.owners.contains(situation.owner),
+            resource.size ?? candidate.stamp.size == candidate.stamp.size
+        else { return nil }
+        return candidate
+    }
+}

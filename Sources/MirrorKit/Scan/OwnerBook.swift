@@ -1,0 +1,124 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+internal import Synchronization
+
+/// Names under which manifests of a run were remembered before: somebody wrote another `name` into
+/// the file at a remembered place, and what the old name owns is the new one's now.
+enum FormerNames {
+    /// The former names, each with the position of the manifest that has it no more.
+    ///
+    /// A name that the root knows already is no new one: then a file was copied over another.
+    static func of(
+        _ manifests: [Manifest], among records: [ManifestRecord], root: String
+    ) -> [String: Int] {
+        let known = Set(records.map(\.name))
+        let given = Set(manifests.map(\.owner))
+        var names: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() where !known.contains(manifest.owner) {
+            for record in records where !given.contains(record.name) {
+                let isItsPlace =
+                    switch manifest.whereabouts {
+                    case .file(let path): record.place.paths(from: root).first == path
+                    case .url(let key): record.place == .url(key)
+                    case .code, .standardInput: false
+                    }
+                if isItsPlace { names[record.name] = position }
+            }
+        }
+        return names
+    }
+}
+
+/// What all owners of targets want: the manifests of a run, and those that the root remembers, which
+/// are read when somebody asks for the first time.
+final class OwnerBook: Sendable {
+    /// Former names of manifests of the run.
+    let formerNames: [String: Int]
+    private let manifests: [Manifest]
+    private let given: [String: Int]
+    private let memories: [String: ManifestMemory]
+    private let read = Mutex<[String: NamedTargets?]>([:])
+
+    init(_ manifests: [Manifest], view: TreeView) throws {
+        self.manifests = manifests
+        given = Dictionary(
+            manifests.enumerated().map { ($1.owner, $0) }, uniquingKeysWith: { $1 })
+        let memories = try ManifestMemory.all(in: view)
+        formerNames = FormerNames.of(
+            manifests, among: memories.map(\.record),
+            root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
+        self.memories = Dictionary(
+            memories.map { ($0.record.name, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Whether a name is that of a manifest of the run, or was.
+    func isOfRun(_ name: String) -> Bool { given[name] != nil || formerNames[name] != nil }
+
+    /// The resource by which another owner names a target, and where; nil when it does not.
+    func claim(
+        of name: String, on target: Target
+    ) -> (resource: Resource, claim: TargetDispute.Claim, isGiven: Bool)? {
+        if formerNames[name] != nil { return nil }
+        let targets = read.withLock { read in
+            if let known = read[name] { return known }
+            let manifest = given[name].map { manifests[$0] } ?? memories[name]?.known()
+            let targets = manifest.map(NamedTargets.init)
+            read[name] = .some(targets)
+            return targets
+        }
+        guard let targets, let position = targets.position(of: target) else { return nil }
+        return (
+            targets.manifest.resources[position],
+            targets.manifest.claim(at: position), given[name] != nil
+        )
+    }
+}
+
+/// A manifest, and its resources in the order of their targets.
+private struct NamedTargets {
+    let manifest: Manifest
+    private let order: [Int]
+
+    init(_ manifest: Manifest) {
+        self.manifest = manifest
+        order = manifest.resources.sortedOrder
+    }
+
+    /// The resource with a target; nil when there is none.
+    func position(of target: Target) -> Int? {
+        var path = target.path
+        return path.withUTF8 { path in
+            var (low, high) = (0, order.count)
+            while low < high {
+                let middle = (low + high) / 2
+                let sign = manifest.resources.comparePath(at: order[middle], with: path)
+                if sign == 0 { return order[middle] }
+                if sign < 0 { low = middle + 1 } else { high = middle }
+            }
+            return nil
+        }
+    }
+}
+
+extension Manifest {
+    /// Where a resource is declared, for people.
+    func claim(at position: Int) -> TargetDispute.Claim {
+        let place = resources.place(at: position)
+        return TargetDispute.Claim(
+            name: owner, file: label ?? owner, line: place.line, column: place.column)
+    }
+}
+
+extension ManifestRefusal {
+    /// The refusal of targets that two manifests want, each in its own way; nil when there are none.
+    init?(_ disputes: [TargetDispute]) {
+        guard !disputes.isEmpty else { return nil }
+        let diagnostics = disputes.prefix(DiagnosticLog.limit).map { dispute in
+            Diagnostic(
+                file: dispute.given.file, line: dispute.given.line, column: dispute.given.column,
+                severity: .error, message: dispute.sentence)
+        }
+        self.init(diagnostics: diagnostics, omitted: disputes.count - diagnostics.count)
+    }
+}

@@ -1,0 +1,49 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// Reads what was fetched for a manifest, and holds it against what the manifest declares.
+struct PinScan {
+    let view: TreeView
+    let isCancelled: @Sendable () -> Bool
+
+    /// What was found of the selected resources, each with its position in the manifest.
+    func findings(
+        of manifest: Manifest, options: PlanOptions
+    ) throws -> [(position: Int, finding: PinFinding)] {
+        let wanted = try Wanted([manifest], options: options, index: view.index)
+        if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
+        return try wanted.entries.map { entry in
+            (Int(entry.resource), try finding(of: wanted.resource(of: entry)))
+        }
+    }
+
+    /// What the resources gain, by their positions.
+    static func values(
+        of findings: [(position: Int, finding: PinFinding)]
+    ) -> [Int: PinnedValues] {
+        findings.reduce(into: [:]) { values, found in
+            guard case .pin(let size, let sha256) = found.finding.verdict else { return }
+            values[found.position] = PinnedValues(
+                size: size ? found.finding.size : nil,
+                sha256: sha256 ? found.finding.sha256?.hex : nil)
+        }
+    }
+
+    private func finding(of resource: Resource) throws -> PinFinding {
+        guard let root = view.root, let record = try view.index?.record(for: resource.target)
+        else {
+            return .judge(resource, record: nil, isOfSource: false, size: nil, digests: [])
+        }
+        let other = resource.digests.first { $0.algorithm != .sha256 }?.algorithm
+        let read = try FileDigests.read(
+            resource.target, in: root, algorithms: [.sha256] + [other].compactMap(\.self),
+            isCancelled: isCancelled)
+        let keys = resource.sources.map { SourceKey($0.url) }
+        let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true
+        return .judge(
+            resource, record: record, isOfSource: isOfSource, size: read?.stamp.size,
+            digests: read?.digests ?? [])
+    }
+}

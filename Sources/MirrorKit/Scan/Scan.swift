@@ -1,0 +1,162 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+internal import Synchronization
+
+/// Makes a plan: what is wanted, known and there, merged in one pass over three sorted streams.
+///
+/// The scan only gathers; each decision is the reconciler's. Files whose stamps are not their
+/// rows', and files that the index does not know, are read before they are decided upon. What needs
+/// bytes is decided a second time where the tree may have them under another name. Half of a long
+/// list is looked at by a second thread; the calling thread is blocked, and no server is asked.
+struct Scan: ~Copyable {
+    /// As many targets as are worth a second thread.
+    static let manyTargets = 2048
+
+    private var view: ScanView
+    private let hasSplit: Bool
+
+    /// Takes what a plan is made from; a root or an index that is not there counts as empty.
+    init(
+        manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
+        now: Instant, splitting many: Int = Scan.manyTargets,
+        isCancelled: @escaping @Sendable () -> Bool
+    ) throws {
+        var reconciler = Reconciler()
+        reconciler.everythingIsDue = options.everythingIsDue
+        reconciler.refetched = options.refetched
+        reconciler.prunes = options.prunes
+        let wanted = try Wanted(manifests, options: options, index: index)
+        if let refusal = ManifestRefusal(wanted.disputes) { throw refusal }
+        if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
+        let book = try OwnerBook(manifests, view: TreeView(root: root, index: index))
+        view = ScanView(
+            wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
+            now: now, isCancelled: isCancelled, book: book,
+            orphanOwners: Scan.orphanOwners(manifests, book, options))
+        hasSplit = view.wanted.entries.count >= max(many, 2)
+    }
+
+    /// The manifests that let go of what they no longer name, by the names in rows.
+    private static func orphanOwners(
+        _ manifests: [Manifest], _ book: OwnerBook, _ options: PlanOptions
+    ) -> [String: Int] {
+        guard options.only.isEmpty, options.skip.isEmpty else { return [:] }
+        var owners: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() {
+            if let name = manifest.name { owners[Owners(name).text] = position }
+        }
+        for (name, position) in book.formerNames where manifests[position].name != nil {
+            owners[Owners(name).text] = position
+        }
+        return owners
+    }
+
+    /// Looks, and decides; `path` is what the plan calls the root. Throws `MirrorError`, or
+    /// `ManifestRefusal` where another manifest wants a target otherwise.
+    consuming func plan(for path: String) throws -> Plan {
+        if let index = view.index {
+            for part in try index.allParts() {
+                view.parts[part.target, default: []].append(part)
+            }
+        }
+        let count = view.wanted.entries.count
+        var findings =
+            hasSplit
+            ? try Scan.findings(of: view, splitAt: count / 2)
+            : try ScanShard(0..<count, of: view).look()
+        if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
+        try TreeSources(view).look(&findings)
+        let removals = view.options.prunes ? removals(beside: findings) : []
+        var plan = Plan(
+            root: path, manifests: view.wanted.manifests,
+            steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
+            orphansLeft: findings.unreadOrphans
+                + (view.options.prunes ? 0 : findings.orphans.count))
+        plan.skipped = view.wanted.skipped
+        plan.owned = findings.owned
+        plan.forgotten = findings.forgotten
+        plan.owners = findings.owners
+        plan.released = findings.released
+        for (target, parts) in view.parts {
+            guard let position = plan.steps.position(of: target) else { continue }
+            let used = plan.steps[position].part?.name
+            let others = parts.map(\.name).filter { $0 != used }
+            if !others.isEmpty { plan.supersededParts[target] = others }
+        }
+        return plan
+    }
+
+    /// Looks at both halves at once, each with a cursor and a folder of its own.
+    private static func findings(
+        of view: ScanView, splitAt middle: Int
+    ) throws -> ScanFindings {
+        let isAbandoned = CancellationFlag()
+        var other = view
+        other.isCancelled = { isAbandoned.isSet || view.isCancelled() }
+        let half = SecondShard(middle..<view.wanted.entries.count, of: other)
+        let thread = try? NativeThread("scan") { half.run() }
+        let first = Result { try ScanShard(0..<middle, of: view).look() }
+        if case .failure = first { isAbandoned.set() }
+        // Where the system gives no more threads, this one looks at both.
+        if let thread { thread.join() } else { half.run() }
+        var findings = try first.get()
+        findings.append(try half.findings())
+        return findings
+    }
+
+    /// The orphans that are not moved, in order.
+    private func removals(beside findings: ScanFindings) -> [Int] {
+        var moved: Set<Target> = []
+        for position in findings.steps.notable {
+            if case .move(let orphan) = findings.steps[position].means { moved.insert(orphan) }
+        }
+        let orphans = findings.orphans
+        return orphans.indices.filter { moved.isEmpty || !moved.contains(orphans.target(at: $0)) }
+    }
+
+    private func merge(
+        _ steps: StepList, _ removals: [Int], of orphans: OrphanTable
+    ) -> StepList {
+        if removals.isEmpty { return steps }
+        var merged = StepList(of: view.wanted.manifests)
+        merged.take(orphans)
+        var rest = removals[...]
+        for position in steps.indices {
+            let target = steps.target(at: position)
+            while let removal = rest.first, orphans.target(at: removal) < target {
+                merged.appendRemoval(ofOrphan: removal)
+                rest.removeFirst()
+            }
+            merged.append(stepAt: position, of: steps)
+        }
+        for removal in rest { merged.appendRemoval(ofOrphan: removal) }
+        return merged
+    }
+}
+
+/// The half of a scan that another thread looks at, and what it found.
+private final class SecondShard: Sendable {
+    private let range: Range<Int>
+    private let view: ScanView
+    private let result = Mutex<Result<ScanFindings, any Error>?>(nil)
+
+    init(_ range: Range<Int>, of view: ScanView) {
+        self.range = range
+        self.view = view
+    }
+
+    func run() {
+        let found = Result { try ScanShard(range, of: view).look() }
+        result.withLock { $0 = found }
+    }
+
+    /// What was found, once the thread has ended.
+    func findings() throws -> ScanFindings {
+        guard let found = result.withLock({ $0.take() }) else {
+            throw MirrorError(.internalError, "Half of the tree was not looked at.")
+        }
+        return try found.get()
+    }
+}

@@ -1,0 +1,244 @@
+internal import MirrorModel
+internal import MirrorStore
+
+/// A shard of the targets, looked at in their order: what is wanted, known and there, merged in one
+/// pass over three sorted streams.
+///
+/// A row whose file is as mirror put it there, and is all that its resource asks for, costs no more
+/// than comparing bytes. For every other target a situation is made, and the reconciler decides.
+struct ScanShard: ~Copyable {
+    private let view: ScanView
+    private var next: Int
+    private let end: Int
+    private var scan: StatCursor?
+    private var found: ScanFindings
+    /// The owner of the rows before, and how many they are; neighbours have mostly the same.
+    private var owner: [UInt8] = []
+    private var ownedRows = 0
+    private let isPlain: Bool
+
+    /// Takes a range of the wanted entries; rows before the first of them and behind the last belong
+    /// to the neighbours.
+    init(_ range: Range<Int>, of view: ScanView) {
+        self.view = view
+        next = range.lowerBound
+        end = range.upperBound
+        scan = view.root.map { StatCursor($0) }
+        found = ScanFindings(of: view.wanted.manifests)
+        isPlain = !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
+    }
+
+    /// Looks, and decides. Throws `MirrorError`.
+    consuming func look() throws -> ScanFindings {
+        if let index = view.index {
+            let start = next > 0 ? view.wanted.target(of: view.wanted.entries[next]).path : ""
+            let limit =
+                end < view.wanted.entries.count
+                ? Array(view.wanted.target(of: view.wanted.entries[end]).path.utf8) : nil
+            var cursor = try index.projectionCursor(from: start)
+            var rows = 0
+            while try cursor.next(), try advance(&cursor, before: limit) {
+                rows += 1
+                if rows % 4096 == 0 { try stopIfCancelled() }
+            }
+        }
+        while next < end { try decide(record: nil) }
+        countOwned()
+        return found
+    }
+
+    /// Decides on the row that the cursor stands at, and on what is wanted before it; false when it
+    /// belongs to the next shard.
+    private mutating func advance(
+        _ cursor: inout ProjectionCursor, before limit: [UInt8]?
+    ) throws -> Bool {
+        guard let row = cursor.row else {
+            // The whole record says what is wrong with it.
+            let record = try cursor.wholeRecord()
+            throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
+        }
+        if let limit, limit.withUnsafeBufferPointer({ ByteOrder.compare(row.path, $0) >= 0 }) {
+            return false
+        }
+        count(row.owner)
+        while next < end {
+            let order = view.wanted.compare(view.wanted.entries[next], with: row.path)
+            if order > 0 { break }
+            if order < 0 {
+                try decide(record: nil)
+                continue
+            }
+            if isPlain, keeps(row) { return true }
+            try decide(record: try cursor.wholeRecord())
+            return true
+        }
+        if !view.orphanOwners.isEmpty { try letGo(&cursor, row) }
+        return true
+    }
+
+    /// What a manifest no longer names is an orphan, unless others own it too.
+    private mutating func letGo(_ cursor: inout ProjectionCursor, _ row: RowProjection) throws {
+        let text = String(decoding: row.owner, as: UTF8.self)
+        if let manifest = view.orphanOwners[text] {
+            return try addOrphan(try cursor.wholeRecord(), of: manifest)
+        }
+        let owners = Owners(text: text)
+        guard owners.isShared,
+            let left = OwnerVerdict.left(of: owners, letsGo: { view.orphanOwners[$0] != nil })
+        else { return }
+        if left.isEmpty, let manifest = view.orphanOwners[owners.names[0]] {
+            try addOrphan(try cursor.wholeRecord(), of: manifest)
+        } else {
+            found.released[try cursor.rowTarget()] = left
+        }
+    }
+
+    /// Keeps a file that is as its row says, where that is all that its resource asks for.
+    private mutating func keeps(_ row: RowProjection) -> Bool {
+        let entry = view.wanted.entries[next]
+        guard view.wanted.isPlainlySatisfied(entry, by: row), view.keepsOwners(entry, row),
+            scan?.isUnchanged(row.path, since: row.stamp) == true
+        else { return false }
+        found.steps.appendPlainKeep(
+            manifest: Int(entry.manifest), resource: Int(entry.resource))
+        next += 1
+        return true
+    }
+
+    private mutating func count(_ owner: UnsafeBufferPointer<UInt8>) {
+        if !owner.elementsEqual(self.owner) {
+            countOwned()
+            self.owner = Array(owner)
+        }
+        ownedRows += 1
+    }
+
+    private mutating func countOwned() {
+        if ownedRows > 0 {
+            for name in Owners(text: String(decoding: owner, as: UTF8.self)).names {
+                found.owned[name, default: 0] += ownedRows
+            }
+        }
+        ownedRows = 0
+    }
+
+    private func stopIfCancelled() throws {
+        if view.isCancelled() {
+            throw MirrorError(.cancelled, "Interrupted while the plan was made.")
+        }
+    }
+
+    private mutating func decide(record: IndexRecord?) throws {
+        let entry = view.wanted.entries[next]
+        next += 1
+        if next % 512 == 0 { try stopIfCancelled() }
+        var situation = view.situation(of: entry)
+        let target = situation.resource.target
+        situation.record = record
+        situation.owners = owners(of: situation, entry)
+        situation.file = try scan?.look(at: target) ?? .absent
+        situation.parts = view.parts[target] ?? []
+        try readWhereInDoubt(&situation)
+        let decision = view.reconciler.step(for: situation, now: view.now)
+        let isPlain = view.isPlainFetch(decision, entry)
+        if situation.owners != Owners(situation.owner),
+            decision.reason != .ownedTogether(by: situation.owners)
+        {
+            found.owners[target] = situation.owners
+        }
+        // Bytes can be found by a pin, and where nothing is also by their source.
+        if case .transfer = decision.means, view.index != nil,
+            situation.resource.pin != nil || situation.file == .absent
+        {
+            found.search(with: isPlain ? nil : situation)
+        }
+        if isPlain {
+            found.steps.appendPlainFetch(
+                manifest: Int(entry.manifest), resource: Int(entry.resource))
+        } else {
+            found.steps.append(view.step(decision, entry, situation))
+        }
+    }
+
+    /// Who owns a wanted target from now on; a dispute is noted, and nothing will come of the plan.
+    private mutating func owners(of situation: Situation, _ entry: Wanted.Reference) -> Owners {
+        let wanting = view.wanted.owners(of: entry)
+        let target = situation.resource.target
+        let isSettled = situation.isSettledAmongOwners(wanting)
+        var dispute: TargetDispute?
+        let owners = OwnerVerdict.owners(
+            recorded: situation.record?.owners, wanting: wanting,
+            takesOver: view.options.takesOver
+        ) { name in
+            if isSettled, !view.book.isOfRun(name) { return .agrees }
+            guard let other = view.book.claim(of: name, on: target) else { return .silent }
+            let difference = TargetDifference.between(
+                situation.resource, other.resource, record: situation.record)
+            guard let difference else { return .agrees }
+            dispute = TargetDispute(
+                target: target, given: view.wanted.claim(of: entry), other: other.claim,
+                difference: difference, areBothGiven: other.isGiven)
+            return .disputes
+        }
+        if owners == nil, let dispute { found.disputes.append(dispute) }
+        return owners ?? Owners(wanting)
+    }
+
+    /// Reads a file that its stamp does not vouch for, or that a digest is declared for which
+    /// the index has no value.
+    private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
+        guard case .file(let stamp, _) = situation.file, let root = view.root else { return }
+        let pin = situation.resource.pin
+        let record = situation.record
+        let isKnown =
+            record.map { record in
+                record.stamp == stamp
+                    && (pin.map { record.digest(of: $0.algorithm) != nil } ?? true)
+            } ?? false
+        guard !isKnown || view.options.rehashes else { return }
+        var algorithms: [DigestAlgorithm] = [.sha256]
+        if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
+        // Between the look and the reading, a file can go, and another one come.
+        for _ in 1...3 {
+            guard case .file = situation.file else { return }
+            let read: FileDigests?
+            do throws(MirrorError) {
+                read = try FileDigests.read(
+                    situation.resource.target, in: root, algorithms: algorithms,
+                    isCancelled: view.isCancelled)
+            } catch {
+                // One file that cannot be read is that resource's failure, not the plan's.
+                guard error.code != .cancelled else { throw error }
+                situation.isUnreadable = true
+                return
+            }
+            if let read {
+                situation.digests = read.digests
+                situation.file = .file(read.stamp, sha256: nil)
+                return
+            }
+            situation.file = try scan?.look(at: situation.resource.target) ?? .absent
+        }
+    }
+
+    /// An orphan whose file is gone is only forgotten; one that was changed is somebody's now.
+    private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
+        guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent else {
+            found.forgotten.append(record.target)
+            return
+        }
+        guard stamp != record.stamp, let root = view.root else {
+            return found.orphans.append(record, stamp: stamp, manifest: manifest)
+        }
+        do throws(MirrorError) {
+            let read = try FileDigests.read(
+                record.target, in: root, isCancelled: view.isCancelled)
+            guard let read, read.digests.first == record.sha256 else { return }
+            found.orphans.append(record, stamp: read.stamp, manifest: manifest)
+        } catch {
+            // What cannot be read may have been changed, and is left.
+            if error.code == .cancelled { throw error }
+            found.unreadOrphans += 1
+        }
+    }
+}

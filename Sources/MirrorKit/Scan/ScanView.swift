@@ -1,0 +1,59 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// What all shards of a scan share.
+struct ScanView: Sendable {
+    let wanted: Wanted
+    let options: PlanOptions
+    let reconciler: Reconciler
+    let root: RootDirectory?
+    let index: Index?
+    let now: Instant
+    var isCancelled: @Sendable () -> Bool
+    /// What other owners of targets want.
+    let book: OwnerBook
+    /// Manifests whose orphans are looked for, by owner.
+    let orphanOwners: [String: Int]
+    /// The parts that the index knows.
+    var parts: [Target: [PartRecord]] = [:]
+}
+
+extension ScanView {
+    /// Whether a row names the owners of an entry already.
+    func keepsOwners(_ entry: Wanted.Reference, _ row: RowProjection) -> Bool {
+        if wanted.isOnlyOwner(of: entry, row.owner) { return true }
+        guard Owners.areShared(row.owner) else { return false }
+        let owners = Owners(text: String(decoding: row.owner, as: UTF8.self))
+        let wanting = wanted.owners(of: entry)
+        return wanting.allSatisfy(owners.contains)
+            && owners.names.allSatisfy { wanting.contains($0) || !book.isOfRun($0) }
+    }
+
+    /// What is wanted by an entry, with nothing known of it yet.
+    func situation(of entry: Wanted.Reference) -> Situation {
+        let resource = wanted.resource(of: entry)
+        return Situation(
+            resource: resource, owner: wanted.manifests[Int(entry.manifest)].owner,
+            sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
+    }
+
+    /// Whether a decision says nothing that the resource does not.
+    func isPlainFetch(_ decision: Decision, _ entry: Wanted.Reference) -> Bool {
+        decision.kind == .fetch && decision.reason == .missing && decision.existing == .nothing
+            && decision.means == .transfer(part: nil, ifChangedSince: nil)
+            && !wanted.isNamedByServer(entry)
+    }
+
+    /// The step that a decision makes.
+    func step(_ decision: Decision, _ entry: Wanted.Reference, _ situation: Situation) -> Step {
+        var size = situation.resource.size ?? situation.record?.stamp.size
+        if decision.kind != .keep, situation.resource.size == nil {
+            size = nil
+            if case .transfer(let part?, _) = decision.means { size = part.total }
+        }
+        return Step(
+            target: situation.resource.target, manifest: Int(entry.manifest),
+            resource: Int(entry.resource), decision: decision, size: size)
+    }
+}

@@ -1,0 +1,71 @@
+internal import MirrorModel
+
+/// Decides again, with what the tree holds under other names, wherever bytes would be fetched.
+struct TreeSources {
+    private let view: ScanView
+
+    init(_ view: ScanView) { self.view = view }
+
+    /// Looks for the bytes of all steps that search for them. Throws `MirrorError`.
+    func look(_ findings: inout ScanFindings) throws {
+        guard let index = view.index, !findings.searching.isEmpty else { return }
+        let localSources = try LocalSources(for: pins(of: findings), in: index, root: view.root)
+        let orphanSources = try OrphanSources(
+            findings.orphans, for: situations(of: findings), in: index)
+        guard !localSources.isEmpty || !orphanSources.isEmpty else { return }
+        for search in findings.searching {
+            let position = Int(search.step)
+            var situation = situation(of: search, in: findings)
+            if let pin = situation.resource.pin {
+                situation.localSource = localSources.target(with: pin)
+            }
+            situation.orphan = orphanSources.orphan(for: situation)
+            guard situation.localSource != nil || situation.orphan != nil else { continue }
+            let decision = view.reconciler.step(for: situation, now: view.now)
+            var step = findings.steps[position]
+            step.kind = decision.kind
+            step.reason = decision.reason
+            step.means = decision.means
+            if step.size == nil { step.size = situation.orphan?.stamp.size }
+            findings.steps.replace(at: position, with: step)
+        }
+        shareOrphans(&findings)
+    }
+
+    private func situations(of findings: ScanFindings) -> some Sequence<Situation> {
+        findings.searching.lazy.map { situation(of: $0, in: findings) }
+    }
+
+    /// What the step of a search was decided from.
+    private func situation(
+        of search: ScanFindings.Search, in findings: ScanFindings
+    ) -> Situation {
+        findings.situation(of: search)
+            ?? view.situation(of: entry(of: findings.steps[Int(search.step)]))
+    }
+
+    private func entry(of step: Step) -> Wanted.Reference {
+        Wanted.Reference(manifest: Int32(step.manifest), resource: Int32(step.resource ?? 0))
+    }
+
+    private func pins(of findings: ScanFindings) -> some Sequence<Digest> {
+        situations(of: findings).lazy.compactMap(\.resource.pin)
+    }
+
+    /// An orphan can be renamed once: where several want its bytes, each copies them.
+    private func shareOrphans(_ findings: inout ScanFindings) {
+        var orphanSources: [Target: [Int]] = [:]
+        for position in findings.searching.lazy.map({ Int($0.step) }) {
+            if case .move(let orphan) = findings.steps[position].means {
+                orphanSources[orphan, default: []].append(position)
+            }
+        }
+        for (orphan, positions) in orphanSources where positions.count > 1 {
+            for position in positions {
+                var step = findings.steps[position]
+                step.means = .copy(of: orphan)
+                findings.steps.replace(at: position, with: step)
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// The resources of all manifests of a run in the order of their targets' bytes.
+///
+/// Index and tree come in the same order, so that the three are merged in one pass. An entry is eight
+/// bytes; the resource itself stays in its manifest's table.
+struct Wanted: Sendable {
+    /// A resource: a position in the list of manifests, and one in that manifest.
+    struct Reference: Sendable {
+        var manifest: Int32
+        var resource: Int32
+    }
+
+    let manifests: [Manifest]
+    /// The selected resources, sorted.
+    private(set) var entries: [Reference] = []
+    /// How many resources `--only` and `--skip` left out.
+    private(set) var skipped = 0
+    /// Targets that a server named in an earlier run, where the manifest leaves the name to it.
+    private var remembered: [Int64: Target] = [:]
+
+    /// Targets that two of the manifests want, each in its own way; the first of them has the entry.
+    private(set) var disputes: [TargetDispute] = []
+    /// Further manifests that want the bytes of an entry's target.
+    private var sharers: [Int64: [Int32]] = [:]
+
+    /// The manifests' owners as bytes, and their resources.
+    private let owners: [[UInt8]]
+    private let tables: [ResourceTable]
+
+    /// Selects and sorts. Throws `manifestInvalid` when the targets of two manifests cannot stand
+    /// beside each other.
+    init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
+        self.manifests = manifests
+        owners = manifests.map { Array(Owners($0.owner).text.utf8) }
+        tables = manifests.map(\.resources)
+        try Wanted.refuseEqualNames(manifests)
+        let selectsAll = options.only.isEmpty && options.skip.isEmpty
+        for (position, manifest) in manifests.enumerated() {
+            for number in manifest.resources.indices {
+                let entry = Reference(manifest: Int32(position), resource: Int32(number))
+                if selectsAll && !manifest.resources.isNamedByServer(at: number) {
+                    entries.append(entry)
+                    continue
+                }
+                let resource = manifest.resources[number]
+                guard Wanted.selects(resource, options) else {
+                    skipped += 1
+                    continue
+                }
+                entries.append(entry)
+                if resource.isNamedByServer,
+                    let name = try index?.serverName(
+                        owner: manifest.owner, folder: resource.target.folder,
+                        source: SourceKey(resource.primary.url))
+                {
+                    remembered[Wanted.key(entry)] = name
+                }
+            }
+        }
+        if manifests.count == 1, selectsAll, remembered.isEmpty {
+            entries = manifests[0].resources.sortedOrder.map {
+                Reference(manifest: 0, resource: Int32($0))
+            }
+        } else {
+            sort()
+        }
+        // The targets of one manifest were held against each other when it was read.
+        let isOneDecoded = manifests.count == 1 && manifests[0].whereabouts != .code
+        if !isOneDecoded || !remembered.isEmpty { try mergeEqualTargets() }
+        if manifests.count > 1 { try refuseCollisions() }
+    }
+
+    /// The target of an entry, as it is known now.
+    func target(of entry: Reference) -> Target {
+        if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] { return name }
+        return manifests[Int(entry.manifest)].resources.target(at: Int(entry.resource))
+    }
+
+    /// The resource of an entry, with its target as it is known now.
+    func resource(of entry: Reference) -> Resource {
+        var resource = manifests[Int(entry.manifest)].resources[Int(entry.resource)]
+        if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] { resource.target = name }
+        return resource
+    }
+
+    /// Compares an entry's target with a path, by bytes: negative, zero or positive.
+    func compare(_ entry: Reference, with path: UnsafeBufferPointer<UInt8>) -> Int {
+        withPath(of: entry) { ByteOrder.compare($0, path) }
+    }
+
+    /// Whether the version that a row speaks of is all that an entry asks for, owners apart.
+    func isPlainlySatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
+        tables[Int(entry.manifest)].isPlainlySatisfied(
+            at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
+            isExecutable: row.isExecutable)
+    }
+
+    /// Whether what a row says of its owners is the one manifest that wants an entry.
+    func isOnlyOwner(of entry: Reference, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }
+        return owners[Int(entry.manifest)].withUnsafeBufferPointer {
+            ByteOrder.compare($0, text) == 0
+        }
+    }
+
+    /// The names of the manifests that want an entry's target.
+    func owners(of entry: Reference) -> [String] {
+        let first = manifests[Int(entry.manifest)].owner
+        guard !sharers.isEmpty, let others = sharers[Wanted.key(entry)] else { return [first] }
+        return [first] + others.map { manifests[Int($0)].owner }
+    }
+
+    /// Where an entry is declared.
+    func claim(of entry: Reference) -> TargetDispute.Claim {
+        manifests[Int(entry.manifest)].claim(at: Int(entry.resource))
+    }
+
+    /// Whether a server may name an entry's file.
+    func isNamedByServer(_ entry: Reference) -> Bool {
+        tables[Int(entry.manifest)].isNamedByServer(at: Int(entry.resource))
+    }
+
+    private static func key(_ entry: Reference) -> Int64 {
+        Int64(entry.manifest) << 32 | Int64(entry.resource)
+    }
+
+    private static func selects(_ resource: Resource, _ options: PlanOptions) -> Bool {
+        if resource.tags.contains(where: options.skip.contains) { return false }
+        return options.only.isEmpty || resource.tags.contains(where: options.only.contains)
+    }
+
+    private mutating func sort() {
+        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { compare($0, $1) < 0 }
+        guard !isSorted else { return }
+        let sorted = entries.sorted { compare($0, $1) < 0 }
+        entries = sorted
+    }
+
+    private func compare(_ first: Reference, _ second: Reference) -> Int {
+        withPath(of: second) { compare(first, with: $0) }
+    }
+
+    private func withPath<Result>(
+        of entry: Reference, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] {
+            var path = name.path
+            return path.withUTF8(body)
+        }
+        return tables[Int(entry.manifest)].withPath(at: Int(entry.resource), body)
+    }
+
+    /// Gives one entry to each target: manifests that pin the same bytes share it.
+    private mutating func mergeEqualTargets() throws {
+        let hasEqual = zip(entries, entries.dropFirst()).contains { compare($0, $1) == 0 }
+        guard hasEqual else { return }
+        var merged: [Reference] = []
+        for entry in entries {
+            guard let last = merged.last, compare(last, entry) == 0 else {
+                merged.append(entry)
+                continue
+            }
+            // The manifest that was given first is the one whose sources are asked.
+            let first = min(last.manifest, entry.manifest) == last.manifest ? last : entry
+            let second = first.manifest == last.manifest ? entry : last
+            try refuseTwins(first, second)
+            merged[merged.count - 1] = first
+            sharers[Wanted.key(first)] =
+                (sharers.removeValue(forKey: Wanted.key(last)) ?? []) + [second.manifest]
+            let difference = TargetDifference.between(
+                resource(of: first), resource(of: second))
+            guard let difference else { continue }
+            disputes.append(
+                TargetDispute(
+                    target: target(of: first), given: claim(of: second), other: claim(of: first),
+                    difference: difference, areBothGiven: true))
+        }
+        entries = merged
+    }
+
+    private func refuseTwins(_ first: Reference, _ second: Reference) throws {
+        guard first.manifest == second.manifest else { return }
+        let target = target(of: first)
+        throw MirrorError(
+            .manifestInvalid,
+            "\(target): two resources of \(manifests[Int(first.manifest)].owner) have this target. Give one a path.",
+            target: target)
+    }
+
+    /// What manifests own is told by their names.
+    private static func refuseEqualNames(_ manifests: [Manifest]) throws {
+        var seen: [String: Manifest] = [:]
+        for manifest in manifests {
+            guard let other = seen.updateValue(manifest, forKey: manifest.owner) else { continue }
+            let files = [other, manifest].map { $0.label ?? $0.owner }
+            throw MirrorError(
+                .manifestInvalid,
+                files[0] == files[1]
+                    ? "\(files[0]): this manifest is given twice. Name it once."
+                    : "\(files[0]) and \(files[1]) are both called \(Quoted(manifest.owner)), and what a manifest owns is told by its name. Give one of them another name."
+            )
+        }
+    }
+
+    /// A manifest's own collisions were refused when it was read; these are between manifests.
+    private func refuseCollisions() throws {
+        for flaw in collisions().sorted(by: { $0.position < $1.position }) {
+            let pair = [flaw.otherPosition, flaw.position].map { entries[$0] }
+            guard pair[0].manifest != pair[1].manifest else { continue }
+            let names = pair.map {
+                "\(target(of: $0)) (wanted by \(manifests[Int($0.manifest)].owner))"
+            }
+            let why =
+                if case .targetIsFolder = flaw {
+                    "one would be a file and the folder of the other"
+                } else { "they differ only in case or in how accents are written" }
+            throw MirrorError(
+                .manifestInvalid,
+                "\(names[0]) and \(names[1]) cannot stand beside each other: \(why). Rename one.",
+                target: target(of: pair[1]))
+        }
+    }
+}
+
+extension Wanted: PathList {
+    /// The entries are sorted.
+    var sortedOrder: [Int] { Array(entries.indices) }
+
+    func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        withPath(of: entries[position], body)
+    }
+}

@@ -1,0 +1,190 @@
+internal import MirrorModel
+
+// What a written value must be. Each says what is wrong, and gives nil, when it is not.
+extension ManifestBuilder {
+    package func text(_ value: WrittenValue, _ key: String, at place: TextPosition) -> String? {
+        switch value {
+        case .string(let text), .untyped(let text): return text
+        case .number(let number):
+            log.error(at: place, "\(key) is a number; write \"\(Escaped(number, limit: 40))\"")
+        default: log.error(at: place, "\(key) is \(value.kind); write a string")
+        }
+        return nil
+    }
+
+    func integer(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
+        switch value {
+        case .number(let text), .untyped(let text):
+            if let number = Int64(text), text.utf8.first != UInt8(ascii: "+") { return number }
+            let digits = text.utf8.first == UInt8(ascii: "-") ? text.dropFirst() : text[...]
+            let isWhole = !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            log.error(
+                at: place,
+                isWhole
+                    ? "\(key) \(Escaped(text, limit: 40)) does not fit; \(Int64.max) is the most"
+                    : "\(key) \(Quoted(text, limit: 40)) is not a whole number")
+        case .string(let text):
+            let number = Int64(text).map { "; write \($0) without quotes" } ?? "; write a number"
+            log.error(at: place, "\(key) is the string \(Quoted(text, limit: 40))\(number)")
+        default: log.error(at: place, "\(key) is \(value.kind); write a whole number")
+        }
+        return nil
+    }
+
+    func boolean(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Bool {
+        switch value {
+        case .boolean(let value): return value
+        case .untyped("true"): return true
+        case .untyped("false"): return false
+        case .untyped(let text):
+            log.error(at: place, "\(key) is \(Quoted(text, limit: 40)); write true or false")
+        case .string(let text) where text == "true" || text == "false":
+            log.error(at: place, "\(key) is the string \"\(text)\"; write \(text) without quotes")
+        default: log.error(at: place, "\(key) is \(value.kind); write true or false")
+        }
+        return false
+    }
+
+    /// A size or a length: a whole number that is not negative.
+    package func size(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
+        guard let number = integer(value, key, at: place) else { return nil }
+        if number < 0 {
+            log.error(at: place, "\(key) is \(number); write the number of bytes")
+            return nil
+        }
+        return number
+    }
+
+    package func priority(_ value: WrittenValue, at place: TextPosition) -> Int32? {
+        guard let number = integer(value, "priority", at: place) else { return nil }
+        if let priority = Int32(exactly: number) { return priority }
+        log.error(
+            at: place,
+            "priority \(number) does not fit; write a number from \(Int32.min) to \(Int32.max)")
+        return nil
+    }
+
+    package func refresh(_ value: WrittenValue, at place: TextPosition) -> Refresh? {
+        if case .number(let number) = value {
+            let text = Escaped(number, limit: 40)
+            log.error(at: place, "refresh is a number; write \"\(text)s\" for that many seconds")
+            return nil
+        }
+        guard let text = text(value, "refresh", at: place) else { return nil }
+        if let refresh = Refresh(text) { return refresh }
+        log.error(
+            at: place,
+            "refresh \(Quoted(text)) is none of always, never, http and a duration such as 90s 15m"
+                + " 6h 1d 2w")
+        return nil
+    }
+
+    /// Tags that stand in one text, separated by spaces, as XML has them.
+    package func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
+        guard case .untyped(let text) = value else {
+            log.error(at: place, "tags is \(value.kind); write a list such as [\"large\"]")
+            return []
+        }
+        // By scalars: a combining mark after a space would make one Character of both.
+        let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
+        return words.reduce(into: []) { tags, word in
+            addTag(.untyped(String(word)), to: &tags, at: place)
+        }
+    }
+
+    /// Adds one tag, once.
+    func addTag(_ value: WrittenValue, to tags: inout [String], at place: TextPosition) {
+        guard let tag = text(value, "a tag", at: place) else { return }
+        let isSound =
+            !tag.isEmpty
+            && tag.unicodeScalars.allSatisfy {
+                $0.value > 0x20 && $0 != "," && !(0x7F..<0xA0).contains($0.value)
+            }
+        if !isSound {
+            log.error(at: place, "the tag \(Quoted(tag)) is empty or has a space or a comma")
+        } else if !tags.contains(tag) {
+            tags.append(tag)
+        }
+    }
+
+    /// Adds a header, whose name must be a new one.
+    func addHeader(
+        _ name: String, _ value: WrittenValue, to headers: inout [HeaderField],
+        nameAt: TextPosition, valueAt: TextPosition
+    ) {
+        guard let text = text(value, "the header \(Quoted(name, limit: 40))", at: valueAt)
+        else { return }
+        if let flaw = HeaderFlaw.ofName(name) {
+            log.error(at: nameAt, "header: \(flaw)")
+        } else if headers.contains(where: { $0.isNamed(name) }) {
+            log.error(at: nameAt, "the header \(Quoted(name)) is here a second time; keep one")
+        } else if let flaw = HeaderFlaw.ofValue(text) {
+            log.error(at: valueAt, "header \(Quoted(name)): \(flaw)")
+        } else {
+            do throws(TemplateFlaw) {
+                headers.append(HeaderField(name: name, value: try Template(text)))
+            } catch {
+                log.error(at: valueAt, "header \(Quoted(name)): \(error)")
+            }
+        }
+    }
+
+    /// Reads a URL and holds it against what the manifest's origin allows.
+    package func url(
+        _ text: String, _ key: String, relativeTo base: SourceURL?, at place: TextPosition
+    ) -> SourceURL? {
+        let url: SourceURL
+        if let host = BareHost.find(in: text) {
+            log.error(
+                at: place,
+                "\(key) \(shownURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
+                    + " where a folder is meant")
+            return nil
+        }
+        do throws(URLFlaw) {
+            url = try SourceURL(text, relativeTo: base)
+        } catch {
+            log.error(at: place, "\(key) \(shownURL(text)): \(error)")
+            return nil
+        }
+        if url.scheme == .file, !origin.isFile {
+            let what = origin.isRemote ? "came by URL" : "came by standard input"
+            log.error(
+                at: place,
+                "\(key) \(shownURL(text)): a manifest that \(what) cannot name files; write https://"
+            )
+            return nil
+        }
+        if url.userInfo != nil, origin.isRemote {
+            log.error(
+                at: place,
+                "\(key) \(Quoted(url.description)): a manifest that came by URL cannot give user"
+                    + " names or passwords; use a header with ${NAME}, or --netrc")
+            return nil
+        }
+        return url
+    }
+
+    /// A URL's text for people: without what stands before `@` and after `?`, where secrets are.
+    private func shownURL(_ text: String) -> Quoted {
+        var text = text[...]
+        if let (before, _) = text.halves(atFirst: "?") { text = before }
+        if let (user, host) = text.halves(atLast: "@"),
+            let slash = user.utf8.firstIndex(of: UInt8(ascii: "/"))
+        {
+            let end = user.utf8[slash...].prefix(2).endIndex
+            text = user[..<end] + "…@" + host
+        }
+        return Quoted(text)
+    }
+
+    func wrongKind(_ value: WrittenValue, _ key: String, at place: TextPosition) {
+        let right =
+            switch key {
+            case "defaults", "headers", "pieces": "an object"
+            case "resources", "mirrors", "tags": "a list"
+            default: "a value"
+            }
+        log.error(at: place, "\(key) is \(value.kind); write \(right)")
+    }
+}

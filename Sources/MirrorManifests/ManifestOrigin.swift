@@ -1,0 +1,46 @@
+internal import Glibc
+public import MirrorModel
+
+/// Where a manifest comes from, which decides what it may name and what its URLs are relative to.
+public enum ManifestOrigin: Sendable, Hashable {
+    /// A file; its folder is the base, and it may name `file:` sources.
+    case file(path: String)
+    /// Standard input: nothing to be relative to, no `file:` sources, and it needs a name.
+    case standardInput
+    /// An http or https URL, which is the base; no `file:` sources, no passwords in URLs.
+    case url(SourceURL)
+
+    /// What a `base`, or a URL where there is none, is resolved against.
+    var ownURL: SourceURL? {
+        switch self {
+        case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))
+        case .standardInput: nil
+        case .url(let url): url
+        }
+    }
+
+    /// Whether the manifest was written on this machine, as far as that shows.
+    package var isFile: Bool { if case .file = self { true } else { false } }
+
+    /// Whether the manifest is somebody else's.
+    var isRemote: Bool { if case .url = self { true } else { false } }
+
+    /// The file's name without its extension; nil when there is none.
+    var stem: String? {
+        let name: String?
+        switch self {
+        case .file(let path): name = path.parts(at: "/").last.map(String.init)
+        case .standardInput: name = nil
+        case .url(let url): name = url.lastSegment ?? url.host
+        }
+        guard let name, let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex
+        else { return name }
+        return String(name[..<dot])
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard path.utf8.first != UInt8(ascii: "/"), let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
+    }
+}

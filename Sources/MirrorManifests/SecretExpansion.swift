@@ -1,0 +1,159 @@
+package import MirrorModel
+
+/// Puts values in the place of `${NAME}`, each only where it was granted to go.
+///
+/// Everything is checked before the first request, for the manifest as a whole; filling in is then
+/// a matter of course. Values are never printed, nor is anything made from them.
+package struct SecretExpansion: Sendable {
+    private let grants: [Grant]
+    private let values: [String: String]
+
+    /// Looks the granted names up: in the environment, else as a file in the credentials folder.
+    ///
+    /// - Parameter credential: the content of `$CREDENTIALS_DIRECTORY/NAME`, nil where there is none;
+    ///   a line break at its end is left out.
+    package init(
+        grants: [Grant], environment: [String: String],
+        credential: (String) -> String? = { _ in nil }
+    ) {
+        self.grants = grants
+        var values: [String: String] = [:]
+        for grant in grants {
+            let value =
+                environment[grant.name].flatMap { $0.isEmpty ? nil : $0 }
+                ?? credential(grant.name).map(SecretExpansion.withoutLineBreak)
+            if let value, !value.isEmpty { values[grant.name] = value }
+        }
+        self.values = values
+    }
+
+    /// Checks every use of a name in a manifest.
+    ///
+    /// - Parameter onlyOrigins: where each name goes that was granted without an origin; one for all
+    ///   manifests of a run.
+    /// - Throws: `ManifestRefusal` with each name that is not granted, unset, empty, or meant for
+    ///   another origin, once each.
+    package func check(
+        _ manifest: Manifest, label: String, isLocal: Bool,
+        onlyOrigins: inout [String: Origin]
+    ) throws(ManifestRefusal) {
+        let log = DiagnosticLog(file: label)
+        var check = SecretCheck(
+            log: log, grants: grants, values: values, allowsBareGrants: isLocal,
+            onlyOrigins: onlyOrigins)
+        defer { onlyOrigins = check.onlyOrigins }
+        let resources = manifest.resources
+        for position in resources.indices where resources.mayHaveVariables(at: position) {
+            check.visit(resources[position])
+        }
+        if let refusal = log.refusal { throw refusal }
+    }
+
+    /// The headers of a source with values filled in; the manifest has been checked.
+    package func headers(of source: Source) -> [(name: String, value: String)] {
+        source.headers.compactMap { field in
+            fill(field.value, for: source.url.origin).map { (field.name, $0) }
+        }
+    }
+
+    /// The body of a request to a source with values filled in; nil for a GET.
+    package func body(of method: RequestMethod, for source: Source) -> [UInt8]? {
+        guard case .post(let body) = method else { return nil }
+        return fill(body, for: source.url.origin).map { Array($0.utf8) }
+    }
+
+    /// Nothing where a value is not granted to an origin, even if the check was left out.
+    private func fill(_ template: Template, for origin: Origin) -> String? {
+        template.filled { name in
+            let isGranted = grants.contains {
+                $0.name == name && ($0.origin == nil || $0.origin == origin)
+            }
+            return isGranted ? values[name] : nil
+        }
+    }
+
+    private static func withoutLineBreak(_ text: String) -> String {
+        guard text.unicodeScalars.last == "\n" else { return text }
+        var scalars = text.unicodeScalars.dropLast()
+        if scalars.last == "\r" { scalars = scalars.dropLast() }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}
+
+/// Holds each use of a name against the grants.
+private struct SecretCheck {
+    let log: DiagnosticLog
+    let grants: [Grant]
+    let values: [String: String]
+    let allowsBareGrants: Bool
+    /// Uses that have been looked at: a million resources with one header make one error.
+    private var seen: Set<Use> = []
+    /// The one origin that a name without an origin in its grant goes to.
+    private(set) var onlyOrigins: [String: Origin]
+
+    private struct Use: Hashable {
+        let name: String
+        let origin: Origin
+        let isHeader: Bool
+    }
+
+    init(
+        log: DiagnosticLog, grants: [Grant], values: [String: String], allowsBareGrants: Bool,
+        onlyOrigins: [String: Origin]
+    ) {
+        self.log = log
+        self.grants = grants
+        self.values = values
+        self.allowsBareGrants = allowsBareGrants
+        self.onlyOrigins = onlyOrigins
+    }
+
+    mutating func visit(_ resource: Resource) {
+        let place = TextPosition(line: max(resource.line, 1), column: max(resource.column, 1))
+        for source in resource.sources where source.url.scheme != .file {
+            for field in source.headers {
+                for name in field.value.variables {
+                    visit(Use(name: name, origin: source.url.origin, isHeader: true), at: place)
+                }
+            }
+            if case .post(let body) = resource.method {
+                for name in body.variables {
+                    visit(Use(name: name, origin: source.url.origin, isHeader: false), at: place)
+                }
+            }
+        }
+    }
+
+    private mutating func visit(_ use: Use, at place: TextPosition) {
+        guard seen.insert(use).inserted else { return }
+        if let flaw = flaw(of: use) { log.error(at: place, "${\(use.name)} \(flaw)") }
+    }
+
+    private mutating func flaw(of use: Use) -> String? {
+        let exact = "--env \(use.name)@\(use.origin)"
+        let own = grants.filter { $0.name == use.name }
+        guard !own.isEmpty else { return "is not granted; pass \(exact)" }
+        if !own.contains(where: { $0.origin == use.origin }) {
+            guard own.contains(where: { $0.origin == nil }) else {
+                return "is not granted to \(use.origin); pass \(exact) too"
+            }
+            guard allowsBareGrants else {
+                return "needs its origin, because the manifest is no file here; pass \(exact)"
+            }
+            let other = onlyOrigins[use.name] ?? use.origin
+            onlyOrigins[use.name] = other
+            guard other == use.origin else {
+                return "would go to \(other) and to \(use.origin); pass --env \(use.name)@\(other)"
+                    + " \(exact)"
+            }
+        }
+        guard let value = values[use.name] else {
+            return "is unset or empty; set it in the environment, or as a file"
+                + " $CREDENTIALS_DIRECTORY/\(use.name)"
+        }
+        if use.isHeader, HeaderFlaw.ofValue(value) != nil {
+            return "has a value with a line break or a control character, which no header can have"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,151 @@
+/// The answers that have a body for us: 200, and 206 to our own Range.
+extension ResponseEvaluator {
+    func judgeWhole(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        let framing: Framing
+        do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
+        if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
+            return .refuse(refusal)
+        }
+        if let length = framing.length {
+            if let size = expectation.size, size != length {
+                return .refuse(sizeRefusal(declared: size, promised: length))
+            }
+            if let refusal = refusedSize(length) { return .refuse(refusal) }
+        }
+        let digests = ReprDigest.digests(head.list(of: .reprDigest))
+        if policy.isStrict, framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
+            return .refuse(
+                Refusal(
+                    .unverifiable,
+                    "the server gives no length, and the manifest neither a size nor a digest"))
+        }
+        return .receive(
+            Reception(
+                offset: 0, end: framing.length, total: framing.length ?? expectation.size,
+                limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
+                digests: digests, allowsRanges: allowsRanges(head), answer: answer))
+    }
+
+    func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        guard let part else { return .refuse(status(head)) }
+        let framing: Framing
+        do { framing = try Framing.judge(head) } catch { return .startOver(refusal(head, error)) }
+        if answer.mediaType?.hasPrefix("multipart/") == true {
+            return .startOver(malformed("the server answered a range with several parts"))
+        }
+        guard case .bytes(let first, let last, let sentTotal) = head.contentRange else {
+            return .startOver(malformed("the server answered 206 without a Content-Range"))
+        }
+        guard first == plan.offset, part.length == plan.offset else {
+            return .startOver(
+                malformed("the server sent a range from \(first), not from \(plan.offset)"))
+        }
+        if let length = framing.length, length != last - first + 1 {
+            return .startOver(malformed("the server's Content-Length is not that of its range"))
+        }
+        let known = expectation.size ?? part.total
+        guard let total = sentTotal ?? (expectation.pin == nil ? nil : expectation.size) else {
+            return .startOver(malformed("the server does not say how long the whole file is"))
+        }
+        guard known == nil || known == total else {
+            return .startOver(changed("its size is now \(total), not \(known ?? 0)"))
+        }
+        guard last < total else {
+            return .startOver(malformed("the server sent a range that ends beyond the file"))
+        }
+        if let change = versionChange(head, part) { return .startOver(change) }
+        if let refusal = refusedCoding(head) { return .startOver(refusal) }
+        if let refusal = refusedType(head, answer.mediaType) { return .refuse(refusal) }
+        if let refusal = refusedSize(total) { return .refuse(refusal) }
+        return .receive(
+            Reception(
+                offset: first, end: last + 1, total: total, limit: last + 1, framing: framing,
+                digests: ReprDigest.digests(head.list(of: .reprDigest)),
+                allowsRanges: allowsRanges(head), answer: answer))
+    }
+
+    private func allowsRanges(_ head: ResponseHead) -> Bool {
+        let units = head.list(of: .acceptRanges)
+        return !units.elementsEqual("none".utf8) { $0 | 0x20 == $1 } && head.contentCodings.isEmpty
+    }
+
+    /// Why a range is of another version than the part; nil when it is the same, or a pin decides.
+    private func versionChange(_ head: ResponseHead, _ part: PartState) -> Refusal? {
+        guard let first = part.provenances.first, first == provenance else {
+            // Under a pin another source may continue, and its validators mean nothing here.
+            if case .digest = part.identity { return nil }
+            return changed("another place answers for it")
+        }
+        if let tag = part.validators.entityTag {
+            let sent = head.single(.entityTag).flatMap(EntityTag.init)
+            return sent == tag
+                ? nil : changed("its ETag is now \(Quoted(sent?.text ?? ""))")
+        }
+        if case .lastModified(let date) = part.validators.strong {
+            let sent = head.date(of: .lastModified)
+            return sent == date ? nil : changed("its Last-Modified is another")
+        }
+        return nil
+    }
+
+    /// An encoding that nothing shows to be the file itself.
+    private func refusedCoding(_ head: ResponseHead) -> Refusal? {
+        guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
+        let codings = head.contentCodings.joined(separator: ", ")
+        if codings.isEmpty { return nil }
+        return Refusal(
+            .encodingRefused, "the body is encoded as \(Quoted(codings))", status: head.status,
+            expected: "identity", actual: codings)
+    }
+
+    /// A media type that the file cannot have.
+    private func refusedType(_ head: ResponseHead, _ type: String?) -> Refusal? {
+        guard let type else { return nil }
+        if let wanted = expectation.mediaType, !wanted.contains(type) {
+            return typeRefusal(head, type, expected: wanted.description)
+        }
+        if expectation.mediaType == nil, expectation.refusesHTML, type == "text/html" {
+            return typeRefusal(head, type, expected: nil)
+        }
+        return nil
+    }
+
+    private func typeRefusal(_ head: ResponseHead, _ type: String, expected: String?) -> Refusal {
+        let wanted = expected.map { ", not \($0)" } ?? ", which this file cannot be"
+        return Refusal(
+            .typeMismatch, "the server answered with \(Quoted(type))" + wanted,
+            status: head.status, expected: expected, actual: type)
+    }
+
+    private func refusedSize(_ total: Int64) -> Refusal? {
+        guard expectation.size == nil, let limit = policy.sizeLimit, total > limit else {
+            return nil
+        }
+        return Refusal(
+            .tooLarge, "the file has \(Counted(total, "byte")), the limit is \(limit)",
+            expected: String(limit), actual: String(total))
+    }
+
+    private func sizeRefusal(declared: Int64, promised: Int64) -> Refusal {
+        Refusal(
+            .sizeMismatch,
+            "the server promises \(Counted(promised, "byte")), the manifest says \(declared)",
+            expected: String(declared), actual: String(promised))
+    }
+
+    func refusal(_ head: ResponseHead, _ flaw: FramingFlaw) -> Refusal {
+        Refusal(
+            .malformedResponse, "the answer cannot be trusted: \(flaw)", status: head.status)
+    }
+
+    private func malformed(_ cause: String) -> Refusal { Refusal(.malformedResponse, cause) }
+
+    private func changed(_ cause: String) -> Refusal {
+        Refusal(.sourceChanged, "the file changed at its source: " + cause)
+    }
+}
+
+extension Expectation {
+    /// Whether nothing declared could tell that bytes are missing.
+    var isUnbounded: Bool { size == nil && digests.isEmpty && pieces == nil }
+}

@@ -1,0 +1,180 @@
+/// Finds targets that cannot stand beside each other in one tree.
+///
+/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Hashes that come
+/// twice say what may collide, and only that is looked at as text. Targets are taken in the
+/// order of their bytes, in which all paths of a folder are neighbours, so a folder is seen as new
+/// exactly once.
+struct TargetCollisions<Paths: PathList> {
+    private let paths: Paths
+    private var entries: [Occurrence] = []
+    private var found: [ManifestFlaw] = []
+
+    private struct Occurrence {
+        var hash: UInt64
+        var position: UInt32
+        /// The length of the prefix of the path that is meant, in bytes.
+        var length: UInt16
+        var isFolder: Bool
+    }
+
+    init(_ paths: Paths) { self.paths = paths }
+
+    mutating func flaws() -> [ManifestFlaw] {
+        let order = paths.sortedOrder
+        var known = RepeatedHashes(expecting: order.count)
+        found = forEachPath(in: order) { known.insert($0.hash) }
+        known.find()
+        guard !known.repeated.isEmpty else { return found }
+        _ = forEachPath(in: order) { if known.contains($0.hash) { entries.append($0) } }
+        entries.sort { ($0.hash, $0.position, $0.length) < ($1.hash, $1.position, $1.length) }
+        var start = 0
+        while start < entries.count {
+            var end = start + 1
+            while end < entries.count, entries[end].hash == entries[start].hash { end += 1 }
+            if end - start > 1 { compare(Array(entries[start..<end])) }
+            start = end
+        }
+        return found
+    }
+
+    /// Hands over each target, and each folder once; gives the targets that are equal.
+    private func forEachPath(in order: [Int], _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
+        var equal: [ManifestFlaw] = []
+        var previous: Int?
+        var hashes: [(length: Int, hash: UInt64)] = []
+        for position in order {
+            let shared = previous.map { previous in
+                paths.withPath(at: previous) { first in
+                    paths.withPath(at: position) { second in
+                        let shared = ByteOrder.commonPrefix(first, second)
+                        return shared == first.count && shared == second.count ? -1 : shared
+                    }
+                }
+            }
+            if shared == -1, let previous {
+                equal.append(.equalTargets(first: previous, second: position))
+                continue
+            }
+            paths.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
+            for (at, (length, hash)) in hashes.enumerated() {
+                let isFolder = at < hashes.count - 1
+                if isFolder, length < shared ?? 0 { continue }
+                body(
+                    Occurrence(
+                        hash: hash, position: UInt32(position), length: UInt16(length),
+                        isFolder: isFolder))
+            }
+            previous = position
+        }
+        return equal
+    }
+
+    /// Looks at paths with one hash: those alike to the first, then the rest, if any, again.
+    private mutating func compare(_ group: [Occurrence]) {
+        var group = group
+        while let first = group.first {
+            let firstText = text(first)
+            let folded = CaseFolding.fold(firstText)
+            var rest: [Occurrence] = []
+            for other in group.dropFirst() {
+                let otherText = text(other)
+                if CaseFolding.fold(otherText) == folded {
+                    report(first, other, firstText, otherText)
+                } else {
+                    rest.append(other)
+                }
+            }
+            group = rest
+        }
+    }
+
+    private mutating func report(_ a: Occurrence, _ b: Occurrence, _ aText: String, _ bText: String)
+    {
+        let (a, aText, b, bText) =
+            a.position <= b.position ? (a, aText, b, bText) : (b, bText, a, aText)
+        let (first, second) = (Int(a.position), Int(b.position))
+        if a.isFolder != b.isFolder {
+            let (file, inside) = a.isFolder ? (second, first) : (first, second)
+            found.append(.targetIsFolder(target: file, inside: inside))
+            return
+        }
+        // Where the folders around them differ, those have been reported, and this follows from it.
+        guard folder(of: aText).elementsEqual(folder(of: bText)) else { return }
+        found.append(
+            a.isFolder
+                ? .foldersAlike(
+                    first: first, second: second, firstFolder: aText, secondFolder: bText)
+                : .targetsAlike(first: first, second: second))
+    }
+
+    private func text(_ entry: Occurrence) -> String {
+        paths.withPath(at: Int(entry.position)) {
+            String(decoding: $0.prefix(Int(entry.length)), as: UTF8.self)
+        }
+    }
+
+    private func folder(of path: String) -> Substring.UTF8View {
+        path.utf8[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
+    }
+}
+
+/// Paths that have places in a list.
+package protocol PathList {
+    /// The places in the order of the paths' bytes.
+    var sortedOrder: [Int] { get }
+    /// Lends the bytes of one path; they are not valid afterwards.
+    func withPath<Result>(
+        at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result
+}
+
+extension PathList {
+    /// Paths that cannot stand beside each other in one tree.
+    package func collisions() -> [ManifestFlaw] {
+        var collisions = TargetCollisions(self)
+        return collisions.flaws()
+    }
+}
+
+extension ResourceTable: PathList {}
+
+/// Hashes of paths that are equal whenever the folded paths are.
+enum FoldedHash {
+    /// The hash of every prefix of a path that ends with a component, the whole path last.
+    static func prefixes(
+        of path: UnsafeBufferPointer<UInt8>, into hashes: inout [(length: Int, hash: UInt64)]
+    ) {
+        hashes.removeAll(keepingCapacity: true)
+        var hasher = Hasher()
+        var start = 0
+        while start <= path.count {
+            let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
+            add(UnsafeBufferPointer(rebasing: path[start..<end]), to: &hasher)
+            hashes.append((end, UInt64(bitPattern: Int64(hasher.finalize()))))
+            start = end + 1
+        }
+    }
+
+    private static func add(_ component: UnsafeBufferPointer<UInt8>, to hasher: inout Hasher) {
+        var folded: String?
+        if component.contains(where: { $0 >= 0x80 }) {
+            let text = CaseFolding.fold(String(decoding: component, as: UTF8.self))
+            // Hashing a String is blind to composition, which its bytes are not; a text whose
+            // folding is ASCII (the Kelvin sign's) must hash as that ASCII text does.
+            if !text.utf8.allSatisfy({ $0 < 0x80 }) {
+                hasher.combine(text)
+                return
+            }
+            folded = text
+        }
+        if var folded {
+            folded.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        } else {
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: component.count) { lower in
+                for at in component.indices { lower[at] = ASCII.lower(component[at]) }
+                hasher.combine(bytes: UnsafeRawBufferPointer(lower))
+            }
+        }
+        hasher.combine(UInt8(ascii: "/"))
+    }
+}

@@ -1,0 +1,104 @@
+/// A file in Caches that mirror put there, as eviction sees it.
+public struct CachedFile: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The size in bytes of what is there now.
+    public var stamp: FileStamp
+    /// When it was last used, as far as that can be told.
+    public var lastUsed: Instant
+    /// Whether it may be removed, or why not.
+    public var state: State
+
+    /// Whether a file may be removed.
+    public enum State: String, Sendable, Hashable {
+        /// It is as mirror put it there, and nobody reads it.
+        case idle
+        /// It has changed since mirror put it there: it is somebody's now.
+        case changed
+        /// A reader holds it.
+        case inUse = "in-use"
+    }
+
+    /// Takes what is known.
+    public init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
+        self.target = target
+        self.stamp = stamp
+        self.lastUsed = lastUsed
+        self.state = state
+    }
+}
+
+/// Decides which files of Caches go so that the rest fits a quota: the least recently used first.
+///
+/// All files count, and only idle ones go. Files last used in the same millisecond go in the order of
+/// their paths' bytes, so that the same tree always gives the same answer.
+public struct EvictionPolicy: Sendable {
+    /// The greatest number of bytes that Caches may hold.
+    public var quota: Int64
+
+    /// Takes the quota in bytes.
+    public init(quota: Int64) { self.quota = max(quota, 0) }
+
+    /// Chooses among the files that are there; the order in which they are given does not matter.
+    public func eviction(of files: some Sequence<CachedFile>) -> Eviction {
+        eviction(of: (files as? CachedFileList) ?? CachedFileList(files))
+    }
+
+    private func eviction(of files: CachedFileList) -> Eviction {
+        var held: Int64 = 0
+        // Four bytes of position beside the time: a million of these are sorted, not a million files.
+        var idle: [(lastUsed: Instant, position: Int32)] = []
+        for position in files.indices {
+            let file = files.brief(at: position)
+            held = held.addingSaturated(file.size)
+            if file.state == .idle, file.size > 0 {
+                idle.append((file.lastUsed, Int32(position)))
+            }
+        }
+        var eviction = Eviction(
+            quota: quota, files: files.count, bytesBefore: held, bytesAfter: held)
+        guard held > quota else { return eviction }
+        idle.sort { left, right in
+            if left.lastUsed != right.lastUsed { return left.lastUsed < right.lastUsed }
+            return files.compare(Int(left.position), Int(right.position)) < 0
+        }
+        var count = 0
+        while count < idle.count, eviction.bytesAfter > quota {
+            eviction.bytesAfter -= files.brief(at: Int(idle[count].position)).size
+            count += 1
+        }
+        eviction.evicted = files.selecting(idle.prefix(count).lazy.map { Int($0.position) })
+        if !eviction.isEnough {
+            eviction.left = files.selecting(
+                files.indices.lazy.filter { files.brief(at: $0).state != .idle })
+        }
+        return eviction
+    }
+}
+
+/// Which files of Caches go, and what remains.
+public struct Eviction: Sendable {
+    /// The greatest number of bytes that Caches may hold.
+    public var quota: Int64
+    /// How many files of mirror's are in Caches.
+    public var files: Int
+    /// What they take up in bytes.
+    public var bytesBefore: Int64
+    /// What is left of that when the chosen files are gone.
+    public var bytesAfter: Int64
+    /// The files that go, least recently used first.
+    public var evicted = CachedFileList()
+    /// The files that stand in the way of the quota and may not go; empty when it is met.
+    public var left = CachedFileList()
+
+    /// Takes the numbers; no file is chosen yet.
+    public init(quota: Int64, files: Int, bytesBefore: Int64, bytesAfter: Int64) {
+        self.quota = quota
+        self.files = files
+        self.bytesBefore = bytesBefore
+        self.bytesAfter = bytesAfter
+    }
+
+    /// Whether what remains fits the quota.
+    public var isEnough: Bool { bytesAfter <= quota }
+}

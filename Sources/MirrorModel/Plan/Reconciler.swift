@@ -1,0 +1,200 @@
+/// Decides one step for each target: the first rule that holds, from what is wanted, what is known
+/// and what is there.
+///
+/// The order of the rules is the order of `decide`: what is in the way, what is there and right, what
+/// is there and someone else's, what is there and outdated, and last what is not there.
+public struct Reconciler: Sendable {
+    /// Whether every unpinned file is treated as due.
+    public var everythingIsDue = false
+    /// Targets that are treated as not there.
+    public var refetched: Set<Target> = []
+    /// Whether orphans are removed, and so may be renamed instead of copied.
+    public var prunes = false
+
+    /// The defaults: what is due is asked for, orphans are left.
+    public init() {}
+
+    /// The step for a wanted resource.
+    public func step(for situation: Situation, now: Instant) -> Decision {
+        switch situation.file {
+        case .other(let kind):
+            return Decision(
+                .conflict, .obstructed(kind), means: .nothing, existing: .obstacle(kind))
+        case .absent:
+            return arrival(situation)
+        case .file(let stamp, _):
+            let isRefetched = refetched.contains(situation.resource.target)
+            if situation.isUnread, !(situation.isUnreadable && isRefetched) {
+                return Decision(
+                    .conflict, situation.isUnreadable ? .unreadable : .unread, means: .nothing,
+                    existing: .drifted(stamp))
+            }
+            if isRefetched {
+                return Decision(
+                    .fetch, .refetchAsked,
+                    means: .transfer(part: nil, ifChangedSince: nil),
+                    existing: existing(situation, stamp))
+            }
+            guard let record = situation.record else { return untracked(situation, stamp) }
+            return situation.isIntact
+                ? intact(situation, stamp, record, now: now)
+                : drifted(situation, stamp, record, now: now)
+        }
+    }
+
+    /// A file that the index does not know: adopted when its bytes are the wanted ones, otherwise
+    /// somebody's, and never lost.
+    private func untracked(_ situation: Situation, _ stamp: FileStamp) -> Decision {
+        if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
+        let existing = existing(situation, stamp)
+        let mayBeWanted =
+            situation.resource.pin == nil
+            && (situation.resource.size ?? stamp.size) == stamp.size
+        return mayBeWanted
+            ? Decision(
+                .fetch, .untrackedOfUnknownVersion, means: transfer(situation), existing: existing)
+            : Decision(.conflict, .untracked, means: source(situation), existing: existing)
+    }
+
+    /// A file whose bytes are those that mirror put there.
+    private func intact(
+        _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
+    ) -> Decision {
+        let existing = Step.ExistingFile.ours(stamp, sha256: record.sha256)
+        if let reason = situation.reasonRecordIsOutdated {
+            return Decision(.update, reason, means: source(situation), existing: existing)
+        }
+        if situation.resource.pin == nil {
+            let freshness = Freshness.judge(
+                situation.resource.refresh, record: record, now: now,
+                everythingIsDue: everythingIsDue)
+            if case .due(let cause) = freshness {
+                let means = transfer(situation, ifChangedSince: record.localVersion)
+                var reason = Reason.due(cause, at: now)
+                if case .transfer(_, nil) = means { reason = .dueWithoutValidator(cause, at: now) }
+                return Decision(.revalidate, reason, means: means, existing: existing)
+            }
+            if situation.isUntouched, case .fresh(let until?) = freshness {
+                return Decision(
+                    .keep, .fresh(until: until), means: .nothing,
+                    existing: .recorded(sha256: record.sha256))
+            }
+        }
+        if situation.isUntouched, !situation.isNewlyProven {
+            return Decision(
+                .keep, .intact, means: .nothing, existing: .recorded(sha256: record.sha256))
+        }
+        if stamp != record.stamp { return adoption(situation, stamp, .touched) }
+        return adoption(
+            situation, stamp,
+            reasonToWrite(situation, record))
+    }
+
+    /// Why the row of a file that is as it was is written again.
+    private func reasonToWrite(_ situation: Situation, _ record: IndexRecord) -> Reason {
+        if record.owners != situation.owners {
+            return situation.owners.isShared
+                ? .ownedTogether(by: situation.owners)
+                : .ownedBefore(by: record.owners.description)
+        }
+        return record.isExecutable == situation.resource.isExecutable
+            ? .proven : .modeChanged(isExecutable: situation.resource.isExecutable)
+    }
+
+    /// A file that changed since mirror put it there.
+    private func drifted(
+        _ situation: Situation, _ stamp: FileStamp, _ record: IndexRecord, now: Instant
+    ) -> Decision {
+        if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
+        guard situation.resource.target.area == .documents else {
+            return Decision(
+                .repair, .drifted, means: source(situation), existing: .drifted(stamp))
+        }
+        let existing = existing(situation, stamp)
+        // An unknown source does not say that another version is wanted; asking would tell.
+        if let reason = situation.reasonRecordIsOutdated, reason != .sourceUnknown {
+            return Decision(
+                .conflict, .editedAndChanged, means: source(situation), existing: existing)
+        }
+        if situation.resource.pin == nil,
+            case .due = Freshness.judge(
+                situation.resource.refresh, record: record, now: now,
+                everythingIsDue: everythingIsDue)
+        {
+            // The version goes along even where no condition can be made of it: when the server
+            // sends its bytes, they are not news.
+            return Decision(
+                .edited, .editedAndDue,
+                means: .transfer(part: situation.fittingPart, ifChangedSince: record.version),
+                existing: existing)
+        }
+        return Decision(.edited, .edited, means: .nothing, existing: existing)
+    }
+
+    /// Bytes for a target that has none: from the tree where they are, else from where a part ends,
+    /// else from the start.
+    private func arrival(_ situation: Situation) -> Decision {
+        if refetched.contains(situation.resource.target) {
+            return Decision(
+                .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
+                existing: .nothing)
+        }
+        // When everything is to be asked for, a renamed file would be the one that was not.
+        if let orphan = situation.fittingOrphan,
+            situation.resource.pin != nil || !everythingIsDue
+        {
+            return Decision(
+                .move, .orphanHasBytes(orphan.target),
+                means: prunes ? .move(of: orphan.target) : .copy(of: orphan.target),
+                existing: .nothing)
+        }
+        if let localSource = situation.localSource {
+            return Decision(
+                .copy, .sameBytesAt(localSource), means: .copy(of: localSource), existing: .nothing)
+        }
+        let means = transfer(situation)
+        if case .transfer(let part?, _) = means {
+            return Decision(
+                .resume, .partAvailable(bytes: part.loggedBytes), means: means,
+                existing: .nothing)
+        }
+        return Decision(.fetch, .missing, means: means, existing: .nothing)
+    }
+
+    private func adoption(
+        _ situation: Situation, _ stamp: FileStamp, _ reason: Reason
+    ) -> Decision {
+        guard let sha256 = situation.digests.first ?? situation.record?.sha256 else {
+            return Decision(
+                .conflict, .untracked, means: source(situation),
+                existing: existing(situation, stamp))
+        }
+        return Decision(
+            .keep, reason, means: .adoption(sha256: sha256),
+            existing: .ours(stamp, sha256: sha256))
+    }
+
+    /// Whose the bytes at the target are.
+    private func existing(_ situation: Situation, _ stamp: FileStamp) -> Step.ExistingFile {
+        if situation.isIntact, let record = situation.record {
+            return .ours(stamp, sha256: record.sha256)
+        }
+        if situation.record != nil, situation.resource.target.area != .documents {
+            return .drifted(stamp)
+        }
+        return situation.digests.first.map { .foreign(stamp, sha256: $0) } ?? .drifted(stamp)
+    }
+
+    /// Bytes in the tree, else the network.
+    private func source(_ situation: Situation) -> Step.Means {
+        situation.localSource.map { .copy(of: $0) } ?? transfer(situation)
+    }
+
+    private func transfer(
+        _ situation: Situation, ifChangedSince local: LocalVersion? = nil
+    ) -> Step.Means {
+        let asksCondition = situation.resource.method == .get
+        return .transfer(
+            part: situation.fittingPart, ifChangedSince: asksCondition ? local : nil)
+    }
+}

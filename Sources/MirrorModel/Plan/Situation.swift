@@ -1,0 +1,187 @@
+/// Everything that decides the step of one wanted resource.
+///
+/// A situation is made from the manifest, the index, one look at the tree and nothing else; in
+/// particular no server is asked.
+public struct Situation: Sendable {
+    /// What is wanted.
+    public var resource: Resource
+    /// Who wants it: the manifest's name, or what stands for it.
+    public var owner: String
+    /// Who owns the target once the step is done.
+    public var owners: Owners
+    /// The keys of the resource's sources, in their order.
+    public var sources: [SourceKey]
+    /// What the index knows of the target.
+    public var record: IndexRecord?
+    /// What is at the target.
+    public var file: LocalFile = .absent
+    /// Digests of the file, sha256 first, where it was read: because its stamp is not the
+    /// record's, the index does not know it, or a digest of another algorithm is declared.
+    public var digests: [Digest] = []
+    /// Whether the file had to be read and could not be: the disk or its mode refused, or it did not
+    /// stay the same.
+    public var isUnreadable = false
+    /// The parts that the index knows for the target.
+    public var parts: [PartRecord] = []
+    /// Where in the tree the pinned bytes are, unchanged since mirror put them there.
+    public var localSource: Target?
+    /// An unchanged orphan of the same manifest that has the bytes.
+    public var orphan: IndexRecord?
+
+    /// Takes what is wanted; the rest says that nothing is known and nothing is there.
+    public init(resource: Resource, owner: String, sources: [SourceKey]) {
+        self.resource = resource
+        self.owner = owner
+        owners = Owners(owner)
+        self.sources = sources
+    }
+}
+
+extension Situation {
+    /// The file's bytes are those that mirror put there.
+    var isIntact: Bool {
+        guard let record, case .file(let stamp, _) = file else { return false }
+        return digests.first.map { $0 == record.sha256 } ?? (stamp == record.stamp)
+    }
+
+    /// The file's bytes are those that mirror put there, and so is everything else about it.
+    var isUntouched: Bool {
+        guard let record, case .file(let stamp, _) = file else { return false }
+        return isIntact && stamp == record.stamp && record.owners == owners
+            && record.isExecutable == resource.isExecutable
+    }
+
+    /// The file was read, and that proved its bytes by a digest that the record does not know yet.
+    var isNewlyProven: Bool {
+        guard holdsPinnedBytes, let pin = resource.pin, let record else { return false }
+        return record.verified != .digest || record.digest(of: pin.algorithm) == nil
+    }
+
+    /// The file was read, and its bytes are of the digest and size that the manifest declares.
+    var holdsPinnedBytes: Bool {
+        guard let pin = resource.pin, case .file(let stamp, _) = file else { return false }
+        return digests.contains(pin) && (resource.size ?? stamp.size) == stamp.size
+    }
+
+    /// The file may be somebody's, and it was not read: between two looks it came to be, or changed.
+    var isUnread: Bool {
+        guard case .file(let stamp, _) = file, digests.isEmpty else { return false }
+        guard let record, !isUnreadable else { return true }
+        return resource.target.area == .documents && stamp != record.stamp
+    }
+
+    /// Why the recorded version is not the wanted one; nil when it is.
+    var reasonRecordIsOutdated: Reason? {
+        guard let record else { return nil }
+        if let (known, declared) = contradiction(of: record) {
+            return .digestChanged(from: known, to: declared)
+        }
+        if let pin = resource.pin, !resource.digests.contains(where: record.isProven) {
+            // The record knows none of the algorithms; its bytes tell, if they are still there.
+            let read = isIntact ? digests.first { $0.algorithm == pin.algorithm } : nil
+            if read != pin { return .digestChanged(from: read ?? record.sha256, to: pin) }
+        }
+        if let size = resource.size, size != record.stamp.size {
+            return .sizeChanged(from: record.stamp.size, to: size)
+        }
+        guard resource.pin == nil else { return nil }
+        guard let provenance = record.provenance else { return .sourceUnknown }
+        return sources.contains(provenance.source)
+            ? nil : sources.first.map { .sourceChanged(to: $0) }
+    }
+
+    /// A known digest that a declared one contradicts; beside a pin the weak ones do not count.
+    private func contradiction(of record: IndexRecord) -> (known: Digest, declared: Digest)? {
+        for declared in resource.digests where declared.algorithm.isStrong || resource.pin == nil {
+            if let known = record.digest(of: declared.algorithm), known != declared {
+                return (known, declared)
+            }
+        }
+        return nil
+    }
+
+    /// The orphan, if its bytes are the wanted ones: by the pin, or, where nothing is pinned, because
+    /// the same source vouched for them with a strong validator.
+    var fittingOrphan: IndexRecord? {
+        guard let orphan, (resource.size ?? orphan.stamp.size) == orphan.stamp.size,
+            contradiction(of: orphan) == nil
+        else { return nil }
+        if resource.pin != nil {
+            return resource.digests.contains(where: orphan.isProven) ? orphan : nil
+        }
+        // The answer to a POST depends on its body, which a source's key does not hold.
+        guard resource.method == .get, orphan.validators.strong != nil,
+            let source = orphan.provenance?.source, sources.contains(source)
+        else { return nil }
+        return orphan
+    }
+
+    /// The part that may be continued, the one with the most bytes; nil when none fits.
+    var fittingPart: PartRecord? {
+        // Mostly there is none; a closure would take a copy of all that the situation says.
+        guard !parts.isEmpty, resource.method == .get else { return nil }
+        return parts.filter(fits).max { $0.loggedBytes < $1.loggedBytes }
+    }
+
+    private func fits(_ part: PartRecord) -> Bool {
+        guard part.trustedLength > 0 else { return false }
+        let size = resource.size ?? part.total ?? .max
+        guard (part.total ?? size) == size, part.trustedLength <= size else { return false }
+        switch part.identity {
+        case .digest(let digest):
+            return digest.algorithm.isStrong && resource.digests.contains(digest)
+        case .version(let provenance, _):
+            return resource.pin == nil && sources.contains(provenance.source)
+        case .anonymous: return false
+        }
+    }
+}
+
+extension IndexRecord {
+    /// The digest of an algorithm that the bytes are known to have.
+    public func digest(of algorithm: DigestAlgorithm) -> Digest? {
+        if algorithm == .sha256 { return sha256 }
+        return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
+    }
+
+    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
+    package func isProven(by declared: Digest) -> Bool {
+        declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
+    }
+
+    /// The version that mirror put there, whether or not a server can be asked about it.
+    var version: LocalVersion {
+        LocalVersion(
+            provenance: provenance, validators: validators, size: stamp.size, sha256: sha256)
+    }
+
+    /// The version for a conditional request; nil when no source vouched for it.
+    public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
+}
+
+extension PartRecord {
+    /// The greatest logged length in bytes; 0 when nothing was logged.
+    public var trustedLength: Int64 { milestones.last?.length ?? 0 }
+
+    /// How many bytes were logged: from the start, and what lies beyond.
+    public var loggedBytes: Int64 {
+        var (bytes, end) = (trustedLength, trustedLength)
+        for range in extents.lazy.map(\.range) where range.upperBound > end {
+            bytes += range.upperBound - max(end, range.lowerBound)
+            end = range.upperBound
+        }
+        return bytes
+    }
+}
+
+extension Situation {
+    /// Whether those that want the target own it already, and it is the version that they want: then
+    /// the other owners have agreed before.
+    package func isSettledAmongOwners(_ wanting: [String]) -> Bool {
+        guard let record, wanting.allSatisfy(record.owners.contains), resource.pin != nil else {
+            return false
+        }
+        return resource.digests.contains(where: record.isProven)
+            && record.isExecutable == resource.isExecutable
+    }
+}

@@ -1,0 +1,328 @@
+/// The steps of a plan in the order of their targets' bytes: eight bytes for one that says nothing new.
+///
+/// Of a million files most stay as they are, and most of those that do not are simply fetched. What
+/// such a step says is in its manifest's resource already, so only the resource's place is kept, and
+/// the step is put together when it is asked for. A file that is adopted has its stamp besides, one
+/// that is kept without a pin what the index says of it, and one that is removed its place among the
+/// orphans. Every other step is kept as it is.
+public struct StepList: Sendable {
+    private var tables: [ResourceTable]
+    private var owners: [String]
+    private var orphans = OrphanTable()
+    private var entries = BlockArray<Slot>()
+    private var adoptions = BlockArray<Adoption>()
+    private var unpinned = BlockArray<UnpinnedKeep>()
+    private var others = BlockArray<Step>()
+    /// The owners that adopted files were of before.
+    private var formerOwners = InternTable<String>()
+    /// How many steps leave a file as it is and say nothing that its resource does not.
+    public private(set) var plainKeeps = 0
+
+    private struct Slot {
+        /// The position of the resource in its manifest, or of the step among the adoptions, the
+        /// unpinned keeps, the orphans or the others.
+        var position: UInt32
+        /// One of the four greatest numbers for those, or the manifest's number doubled, and 1
+        /// more for a fetch.
+        private var form: UInt32
+
+        enum Form { case keep, fetch, adoption, unpinned, removal, other }
+
+        init(_ form: Form, _ position: Int, manifest: Int = 0) {
+            self.position = UInt32(position)
+            self.form =
+                switch form {
+                case .keep: UInt32(manifest) << 1
+                case .fetch: UInt32(manifest) << 1 | 1
+                case .removal: .max - 3
+                case .unpinned: .max - 2
+                case .adoption: .max - 1
+                case .other: .max
+                }
+        }
+
+        var manifest: Int { Int(form >> 1) }
+
+        var kind: Form {
+            switch form {
+            case .max: return .other
+            case .max - 1: return .adoption
+            case .max - 2: return .unpinned
+            case .max - 3: return .removal
+            default: return form & 1 == 1 ? .fetch : .keep
+            }
+        }
+    }
+
+    /// A list that puts steps together from the resources of manifests.
+    public init(of manifests: [Manifest] = []) {
+        tables = manifests.map(\.resources)
+        owners = manifests.map(\.owner)
+    }
+
+    /// A list of steps as they are.
+    public init(_ steps: some Sequence<Step>) {
+        self.init()
+        for step in steps { append(step) }
+    }
+
+    /// Adds a step at the end, in the shortest form that says the same.
+    public mutating func append(_ step: Step) {
+        guard let resource = step.resource, tables.indices.contains(step.manifest),
+            tables[step.manifest].indices.contains(resource)
+        else { return appendWhole(step) }
+        if keep(manifest: step.manifest, resource: resource) == step {
+            return appendPlainKeep(manifest: step.manifest, resource: resource)
+        }
+        let adoption = Adoption(step, of: resource) { formerOwners.number(of: $0) }
+        if let adoption, self.step(adoption) == step {
+            entries.append(Slot(.adoption, adoptions.count))
+            return adoptions.append(adoption)
+        }
+        if let keep = UnpinnedKeep(step, of: resource), self.step(keep) == step {
+            entries.append(Slot(.unpinned, unpinned.count))
+            return unpinned.append(keep)
+        }
+        appendWhole(step)
+    }
+
+    private mutating func appendWhole(_ step: Step) {
+        entries.append(Slot(.other, others.count))
+        others.append(step)
+    }
+
+    /// Adds the step for a file that stays as it is; its resource must be pinned by one sha256 and
+    /// have a size.
+    package mutating func appendPlainKeep(manifest: Int, resource: Int) {
+        entries.append(Slot(.keep, resource, manifest: manifest))
+        plainKeeps += 1
+    }
+
+    /// Adds the step that fetches a resource whole, because nothing is there.
+    package mutating func appendPlainFetch(manifest: Int, resource: Int) {
+        entries.append(Slot(.fetch, resource, manifest: manifest))
+    }
+
+    /// Takes the orphans that `appendRemoval` names by their positions; there must be none before.
+    package mutating func take(_ orphans: OrphanTable) { self.orphans = orphans }
+
+    /// Adds the step that removes an orphan.
+    package mutating func appendRemoval(ofOrphan position: Int) {
+        entries.append(Slot(.removal, position))
+    }
+
+    /// Adds the steps of a list over the same manifests, which is let go on the way.
+    package mutating func append(contentsOf list: consuming StepList) {
+        if isEmpty, orphans.isEmpty { return self = list }
+        // Together they might have more owners than there are numbers for, and orphans have theirs.
+        if formerOwners.values.count + list.formerOwners.values.count > Adoption.mostOwners
+            || !list.orphans.isEmpty
+        {
+            for step in list { append(step) }
+            return
+        }
+        let (adopted, kept, whole) = (adoptions.count, unpinned.count, others.count)
+        plainKeeps += list.plainKeeps
+        let (next, adoptions, unpinned) = (list.entries, list.adoptions, list.unpinned)
+        let (others, former) = (list.others, list.formerOwners)
+        list = StepList()
+        entries.append(contentsOf: consume next) { entry in
+            var entry = entry
+            switch entry.kind {
+            case .keep, .fetch, .removal: break
+            case .adoption: entry.position += UInt32(adopted)
+            case .unpinned: entry.position += UInt32(kept)
+            case .other: entry.position += UInt32(whole)
+            }
+            return entry
+        }
+        self.adoptions.append(contentsOf: consume adoptions) { adoption in
+            adoption.renumbered { self.formerOwners.number(of: former.values[$0]) }
+        }
+        self.unpinned.append(contentsOf: consume unpinned)
+        self.others.append(contentsOf: consume others)
+    }
+
+    /// Adds one step of a list over the same manifests.
+    package mutating func append(stepAt position: Int, of list: StepList) {
+        let entry = list.entries[position]
+        switch entry.kind {
+        case .keep: plainKeeps += 1
+        case .fetch: break
+        case .adoption, .removal: return append(list[position])
+        case .unpinned:
+            entries.append(Slot(.unpinned, unpinned.count))
+            return unpinned.append(list.unpinned[Int(entry.position)])
+        case .other: return appendWhole(list.others[Int(entry.position)])
+        }
+        entries.append(entry)
+    }
+
+    /// Puts another step in the place of one.
+    package mutating func replace(at position: Int, with step: Step) {
+        let old = entries[position]
+        switch old.kind {
+        case .other: return others[Int(old.position)] = step
+        case .keep: plainKeeps -= 1
+        case .fetch, .adoption, .unpinned, .removal: break
+        }
+        entries[position] = Slot(.other, others.count)
+        others.append(step)
+    }
+
+    /// Whether the step at a position leaves a file as it is and says nothing that its resource
+    /// does not.
+    public func isPlainKeep(at position: Int) -> Bool { entries[position].kind == .keep }
+
+    /// Whether the step at a position removes a file.
+    package func isRemoval(at position: Int) -> Bool {
+        let entry = entries[position]
+        return entry.kind == .removal
+            || entry.kind == .other && others[Int(entry.position)].means == .removal
+    }
+
+    /// The steps that remove files, and no others.
+    var removals: StepList {
+        var list = StepList()
+        (list.tables, list.owners, list.orphans) = (tables, owners, orphans)
+        for position in indices where isRemoval(at: position) {
+            let entry = entries[position]
+            if entry.kind == .removal {
+                list.entries.append(entry)
+            } else {
+                list.appendWhole(others[Int(entry.position)])
+            }
+        }
+        return list
+    }
+
+    /// The resource that a step fetches whole because nothing is there, where that is all there is to
+    /// say; nil for other steps. Most steps of a first run are such, and none is put together for this.
+    package func plainFetch(at position: Int) -> PlainFetch? {
+        let entry = entries[position]
+        guard entry.kind == .fetch else { return nil }
+        let resource = Int(entry.position)
+        return PlainFetch(
+            manifest: entry.manifest, resource: resource,
+            size: tables[entry.manifest].size(at: resource))
+    }
+
+    /// What is fetched by a step that says nothing that its resource does not.
+    package struct PlainFetch: Sendable {
+        package let manifest: Int
+        package let resource: Int
+        /// As declared, in bytes.
+        package let size: Int64?
+    }
+
+    /// The positions of all steps but the plain keeps.
+    public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
+
+    /// The target of one step, without the rest of it.
+    public func target(at position: Int) -> Target {
+        let entry = entries[position]
+        switch entry.kind {
+        case .keep, .fetch: return tables[entry.manifest].target(at: Int(entry.position))
+        case .adoption:
+            let adoption = adoptions[Int(entry.position)]
+            return tables[adoption.manifest].target(at: Int(adoption.resource))
+        case .unpinned:
+            let keep = unpinned[Int(entry.position)]
+            return tables[Int(keep.manifest)].target(at: Int(keep.resource))
+        case .removal: return orphans.target(at: Int(entry.position))
+        case .other: return others[Int(entry.position)].target
+        }
+    }
+
+    /// Which resource of which manifest one step is for; nil for a target that is no longer wanted.
+    package func resource(at position: Int) -> (manifest: Int, resource: Int)? {
+        let entry = entries[position]
+        switch entry.kind {
+        case .keep, .fetch: return (entry.manifest, Int(entry.position))
+        case .adoption:
+            let adoption = adoptions[Int(entry.position)]
+            return (adoption.manifest, Int(adoption.resource))
+        case .unpinned:
+            let keep = unpinned[Int(entry.position)]
+            return (Int(keep.manifest), Int(keep.resource))
+        case .removal: return nil
+        case .other:
+            let step = others[Int(entry.position)]
+            return step.resource.map { (step.manifest, $0) }
+        }
+    }
+
+    /// The position of the step for a target; nil when there is none.
+    public func position(of target: Target) -> Int? {
+        let position = indices.first(sortedWhere: { self.target(at: $0) >= target })
+        return position < count && self.target(at: position) == target ? position : nil
+    }
+}
+
+extension StepList: RandomAccessCollection {
+    /// 0.
+    public var startIndex: Int { 0 }
+    /// How many steps there are.
+    public var endIndex: Int { entries.count }
+
+    /// The step at a position.
+    public subscript(position: Int) -> Step {
+        let entry = entries[position]
+        switch entry.kind {
+        case .other: return others[Int(entry.position)]
+        case .removal: return removal(of: orphans[Int(entry.position)])
+        case .fetch: return fetch(manifest: entry.manifest, resource: Int(entry.position))
+        case .keep:
+            if let step = keep(manifest: entry.manifest, resource: Int(entry.position)) {
+                return step
+            }
+        case .adoption: if let step = step(adoptions[Int(entry.position)]) { return step }
+        case .unpinned: if let step = step(unpinned[Int(entry.position)]) { return step }
+        }
+        // Only steps whose resource has a digest were put in under these kinds.
+        preconditionFailure("a plain step without a digest")
+    }
+
+    private func fetch(manifest: Int, resource: Int) -> Step {
+        Step(
+            target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
+            kind: .fetch, reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
+            existing: .nothing, size: tables[manifest].size(at: resource))
+    }
+
+    private func removal(of orphan: Orphan) -> Step {
+        Step(
+            target: orphan.target, manifest: orphan.manifest, resource: nil, kind: .remove,
+            reason: .orphan(of: owners[orphan.manifest]), means: .removal,
+            existing: .ours(orphan.stamp, sha256: orphan.sha256), size: orphan.stamp.size)
+    }
+
+    /// The step that keeps what a resource is pinned by; nil where it has no digest, or several.
+    private func keep(manifest: Int, resource: Int) -> Step? {
+        guard let sha256 = tables[manifest].onlyDigest(at: resource), sha256.algorithm == .sha256
+        else { return nil }
+        return Step(
+            target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
+            kind: .keep, reason: .intact, means: .nothing, existing: .recorded(sha256: sha256),
+            size: tables[manifest].size(at: resource))
+    }
+
+    private func step(_ adoption: Adoption) -> Step? {
+        guard var step = keep(manifest: adoption.manifest, resource: Int(adoption.resource)),
+            case .recorded(let sha256) = step.existing, let size = step.size
+        else { return nil }
+        step.reason = adoption.reason { formerOwners.values[$0] }
+        step.means = .adoption(sha256: sha256)
+        step.existing = .ours(adoption.stamp(size: size), sha256: sha256)
+        return step
+    }
+
+    private func step(_ keep: UnpinnedKeep) -> Step? {
+        guard let sha256 = keep.digest else { return nil }
+        return Step(
+            target: tables[Int(keep.manifest)].target(at: Int(keep.resource)),
+            manifest: Int(keep.manifest), resource: Int(keep.resource), kind: .keep,
+            reason: keep.reason, means: .nothing, existing: .recorded(sha256: sha256),
+            size: keep.size)
+    }
+}

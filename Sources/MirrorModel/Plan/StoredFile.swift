@@ -1,0 +1,89 @@
+/// A file of the tree as a caller sees it: where it is, how fresh, how sure.
+public struct StoredFile: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// The manifests that it is of; nil for a file that the index does not know.
+    public var owners: Owners?
+    /// What a look at the file says.
+    public var state: State
+    /// The size in bytes; nil when it is not there.
+    public var size: Int64?
+    /// The sha256 of the bytes that mirror put there.
+    public var sha256: Digest?
+    /// What those bytes were held against.
+    public var verified: Verification?
+    /// Where they came from, without a query.
+    public var source: String?
+    /// When the source last confirmed them.
+    public var confirmedAt: Instant?
+    /// Whether the source would be asked now; nil when no manifest at hand wants the file.
+    public var freshness: Freshness?
+    /// Bytes of an unfinished download.
+    public var partBytes: Int64 = 0
+    /// The target that a conflict copy had to make room at.
+    public var conflictOf: Target?
+
+    /// What a look at a file says.
+    public enum State: String, Sendable, Hashable, CaseIterable {
+        /// As mirror put it there.
+        case intact
+        /// Other bytes, or not known whether: its stamp is another one, and it was not read.
+        case changed
+        /// Wanted or known, and not there.
+        case missing
+        /// There, and the index does not know it.
+        case untracked = "stranger"
+        /// Something that is not a regular file is there.
+        case obstructed
+        /// Made room for a new version; `mirror resolve` ends the conflict.
+        case conflict
+    }
+
+    /// A file of which only its target and its state are known.
+    public init(target: Target, state: State) {
+        self.target = target
+        self.state = state
+    }
+
+    /// A conflict copy.
+    public init(_ copy: ConflictCopy) {
+        self.init(target: copy.copy, state: .conflict)
+        size = copy.size
+        conflictOf = copy.target
+    }
+
+    /// Writes the file as one JSON object; keys that do not apply are null.
+    public func write(to json: inout JSONWriter, now: Instant) {
+        json.object { json in
+            json.member("path", target.path)
+            json.member("state", state.rawValue)
+            json.member("manifest", owners?.names.first)
+            json.member("manifests", owners?.names ?? [])
+            json.member("size", size)
+            json.member("sha256", sha256?.hex)
+            json.member("verified", verified?.rawValue)
+            json.member("source", source)
+            json.member("confirmed", confirmedAt?.rfc3339)
+            json.member("fresh", freshness?.word)
+            json.member("freshUntil", freshness?.end?.rfc3339)
+            json.member("partBytes", partBytes)
+            json.member("conflictOf", conflictOf?.path)
+        }
+    }
+}
+
+extension Freshness {
+    /// One word for scripts.
+    public var word: String {
+        switch self {
+        case .fresh: "fresh"
+        case .due: "due"
+        }
+    }
+
+    /// When it ends, where that is known.
+    public var end: Instant? {
+        if case .fresh(let until) = self { return until }
+        return nil
+    }
+}

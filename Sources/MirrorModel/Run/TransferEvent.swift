@@ -1,0 +1,104 @@
+/// What a transfer tells while it runs.
+package indirect enum TransferEvent: Sendable {
+    /// A request is about to be made, or a source file read; sent once a job.
+    case started(source: String, size: Int64?, offset: Int64)
+    /// Bytes on disk or in memory so far, at most twice a second.
+    case progress(bytes: Int64, size: Int64?, bytesPerSecond: Int64)
+    /// A passing failure; the next request comes after so many milliseconds.
+    case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
+    /// The bytes so far belong to another version, or cannot be continued.
+    case restart(cause: MirrorError, attempt: Int)
+    /// The last event of a job.
+    case ended(TransferResult)
+}
+
+/// How a transfer ended.
+package indirect enum TransferResult: Sendable {
+    /// All bytes are here and are what was expected.
+    case received(ReceivedBody)
+    /// The source confirmed the local version.
+    case notModified(Answer, TransferCost)
+    /// No source could give the bytes; a part, where one was begun, stays.
+    case failed(MirrorError, TransferCost)
+    /// Cancelled; the part stays unless it was to be discarded.
+    case cancelled(TransferCost)
+}
+
+/// What a transfer cost.
+package struct TransferCost: Sendable, Hashable {
+    /// Requests made, redirects and retries included.
+    package var requests = 0
+    /// Body bytes that arrived.
+    package var bytesReceived: Int64 = 0
+    /// Bytes of the part that were not fetched again.
+    package var bytesReused: Int64 = 0
+
+    /// Nothing so far.
+    package init(requests: Int = 0, bytesReceived: Int64 = 0, bytesReused: Int64 = 0) {
+        self.requests = requests
+        self.bytesReceived = bytesReceived
+        self.bytesReused = bytesReused
+    }
+}
+
+/// A complete body whose size and digests hold.
+package struct ReceivedBody: Sendable {
+    /// Where the bytes are.
+    package enum Storage: Sendable {
+        /// A small body that never touched the disk.
+        case memory([UInt8])
+        /// A complete part in `tmp/`, by its file name, and its stamp when it was verified.
+        case part(String, FileStamp)
+    }
+
+    package var content: Storage
+    package var size: Int64
+    package var sha256: Digest
+    /// The declared digest of another algorithm that held, strongest only.
+    package var otherDigest: Digest?
+    package var verified: Verification
+    package var answer: Answer
+    /// Last component of the name that Storage-Disposition suggests, not yet a target.
+    package var suggestedName: String?
+    package var cost: TransferCost
+
+    /// Takes what came.
+    package init(
+        content: Storage, size: Int64, sha256: Digest, otherDigest: Digest?, verified: Verification,
+        answer: Answer, cost: TransferCost
+    ) {
+        self.content = content
+        self.size = size
+        self.sha256 = sha256
+        self.otherDigest = otherDigest
+        self.verified = verified
+        self.answer = answer
+        self.cost = cost
+    }
+
+    /// The bytes that wait in memory.
+    package var bytesInMemory: Int {
+        if case .memory(let bytes) = content { return bytes.count }
+        return 0
+    }
+}
+
+extension Event.Body {
+    /// What is told of a transfer under way; nil for its end, after which more comes of its step.
+    init?(_ event: TransferEvent, of step: Step) {
+        switch event {
+        case .started(let source, let size, let offset):
+            self = .start(
+                .init(
+                    target: step.target, step: step.kind, reason: step.reason, source: source,
+                    size: size ?? step.size, offset: offset))
+        case .progress(let bytes, let size, let rate):
+            self = .progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))
+        case .retry(let cause, let attempt, let wait):
+            self = .retry(.init(target: step.target, cause: cause, attempt: attempt, wait: wait))
+        case .restart(let cause, let attempt):
+            self = .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
+        case .ended: return nil
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/// What is known of each host in a run: whether it answers, how many ask it, and how many may.
+///
+/// The first entry is no host: transfers have their places there that only pass by a host that does
+/// not answer, on their way to another.
+struct HostTable: Sendable {
+    static let nowhere = 0
+
+    private let perHost: Int?
+    private let jobs: Int
+    private let policy: RetryPolicy
+    private let jitter: @Sendable (Int64) -> Int64
+    /// What hosts liked in runs before.
+    private let remembered: [Host: Int]
+    private var numbers: [Host: Int] = [:]
+    var states: [HostState]
+    /// Hosts that asked for fewer requests: they get no further connections.
+    var crowded: Set<Host> = []
+    /// Hosts that may speak no HTTP/1.1.
+    var withoutHTTP1: Set<Host> = []
+    /// How many places are held at hosts without an answer.
+    private(set) var unansweredPlaces = 0
+
+    init(
+        perHost: Int?, jobs: Int, policy: RetryPolicy, remembered: [Host: Int],
+        jitter: @escaping @Sendable (Int64) -> Int64
+    ) {
+        self.perHost = perHost.map { max(1, $0) }
+        self.jobs = jobs
+        self.policy = policy
+        self.jitter = jitter
+        self.remembered = remembered
+        var nowhere = HostState()
+        nowhere.reach = .answering
+        states = [nowhere]
+    }
+
+    /// The number of a host, which is entered when it is met first.
+    mutating func number(of host: Host, now: Int64) -> Int {
+        if let number = numbers[host] { return number }
+        numbers[host] = states.count
+        let pace =
+            perHost == nil ? HostPace(ceiling: jobs, liked: remembered[host], now: now) : nil
+        states.append(HostState(pace: pace))
+        return states.count - 1
+    }
+
+    /// What hosts like, as far as this run found out.
+    var liked: [Host: Int] { numbers.compactMapValues { states[$0].pace?.liked } }
+
+    /// Whether one more transfer may ask a host.
+    func hasRoom(_ host: Int, now: Int64) -> Bool {
+        host == HostTable.nowhere
+            || states[host].hasRoom(perHost: perHost ?? jobs, now: now)
+    }
+
+    /// Whether a further connection of a transfer may ask a host: how many of those pay is measured for
+    /// the transfer.
+    func hasRoomForExtra(_ host: Int, now: Int64) -> Bool {
+        guard let pace = states[host].pace, !states[host].isAway else {
+            return hasRoom(host, now: now)
+        }
+        return states[host].opensAt <= now && states[host].running < pace.most
+    }
+
+    mutating func occupy(_ host: Int) {
+        states[host].running += 1
+        if states[host].isUnanswered { unansweredPlaces += 1 }
+    }
+
+    mutating func leave(_ host: Int) {
+        states[host].running -= 1
+        if states[host].isUnanswered { unansweredPlaces -= 1 }
+    }
+
+    private mutating func set(_ reach: HostState.Reach, of host: Int) {
+        let (running, was) = (states[host].running, states[host].isUnanswered)
+        states[host].reach = reach
+        let isUnanswered = states[host].isUnanswered
+        if was != isUnanswered { unansweredPlaces += isUnanswered ? running : -running }
+    }
+
+    /// A head came from a host; whether that was news.
+    mutating func answered(_ host: Int) -> Bool {
+        if case .answering = states[host].reach { return false }
+        set(.answering, of: host)
+        return true
+    }
+
+    /// A try ended without a head.
+    ///
+    /// A host that has answered before is away only when it cannot even be reached: what becomes of a
+    /// request that it took may be the request's own fault.
+    mutating func failed(
+        _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
+    ) -> Dispatcher.Silence {
+        var outage: Outage
+        switch states[host].reach {
+        case .answering:
+            guard failure.isPassing, !failure.wasSent,
+                failure.code == .connectFailed || failure.code == .nameNotResolved
+            else { return .ofTransfer }
+            outage = Outage(failure)
+        case .unknown:
+            guard failure.isPassing || failure.code == .tlsFailed else { return .ofTransfer }
+            outage = Outage(failure)
+        case .away(let known):
+            outage = known
+            // It was under way when the last try failed, and says nothing new.
+            if attempt.number <= known.lastAttempt {
+                return .ofHost(milliseconds: max(0, known.nextTry - now))
+            }
+        case .down(let known): return .forGood(known)
+        }
+        outage.fail(
+            failure, took: now - attempt.began, last: last, now: now, policy: policy,
+            jitter: jitter)
+        guard failure.isPassing, outage.tries <= policy.retries else {
+            set(.down(outage), of: host)
+            return .forGood(outage)
+        }
+        set(.away(outage), of: host)
+        return .ofHost(milliseconds: outage.nextTry - now)
+    }
+
+    /// The hosts that do not answer are tried at once; gives them.
+    mutating func endOutageWaits(at now: Int64) -> [Int] {
+        states.indices.filter { host in
+            guard case .away(var outage) = states[host].reach else { return false }
+            outage.endWait(at: now, most: policy.retries)
+            states[host].reach = .away(outage)
+            return true
+        }
+    }
+
+    /// Measures where the numbers are found by that; gives the hosts.
+    mutating func measure(now: Int64) -> Range<Int> {
+        guard perHost == nil else { return 0..<0 }
+        for host in states.indices.dropFirst() {
+            let isFull = !states[host].waiting.isEmpty && states[host].opensAt <= now
+            states[host].pace?.tick(now: now, isFull: isFull)
+        }
+        return states.indices
+    }
+}

@@ -1,0 +1,179 @@
+/// The way of one more connection from its request to the bytes of its range, without I/O.
+///
+/// It only ever helps: whatever goes wrong, its range is given back, and the transfer's own machine
+/// goes on. Its bytes are taken by the rules of every range (`ResponseEvaluator`), and three more: not from
+/// before or beyond what was asked for, only of the size that is known, and, without a pin, only
+/// under the strong validator that the transfer's first answer had.
+public struct SegmentMachine: Sendable {
+    /// The next request.
+    public private(set) var plan: RequestPlan
+    private let source: SourceKey
+    private let part: PartState
+    private let range: Range<Int64>
+    private let expectation: Expectation
+    private let policy: TransferPolicy
+    private var redirection: Redirection
+
+    /// What an answer leads to.
+    public enum Verdict: Sendable {
+        /// The body is the range, or its beginning.
+        case receive(Reception)
+        /// The range is elsewhere; the request is made there.
+        case follow
+        /// The range is given back; the host wants to be left alone for so many seconds.
+        case giveBack(Refusal, hold: Int64?)
+        /// The source has another version now: the whole transfer starts over.
+        case changed(Refusal)
+    }
+
+    init(
+        source: CandidateSource, plan: RequestPlan, part: PartState, range: Range<Int64>,
+        expectation: Expectation, policy: TransferPolicy
+    ) {
+        self.source = source.key
+        self.plan = plan
+        self.range = range
+        self.expectation = expectation
+        self.policy = policy
+        redirection = Redirection(url: plan.url, isPost: false)
+        var part = part
+        part.length = range.lowerBound
+        self.part = part
+    }
+
+    /// An answer's head arrived.
+    public mutating func answered(_ head: ResponseHead, at now: Instant) -> Verdict {
+        let evaluator = ResponseEvaluator(
+            plan: plan, source: source, part: part, expectation: expectation, policy: policy)
+        if let change = change(head, evaluator) { return .changed(change) }
+        switch evaluator.judge(head, at: now) {
+        case .receive(let reception):
+            guard reception.offset == range.lowerBound, range.lowerBound > 0 else {
+                return .giveBack(evaluator.status(head), hold: nil)
+            }
+            guard let end = reception.end, end <= range.upperBound else {
+                let refusal = Refusal(
+                    .malformedResponse, "the server sent another range than it was asked for")
+                return .giveBack(refusal, hold: nil)
+            }
+            return .receive(reception)
+        case .redirect(let location):
+            do { try redirection.follow(location: location, status: head.status) } catch {
+                return .giveBack(error, hold: nil)
+            }
+            // Without a pin only the place that answered first can vouch for its version.
+            guard plan.ifRange == nil else {
+                return .giveBack(evaluator.status(head), hold: nil)
+            }
+            plan.url = redirection.url
+            plan.carriesCredentials = plan.carriesCredentials && !redirection.hasLeftOrigin
+            return .follow
+        case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
+        case .startOver(let refusal), .askPlainly(let refusal), .refuse(let refusal):
+            return .giveBack(refusal, hold: nil)
+        case .notModified, .partIsComplete: return .giveBack(evaluator.status(head), hold: nil)
+        }
+    }
+
+    /// Why an answer shows that the source has another version than the part; only the part's own
+    /// source can show that, and under a pin the digest decides what is wanted.
+    private func change(_ head: ResponseHead, _ evaluator: ResponseEvaluator) -> Refusal? {
+        guard case .version(let provenance, let strong) = part.identity,
+            provenance == evaluator.provenance, (try? Framing.judge(head)) != nil
+        else { return nil }
+        var total: Int64?
+        switch head.status {
+        case 200:
+            if let sent = Validators(of: head).strong, sent != strong {
+                return Refusal(
+                    .sourceChanged, "the file changed at its source: its validator is another",
+                    status: head.status)
+            }
+            total = (try? Framing.judge(head))?.length
+        case 206:
+            guard case .bytes(_, _, let sent) = head.contentRange else { return nil }
+            total = sent
+        default: return nil
+        }
+        guard let total, let known = expectation.size ?? part.total, total != known else {
+            return nil
+        }
+        return Refusal(
+            .sourceChanged,
+            "the file changed at its source: its size is now \(total), not \(known)",
+            status: head.status)
+    }
+}
+
+/// More connections for the bytes in hand.
+extension TransferMachine {
+    /// The positions of the sources that may fetch ranges of the bytes in hand, the one that is asked
+    /// already first; empty where a single connection has to do.
+    ///
+    /// Ranges are joined where a pin, or the strong validator of the one source, vouches for them,
+    /// where the size is known, and not in a download that has to be clean.
+    public var segmentSources: [Int] {
+        guard !isPost, !wasCleaned, !bypassesCaches, let reception, let part,
+            reception.allowsRanges, knownTotal != nil, plan.url.scheme != .file
+        else { return [] }
+        let isOwn = sources[current].ending == nil && sources[current].resumes
+        let own = isOwn ? [current] : []
+        switch part.identity {
+        case .version(let provenance, _):
+            return reception.answer.provenance == provenance ? own : []
+        case .digest(let digest):
+            guard expectation.digests.contains(digest) else { return [] }
+            let others = sources.indices.filter {
+                $0 != current && sources[$0].ending == nil && sources[$0].resumes
+                    && sources[$0].source.url.scheme != .file
+            }
+            return own + others
+        case .anonymous: return []
+        }
+    }
+
+    /// The request for a range of the bytes in hand, from one of the `segmentSources`.
+    public func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
+        guard let part else { return nil }
+        // The source that answers already is asked where it answered; others where they are.
+        var plan = RequestPlan(source: source, url: sources[source].source.url)
+        if source == self.plan.source {
+            plan.url = self.plan.url
+            plan.carriesCredentials = self.plan.carriesCredentials
+        }
+        plan.offset = range.lowerBound
+        plan.end = range.upperBound
+        plan.isLong = isLong(knownTotal ?? 0, plan)
+        let provenance = Provenance(
+            source: sources[source].source.key, answeredBy: plan.url.withoutSecrets)
+        if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
+        if case .version = part.identity, plan.ifRange == nil { return nil }
+        return SegmentMachine(
+            source: sources[source].source, plan: plan, part: part, range: range,
+            expectation: expectation, policy: policy)
+    }
+
+    /// Bytes of a further connection are taken into the part.
+    public mutating func joined(by provenance: Provenance) {
+        part?.isSegmented = true
+        if part?.provenances.contains(provenance) == false {
+            part?.provenances.append(provenance)
+            part?.isOfOneGo = false
+        }
+    }
+
+    /// Further connections have no bytes to fetch any more, and the part has so many from the start.
+    public mutating func segmentsEnded(length: Int64) -> TransferAction {
+        progressed(to: length)
+        forgetReception()
+        guard length == knownTotal else { return TransferAction(request()) }
+        isFramed = true
+        return TransferAction(.check)
+    }
+
+    /// A further connection learned that the source has another version now.
+    public mutating func versionChanged(_ refusal: Refusal) -> TransferAction { startOver(refusal) }
+
+    /// Where bytes that are in hand begin again after the part's length; the next range ends there.
+    public mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
+}

@@ -1,0 +1,302 @@
+/// Which bytes of a file are in hand, and who fetches which of the others.
+///
+/// Each connection has a assignment: a range that it fills from the start to the end. The first assignment goes on
+/// where the bytes from the file's start end, so it meets the others one after another; what they
+/// fetched lies beyond as rangesBeyond until then. No byte belongs to two assignments, and a byte that is in hand
+/// belongs to none:
+///
+///     held    ████████████████            ██████                ███
+///     assignments                    ──first──▶       ───second──▶        ──third──▶
+///     file   0                           ▲                                   total
+///                                        └ where the first one stops
+///
+/// A connection without a range takes the first that nobody fetches, a few seconds long: so the front
+/// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
+/// all that a assignment has left which lags behind, or the second half of the assignment that would take longest.
+/// Whoever loses its rest is cut there: its answer would go on.
+public struct Segmentation: Sendable {
+    /// One connection's range.
+    public struct Assignment: Sendable, Hashable {
+        /// Unique in the transfer.
+        public let id: Int
+        /// The position of the source among the transfer's sources.
+        public let source: Int
+        /// The first byte.
+        public let start: Int64
+        /// The next byte.
+        public fileprivate(set) var position: Int64
+        /// The position after the last byte that it fetches.
+        public fileprivate(set) var end: Int64
+        /// The position after the last byte that was asked for: the answer ends there by itself.
+        public let askedEnd: Int64
+        /// Bytes a second, smoothed; 0 while it is not known.
+        public fileprivate(set) var rate: Double = 0
+        /// For how many milliseconds it was measured.
+        public fileprivate(set) var age: Int64 = 0
+        fileprivate var measuredAt: Int64
+
+        /// Whether it has all its bytes.
+        public var isDone: Bool { position == end }
+        /// Whether its answer goes on beyond its end.
+        public var isCut: Bool { end < askedEnd }
+        /// Bytes that it has still to fetch.
+        public var rest: Int64 { end - position }
+    }
+
+    /// The size of the file.
+    public let total: Int64
+    /// The fewest bytes that are worth a request.
+    public let leastRange: Int64
+    /// What is in hand: ascending, and no two touch.
+    public private(set) var held: [Range<Int64>] = []
+    /// The assignments by their numbers.
+    public private(set) var assignments: [Int: Assignment] = [:]
+    private var made = 0
+    /// Bytes a second of a connection, smoothed over all of them; nil while it is not known.
+    private var usualRate: Double?
+    /// The greatest rate of a connection so far, in bytes a second.
+    private var greatestRate: Double = 0
+    private var arrivedSince: Int64 = 0
+    /// How often a assignment lost all that it had left.
+    private var takeovers = 0
+
+    /// Begins with the bytes from the start up to `front`, and rangesBeyond beyond; what lies outside the
+    /// file is not taken.
+    public init(
+        total: Int64, front: Int64 = 0, rangesBeyond: [Range<Int64>] = [],
+        leastRange: Int64 = 1 << 20
+    ) {
+        self.total = total
+        self.leastRange = max(1, leastRange)
+        for range in [0..<max(0, front)] + rangesBeyond { hold(range.clamped(to: 0..<total)) }
+    }
+
+    /// How many bytes from the start are in hand.
+    public var front: Int64 {
+        guard let first = held.first, first.lowerBound == 0 else { return 0 }
+        return first.upperBound
+    }
+
+    /// How many bytes are in hand.
+    public var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
+
+    /// How many bytes are missing.
+    public var missingBytes: Int64 { total - heldBytes }
+
+    /// Whether nothing is missing.
+    public var isComplete: Bool { front == total }
+
+    /// Whether bytes beyond the front are in hand.
+    public var hasRangesBeyond: Bool { heldBytes > front }
+
+    /// Where the gap at the front ends: at the first rangeBeyond, at a assignment, or with the file.
+    public var gapEnd: Int64 {
+        let front = front
+        let starts = held.lazy.map(\.lowerBound) + assignments.values.map(\.position)
+        return starts.filter { $0 > front }.min() ?? total
+    }
+
+    /// Begins the assignment at the front, whose answer goes on up to `askedEnd`.
+    public mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
+        add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
+    }
+
+    /// Finds a range for one more connection; nil when nothing is worth a request.
+    ///
+    /// - Parameter more: how many connections are begun right after this one.
+    public mutating func open(source: Int, more: Int = 0) -> Assignment? {
+        let piece = piece(connections: assignments.count + 1 + more)
+        if let gap = unclaimed.first {
+            return add(source: source, prefix(of: gap, piece), askedEnd: nil)
+        }
+        if let laggard = nextLaggard {
+            takeovers += 1
+            assignments[laggard.id] = nil
+            return add(source: source, laggard.position..<laggard.end, askedEnd: nil)
+        }
+        let victims = assignments.values.filter(canSpare)
+        guard let victim = victims.max(by: { (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id) })
+        else { return nil }
+        let kept = victim.rest > 2 * piece ? piece : victim.rest - victim.rest / 2
+        let rest = cut(after: victim.position, kept)..<victim.end
+        assignments[victim.id]?.end = rest.lowerBound
+        return add(source: source, prefix(of: rest, piece), askedEnd: nil)
+    }
+
+    /// Lets a assignment go on over one that lags behind and has brought nothing, where that one would stop it;
+    /// says whether it does.
+    public mutating func passOver(_ id: Int) -> Bool {
+        guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
+            takeovers < Segmentation.mostTakeovers,
+            let next = assignments.values.first(where: {
+                $0.position == assignment.end && $0.start == assignment.end
+            }),
+            lags(next)
+        else { return false }
+        takeovers += 1
+        assignments[next.id] = nil
+        assignments[id]?.end = min(assignment.askedEnd, next.end)
+        return true
+    }
+
+    /// The assignment that would take longest of those that lag behind.
+    private var nextLaggard: Assignment? {
+        guard takeovers < Segmentation.mostTakeovers else { return nil }
+        return assignments.values.filter(lags).max {
+            (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id)
+        }
+    }
+
+    /// Whether another connection would bring what a assignment has left in less than half the time.
+    private func lags(_ assignment: Assignment) -> Bool {
+        guard !assignment.isDone, assignment.age >= Segmentation.fairTrial, greatestRate > 0 else {
+            return false
+        }
+        let rest = Double(assignment.rest)
+        return assignment.rate == 0 || rest / assignment.rate > 2 * rest / greatestRate + 0.25
+    }
+
+    /// Whether a assignment brings so little, beside the others, that its source is no help.
+    public func isHopeless(_ id: Int) -> Bool {
+        guard let assignment = assignments[id], !assignment.isDone,
+            assignment.age >= 2 * Segmentation.fairTrial
+        else {
+            return false
+        }
+        return greatestRate > 0 && assignment.rate * 8 < greatestRate
+    }
+
+    /// Whether a assignment has brought nothing yet.
+    public func isSilent(_ id: Int) -> Bool {
+        assignments[id].map { $0.position == $0.start } ?? false
+    }
+
+    /// For how many milliseconds a assignment is measured before it is said to lag.
+    static let fairTrial: Int64 = 500
+    /// How often all that a assignment has left is taken over: where everything stands still, asking again
+    /// and again brings nothing.
+    static let mostTakeovers = 8
+
+    /// How many bytes a connection takes at once: what comes in a few seconds, and less towards the
+    /// end, so that all end together.
+    private func piece(connections: Int) -> Int64 {
+        let usual = usualRate.map { Int64($0 * Segmentation.pieceSeconds) }
+        let share = missingBytes / Int64(2 * max(1, connections))
+        return max(leastRange, min(usual ?? 4 * leastRange, share))
+    }
+
+    /// For how long a piece keeps a connection busy.
+    static let pieceSeconds = 2.0
+
+    private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {
+        // What would be left must be worth a request too.
+        guard Int64(range.count) >= length + leastRange else { return range }
+        return range.lowerBound..<cut(after: range.lowerBound, length)
+    }
+
+    /// Where a piece ends: whole pages belong to one writer.
+    private func cut(after start: Int64, _ length: Int64) -> Int64 {
+        let aligned = (start + length) & ~0xFFFF
+        return aligned - start >= leastRange ? aligned : start + length
+    }
+
+    /// Takes bytes that came for a assignment; says how many of them belong to it.
+    public mutating func arrived(_ count: Int, on id: Int) -> Int {
+        guard let assignment = assignments[id] else { return 0 }
+        let taken = min(Int64(count), assignment.rest)
+        hold(assignment.position..<assignment.position + taken)
+        assignments[id]?.position += taken
+        arrivedSince += taken
+        return Int(taken)
+    }
+
+    /// Ends a assignment: what it did not fetch is anybody's, first of all that of the assignment before it, whose
+    /// answer may go on over it.
+    public mutating func end(_ id: Int) {
+        guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
+            return
+        }
+        for before in assignments.values where before.isCut && !before.isDone {
+            guard let gap = unclaimed.first(where: { $0.lowerBound == before.end }) else {
+                continue
+            }
+            assignments[before.id]?.end = min(before.askedEnd, gap.upperBound)
+        }
+    }
+
+    /// Measures the assignments' rates; so many milliseconds went by since the last time.
+    public mutating func measure(milliseconds: Int64) {
+        guard milliseconds > 0 else { return }
+        if arrivedSince > 0, !assignments.isEmpty {
+            let rate =
+                Double(arrivedSince) * 1000 / Double(milliseconds) / Double(assignments.count)
+            usualRate = usualRate.map { $0 * 0.6 + rate * 0.4 } ?? rate
+            arrivedSince = 0
+        }
+        for assignment in assignments.values {
+            let rate =
+                Double(assignment.position - assignment.measuredAt) * 1000 / Double(milliseconds)
+            let smooth = assignment.rate == 0 ? rate : assignment.rate * 0.6 + rate * 0.4
+            assignments[assignment.id]?.rate = smooth
+            assignments[assignment.id]?.measuredAt = assignment.position
+            assignments[assignment.id]?.age += milliseconds
+            greatestRate = max(greatestRate, smooth)
+        }
+    }
+
+    /// What is neither in hand nor fetched, ascending.
+    private var unclaimed: [Range<Int64>] {
+        let claims = assignments.values.map { $0.position..<$0.end }
+        var gaps: [Range<Int64>] = []
+        var at: Int64 = 0
+        for range in (held + claims).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if range.lowerBound > at { gaps.append(at..<range.lowerBound) }
+            at = max(at, range.upperBound)
+        }
+        if at < total { gaps.append(at..<total) }
+        return gaps
+    }
+
+    private func secondsLeft(_ assignment: Assignment) -> Double {
+        Double(assignment.rest) / max(assignment.rate > 0 ? assignment.rate : usualRate ?? 1, 1)
+    }
+
+    /// Whether half of what a assignment has left is worth a request, in bytes and in time.
+    private func canSpare(_ assignment: Assignment) -> Bool {
+        assignment.rest >= 2 * leastRange
+            && (assignment.rate == 0
+                || Double(assignment.rest) / assignment.rate >= Segmentation.leastSeconds)
+    }
+
+    /// How long a assignment must still take for a part of it to be taken over.
+    static let leastSeconds = 0.5
+
+    private mutating func add(source: Int, _ range: Range<Int64>, askedEnd: Int64?) -> Assignment {
+        let assignment = Assignment(
+            id: made, source: source, start: range.lowerBound, position: range.lowerBound,
+            end: range.upperBound, askedEnd: askedEnd ?? range.upperBound,
+            measuredAt: range.lowerBound)
+        made += 1
+        assignments[assignment.id] = assignment
+        return assignment
+    }
+
+    private mutating func hold(_ range: Range<Int64>) {
+        guard !range.isEmpty else { return }
+        let first = held.firstIndex { $0.upperBound >= range.lowerBound } ?? held.endIndex
+        var (last, merged) = (first, range)
+        while last < held.endIndex, held[last].lowerBound <= range.upperBound {
+            merged =
+                min(
+                    merged.lowerBound, held[last].lowerBound)..<max(
+                    merged.upperBound, held[last].upperBound)
+            last += 1
+        }
+        if last == first + 1 {
+            // The usual case, once for each buffer that comes: a assignment grows.
+            held[first] = merged
+        } else {
+            held.replaceSubrange(first..<last, with: [merged])
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// Which request comes next.
+extension TransferMachine {
+    /// The size of the whole file, as declared or as the part's answer promised.
+    var knownTotal: Int64? { expectation.size ?? part?.total }
+
+    /// A new request to the current source, or the check of a part that needs none.
+    mutating func request() -> TransferAction.Next {
+        if let part, part.length == knownTotal, isPinned(part) { return .check }
+        redirection = Redirection(url: sources[current].source.url, isPost: isPost)
+        return hop()
+    }
+
+    /// The same request to where redirects have led.
+    mutating func hop() -> TransferAction.Next {
+        plan = makePlan()
+        if plan.url.scheme != .file { countRequest() }
+        if tried.last != current { tried.append(current) }
+        return .request(plan)
+    }
+
+    private func makePlan() -> RequestPlan {
+        var plan = makeConditions()
+        let missing = (plan.end ?? knownTotal ?? 0) - plan.offset
+        plan.isLong = isLong(missing, plan)
+        return plan
+    }
+
+    private func makeConditions() -> RequestPlan {
+        let state = sources[current]
+        var plan = RequestPlan(source: current, url: redirection.url)
+        plan.isPost = redirection.isPost
+        plan.carriesCredentials = !redirection.hasLeftOrigin
+        plan.bypassesCaches = bypassesCaches
+        if isPost { return plan }
+        if let part, let first = part.provenances.first, part.length > 0, state.resumes {
+            let isOwner = first.source == state.source.key
+            if part.length == knownTotal, !isPinned(part) {
+                if isOwner, !state.asksPlainly, mayTell(first) {
+                    plan.condition = .part(part.validators)
+                }
+                return plan
+            }
+            let isGuarded = isOwner && mayTell(first) && part.validators.strong != nil
+            // A download that must be clean goes on only under the version's own validator.
+            if isGuarded && part.identity != .anonymous || isPinned(part) && !bypassesCaches {
+                plan.offset = part.length
+                if let gapEnd, gapEnd > part.length, gapEnd < knownTotal ?? 0 { plan.end = gapEnd }
+                if isGuarded { plan.ifRange = part.validators.strong }
+            }
+        }
+        if let local, let provenance = local.provenance, local.isConfirmable,
+            provenance.source == state.source.key, !state.asksPlainly, mayTell(provenance)
+        {
+            plan.condition = .local(local.validators)
+        }
+        return plan
+    }
+
+    /// A validator goes to its source, and to the place that answered it, only.
+    private func mayTell(_ provenance: Provenance) -> Bool {
+        redirection.hops == 0 || provenance.answeredBy == redirection.url.withoutSecrets
+    }
+
+    func isPinned(_ part: PartState) -> Bool {
+        if case .digest(let digest) = part.identity {
+            expectation.digests.contains(digest)
+        } else {
+            false
+        }
+    }
+
+    /// The wait is over.
+    public mutating func waited() -> TransferAction { TransferAction(request()) }
+
+    /// The part is dropped, and the same source asked anew; no retry is spent.
+    mutating func startOver(_ refusal: Refusal) -> TransferAction {
+        sources[current].restarts += 1
+        let notice = TransferAction.Notice.restart(cause: failure(refusal), attempt: requests)
+        forgetBytes()
+        return TransferAction(request(), dropsPart: true, notice: notice)
+    }
+}
+
+extension Validators {
+    /// Whether there is anything to send as a condition.
+    var isUsableAsCondition: Bool { entityTag != nil || lastModified != nil }
+}

@@ -1,0 +1,265 @@
+/// The way of one transfer from its first request to its end, as a state machine without I/O.
+///
+/// A driver makes the request that an action asks for, tells what came of it, and gets the next action:
+///
+///     begin ─→ request ─→ answered ─→ receive ─→ bodyEnded ─→ check ─→ checked ─→ accept
+///                 ↑          │ 30x, 416, wrong 206  │                    │ wrong digest
+///                 ├──────────┘                      │                    │
+///                 └── wait ←── interrupted, 503 ────┴────────────────────┘
+///
+/// The rules it keeps: a failing source is left for the next one before anything is waited for; a
+/// connection that broke after it brought something is made again at once; starting over costs no
+/// retry, but happens twice a source only, then that source is asked without a range; no source sends
+/// more than two whole bodies in one run, and bytes that cannot be resumed come three times at most.
+public struct TransferMachine: Sendable {
+    let target: Target
+    let isPost: Bool
+    let expectation: Expectation
+    let policy: TransferPolicy
+    let local: LocalVersion?
+    /// Picks a number from 0 to its argument.
+    let jitter: @Sendable (Int64) -> Int64
+
+    var sources: [SourceState]
+    /// The position of the source that is asked.
+    var current = 0
+    /// Sources that failed since the last wait.
+    var failedInRound: Set<Int> = []
+    var ladder = Ladder()
+    /// Bytes that came and had to be dropped, because nothing could go on from them.
+    var wasted: Int64 = 0
+    var redirection: Redirection
+    var plan: RequestPlan
+    var greatestLength: Int64
+    var bypassesCaches = false
+    /// Whether the one clean download, after a mismatch that nobody could be blamed for, was begun.
+    var wasCleaned = false
+    var tried: [Int] = []
+    /// Whether a length or a final chunk ended the bytes in hand.
+    var isFramed = false
+    /// Where bytes that are in hand begin again after the part's length.
+    var gapEnd: Int64?
+
+    /// How many requests were asked for.
+    public private(set) var requests = 0
+    /// The part in hand.
+    public internal(set) var part: PartState?
+    /// The body that is taken now.
+    public private(set) var reception: Reception?
+    /// What the answer that began the bytes in hand said.
+    public private(set) var answer: Answer?
+    /// Digests that servers sent for the bytes in hand.
+    public private(set) var sentDigests: [Digest] = []
+
+    /// Takes everything that is known before the first request; there is at least one source.
+    public init(
+        target: Target, sources: [CandidateSource], isPost: Bool = false,
+        expectation: Expectation = Expectation(), local: LocalVersion? = nil,
+        part: (record: PartRecord, length: Int64)? = nil,
+        policy: TransferPolicy = TransferPolicy(),
+        jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    ) {
+        precondition(!sources.isEmpty, "a transfer has at least one source")
+        self.target = target
+        self.sources = sources.map { SourceState(source: $0) }
+        self.isPost = isPost
+        self.expectation = expectation
+        self.local = isPost ? nil : local
+        self.policy = policy
+        self.jitter = jitter
+        redirection = Redirection(url: sources[0].url, isPost: isPost)
+        plan = RequestPlan(source: 0, url: sources[0].url)
+        greatestLength = part?.length ?? 0
+        if let part, part.length > 0, !isPost {
+            self.part = PartState(part.record, length: part.length)
+            answer = part.record.provenances.first.map { Answer(part.record, provenance: $0) }
+        }
+    }
+
+    /// The first action.
+    public mutating func begin() -> TransferAction {
+        if let part, let total = knownTotal, part.length > total {
+            self.part = nil
+            return TransferAction(request(), dropsPart: true)
+        }
+        if case .version(let provenance, _) = part?.identity,
+            let owner = sources.firstIndex(where: { $0.source.key == provenance.source })
+        {
+            current = owner
+        }
+        return TransferAction(request())
+    }
+
+    /// An answer's head arrived.
+    public mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
+        if let action = askAgain(instead: head) { return action }
+        let evaluator = ResponseEvaluator(
+            plan: plan, source: sources[current].source.key, part: part, local: local,
+            expectation: expectation, policy: policy)
+        switch evaluator.judge(head, at: now) {
+        case .receive(let reception): return receive(reception)
+        case .notModified(let answer):
+            return TransferAction(.confirm(answer), dropsPart: part != nil)
+        case .partIsComplete:
+            isFramed = true
+            return TransferAction(.check)
+        case .startOver(let refusal): return startOver(refusal)
+        case .askPlainly:
+            sources[current].asksPlainly = true
+            return TransferAction(request())
+        case .redirect(let location):
+            do { try redirection.follow(location: location, status: head.status) } catch {
+                return end(error)
+            }
+            return TransferAction(hop())
+        case .retry(let refusal, let after):
+            guard !isPost else { return end(refusal, isRetryable: true) }
+            return retry(refusal, after: after)
+        case .refuse(let refusal): return end(refusal)
+        }
+    }
+
+    private mutating func receive(_ reception: Reception) -> TransferAction {
+        var action = TransferAction(.receive(reception))
+        if reception.offset == 0 {
+            action.dropsPart = part != nil
+            if let part, plan.offset > 0, part.length > 0 {
+                sources[current].restarts += 1
+                action.notice = .restart(
+                    cause: failure(part.reasonToBeginAgain(reception)), attempt: requests)
+            }
+            wasted += part?.length ?? 0
+            part = PartState(beginning: reception, identity: identity(of: reception))
+            answer = reception.answer
+            sentDigests = []
+        } else {
+            part?.total = reception.total
+            if part?.provenances.last != reception.answer.provenance {
+                part?.provenances.append(reception.answer.provenance)
+                part?.isOfOneGo = false
+            }
+            if plan.ifRange == nil { part?.isOfOneGo = false }
+            if var known = answer {
+                known.freshUntil = reception.answer.freshUntil
+                known.source = reception.answer.source
+                answer = known
+            }
+        }
+        sentDigests += reception.digests.filter { !sentDigests.contains($0) }
+        self.reception = reception
+        return action
+    }
+
+    private func identity(of reception: Reception) -> PartIdentity {
+        if isPost { return .anonymous }
+        if let pin = expectation.pin { return .digest(pin) }
+        guard let strong = reception.answer.validators.strong else { return .anonymous }
+        return .version(reception.answer.provenance, strong)
+    }
+
+    /// The transport failed, before an answer or amid a body.
+    ///
+    /// - Parameter length: how long the part in hand is now, where there is one.
+    public mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
+    {
+        let hasProgressed = progressed(to: length)
+        if let action = askAgain(instead: failure) { return action }
+        reception = nil
+        let refusal = Refusal(failure.code, failure.cause)
+        guard failure.isPassing else { return end(refusal, isRetryable: false) }
+        guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
+        if let action = failForWaste(refusal) { return action }
+        // The line works as long as it holds: there is nothing to wait for.
+        let isAtOnce = hasProgressed && failure.code == .connectionLost && policy.retries > 0
+        var action = retry(refusal, after: nil, isAtOnce: isAtOnce)
+        action.waitsForNetwork = true
+        return action
+    }
+
+    /// The transport says that the body ended well; the part in hand has so many bytes now.
+    public mutating func bodyEnded(length: Int64) -> TransferAction {
+        guard let reception else { return TransferAction(.check) }
+        isFramed = reception.end != nil || reception.framing == .chunked
+        progressed(to: length)
+        self.reception = nil
+        let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
+        if let end, length < end {
+            let cut = TransportFailure(
+                .connectionLost, "the connection ended after \(length) of \(Counted(end, "byte"))",
+                isPassing: true, wasSent: true)
+            return interrupted(cut, length: length)
+        }
+        if let total = reception.total, length < total {
+            // A range that ends early is progress; a whole body that does is another file.
+            if reception.offset > 0 { return TransferAction(request()) }
+            return wrongSize(length, total)
+        }
+        if let total = reception.total, length > total { return wrongSize(length, total) }
+        return TransferAction(.check)
+    }
+
+    /// More bytes arrived than the reception's limit allows.
+    public mutating func exceeded(limit: Int64) -> TransferAction {
+        let isDeclared = expectation.size != nil || reception?.total != nil
+        reception = nil
+        let cause =
+            isDeclared
+            ? "the server sends more than the announced \(Counted(limit, "byte"))"
+            : "the file has more than \(Counted(limit, "byte")), which is the limit"
+        return end(
+            Refusal(isDeclared ? .sizeMismatch : .tooLarge, cause, expected: String(limit)),
+            dropsPart: true)
+    }
+
+    private mutating func wrongSize(_ length: Int64, _ total: Int64) -> TransferAction {
+        let refusal = Refusal(
+            .sizeMismatch,
+            "the file has \(Counted(length, "byte")), \(total) \(Counted.verb(total, "was", "were")) expected",
+            expected: String(total), actual: String(length))
+        return end(refusal, dropsPart: true)
+    }
+
+    /// Notes how long the part is; whether so much came that retries are counted from 0 again.
+    @discardableResult
+    mutating func progressed(to length: Int64?) -> Bool {
+        guard let length, part != nil else { return false }
+        part?.length = length
+        let hasProgressed =
+            length >= greatestLength + TransferMachine.progressThatResetsRetries
+        if hasProgressed { ladder = Ladder() }
+        greatestLength = max(greatestLength, length)
+        return hasProgressed
+    }
+
+    /// Bytes beyond the part's greatest length after which retries are counted from 0 again: a line
+    /// that breaks all the time is slow, not broken.
+    static let progressThatResetsRetries: Int64 = 16 << 10
+
+    /// The host asked to be left alone for longer than we wait, so the request was not made.
+    public mutating func heldOff(seconds: Int64) -> TransferAction {
+        countRequest(-1)
+        let refusal = Refusal(
+            .retryAfterTooLong,
+            "the host asked to be left alone for another \(seconds) s, more than "
+                + "\(policy.longestWait) s")
+        return end(refusal, isRetryable: true)
+    }
+
+    /// The source cannot be used, for a reason found here, before or amid its bytes.
+    public mutating func refused(_ refusal: Refusal) -> TransferAction {
+        reception = nil
+        return end(refusal)
+    }
+
+    mutating func countRequest(_ count: Int = 1) { requests += count }
+
+    mutating func forgetReception() { reception = nil }
+
+    mutating func forgetBytes() {
+        part = nil
+        answer = nil
+        sentDigests = []
+        reception = nil
+        gapEnd = nil
+    }
+}

@@ -1,0 +1,82 @@
+internal import MirrorModel
+
+/// Rows of `files` and `uses`: what mirror put where.
+extension Database {
+    private static let selection = "SELECT \(Schema.recordColumns) FROM files"
+    /// All records in the order of their paths' bytes; for `next`.
+    static let everyRecord = selection + " ORDER BY path"
+
+    /// What tells whether files are as they were, from a path on, in the order of the paths' bytes.
+    static let everyProjection = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest \
+        FROM files WHERE path >= ? ORDER BY path
+        """
+
+    /// The same, and when each file was promoted and last used.
+    static let everyRowWithUse = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
+        promoted_at, (SELECT used_at FROM uses WHERE uses.path = files.path) \
+        FROM files WHERE path >= ? ORDER BY path
+        """
+
+    /// The same, and what each file was held against.
+    static let everyRowWithVerification = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
+        verified FROM files WHERE path >= ? ORDER BY path
+        """
+    private static let insertion = """
+        INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
+        """
+    private static let oneRecord = selection + " WHERE path = ?"
+
+    /// The record of a target.
+    mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
+        try record(at: target.path)
+    }
+
+    /// The record of the target that a path is.
+    mutating func record(at path: String) throws(IndexError) -> IndexRecord? {
+        try first(Database.oneRecord) {
+            $0.add(path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.record()
+        }
+    }
+
+    /// Whether there is a record of a target.
+    mutating func hasRecord(for target: Target) throws(IndexError) -> Bool {
+        try first("SELECT 1 FROM files WHERE path = ?") {
+            $0.add(target.path)
+        } read: { (_: inout Row) in
+            true
+        } ?? false
+    }
+
+    /// The records of an owner, in the order of their paths' bytes.
+    mutating func records(ownedBy owner: String) throws(IndexError) -> [IndexRecord] {
+        try all(Database.selection + " WHERE owner = ? ORDER BY path") {
+            $0.add(owner)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.record()
+        }
+    }
+
+    /// Writes a record in the place of the one that the target had, with another stamp where one is given.
+    mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
+        try execute(Database.insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
+    }
+
+    /// Forgets a target.
+    mutating func removeRecord(for target: Target) throws(IndexError) {
+        try execute("DELETE FROM files WHERE path = ?") { $0.add(target.path) }
+        try execute("DELETE FROM uses WHERE path = ?") { $0.add(target.path) }
+    }
+
+    /// Notes that a target was used, for eviction.
+    mutating func noteUse(of target: Target, at instant: Instant) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO uses (path, used_at) VALUES (?, ?)") {
+            $0.add(target.path)
+            $0.add(instant.milliseconds)
+        }
+    }
+}

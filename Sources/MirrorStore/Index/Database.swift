@@ -1,0 +1,200 @@
+internal import CSQLite
+internal import MirrorModel
+internal import MirrorSystem
+
+/// One connection to an SQLite database, with the statements that were prepared on it.
+///
+/// Statements are kept by their text and used through closures only, so none outlives the
+/// connection. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
+package struct Database: ~Copyable, @unchecked Sendable {
+    // A connection may move between threads as long as one uses it at a time; a ~Copyable value
+    // has one owner, and a shared one sits in a Mutex.
+    private let handle: OpaquePointer
+    private var statements: [String: OpaquePointer] = [:]
+    /// Those that were used last: to compare a few texts costs less than to hash a long one.
+    private var recent: [(text: String, statement: OpaquePointer)] = []
+    /// What the file's path leads through: paths are looked up as late as at the end.
+    private let folder: Descriptor?
+    private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+
+    /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
+    ///
+    /// - Parameter folder: the folder whose descriptor the name has in it.
+    init(_ name: String, flags: Int32, beneath folder: Descriptor? = nil) throws(IndexError) {
+        var handle: OpaquePointer?
+        let code = sqlite3_open_v2(
+            name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
+        guard let handle else {
+            logLength.deallocate()
+            throw IndexError(code: code, words: "out of memory")
+        }
+        guard code == SQLITE_OK else {
+            let words = String(cString: sqlite3_errmsg(handle))
+            sqlite3_close_v2(handle)
+            logLength.deallocate()
+            throw IndexError(code: code, words: words)
+        }
+        self.handle = handle
+        self.folder = folder
+        logLength.initialize(to: 0)
+        // It takes the place of SQLite's own, which would carry the log over in the midst of a run
+        // (sqlite3_wal_hook); `PRAGMA wal_autocheckpoint` would take it away.
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                context?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            }, logLength)
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, 10_000)
+    }
+
+    deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(handle)
+        logLength.deallocate()
+    }
+
+    /// How many pages the write-ahead log held after this connection's last commit; 0 before its first.
+    /// Its file is no measure: it stays as long as it was when the log begins anew.
+    var pagesInLog: Int { Int(logLength.pointee) }
+
+    /// Runs statements that take no values and whose rows are not wanted.
+    func run(_ sql: String) throws(IndexError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// Runs one statement with values; gives the number of rows it changed.
+    @discardableResult
+    mutating func execute(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in }
+    ) throws(IndexError) -> Int {
+        try rows(sql, bind) { (_: inout Row) throws(IndexError) in }
+        return Int(sqlite3_changes(handle))
+    }
+
+    /// Runs one statement and hands over each of its rows.
+    mutating func rows(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        each: (inout Row) throws(IndexError) -> Void
+    ) throws(IndexError) {
+        let statement = try prepared(sql)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        var binder = Binder(statement: statement)
+        bind(&binder)
+        try check(binder.result)
+        while true {
+            let code = sqlite3_step(statement)
+            if code == SQLITE_DONE { return }
+            guard code == SQLITE_ROW else { throw failure(code) }
+            var row = Row(statement: statement)
+            try each(&row)
+        }
+    }
+
+    /// The first row of a statement, read by a closure; nil when there is none.
+    mutating func first<Value>(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> Value? {
+        var value: Value?
+        try rows(sql, bind) { (row: inout Row) throws(IndexError) in
+            if value == nil { value = try read(&row) }
+        }
+        return value
+    }
+
+    /// All rows of a statement, each read by a closure.
+    mutating func all<Value>(
+        _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
+        read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> [Value] {
+        var values: [Value] = []
+        try rows(sql, bind) { (row: inout Row) throws(IndexError) in
+            values.append(try read(&row))
+        }
+        return values
+    }
+
+    /// Steps a statement whose rows are pulled one at a time; nil after the last. Only one such
+    /// walk of the same text can be under way.
+    mutating func next<Value>(
+        _ sql: String, read: (inout Row) throws(IndexError) -> Value
+    ) throws(IndexError) -> Value? {
+        let statement = try prepared(sql)
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW {
+            var row = Row(statement: statement)
+            return try read(&row)
+        }
+        sqlite3_reset(statement)
+        if code == SQLITE_DONE { return nil }
+        throw failure(code)
+    }
+
+    /// Binds a statement whose rows are then gone through with `step`. It lives as long as the
+    /// connection does.
+    mutating func start(
+        _ sql: String, _ bind: (inout Binder) -> Void
+    ) throws(IndexError) -> OpaquePointer {
+        let statement = try prepared(sql)
+        sqlite3_reset(statement)
+        var binder = Binder(statement: statement)
+        bind(&binder)
+        try check(binder.result)
+        return statement
+    }
+
+    /// Goes to the next row of a statement; false after the last.
+    func step(_ statement: OpaquePointer) throws(IndexError) -> Bool {
+        let code = sqlite3_step(statement)
+        if code == SQLITE_ROW { return true }
+        sqlite3_reset(statement)
+        if code == SQLITE_DONE { return false }
+        throw failure(code)
+    }
+
+    /// The number of the row that was inserted last.
+    var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Copies what the write-ahead log holds into the database file (sqlite3_wal_checkpoint_v2);
+    /// gives the log's length in frames.
+    @discardableResult
+    func checkpoint(mode: Int32) throws(IndexError) -> Int32 {
+        var frames: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, nil)
+        if code & 0xFF != SQLITE_BUSY { try check(code) }
+        return frames
+    }
+
+    private mutating func prepared(_ sql: String) throws(IndexError) -> OpaquePointer {
+        if let known = recent.first(where: { $0.text == sql }) { return known.statement }
+        let statement: OpaquePointer
+        if let known = statements[sql] { statement = known } else { statement = try prepare(sql) }
+        if recent.count == 8 { recent.removeFirst() }
+        recent.append((sql, statement))
+        return statement
+    }
+
+    private mutating func prepare(_ sql: String) throws(IndexError) -> OpaquePointer {
+        var statement: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        try check(sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil))
+        guard let statement else {
+            throw IndexError.database(code: SQLITE_MISUSE, words: "an empty statement")
+        }
+        statements[sql] = statement
+        return statement
+    }
+
+    private func check(_ code: Int32) throws(IndexError) {
+        if code != SQLITE_OK { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> IndexError {
+        IndexError(code: code, words: String(cString: sqlite3_errmsg(handle)))
+    }
+}

@@ -1,0 +1,180 @@
+internal import CLinux
+internal import CSQLite
+internal import Glibc
+package import MirrorModel
+internal import MirrorSystem
+
+/// An open index, and what is to be said about how it was found.
+package struct OpenedIndex: Sendable {
+    package let index: Index
+    /// A sentence for people when it was damaged; nil otherwise.
+    package let notice: String?
+}
+
+extension Index {
+    /// Opens the index of a root for writing; the caller holds the root's lock.
+    ///
+    /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside with its log and a new one is made. One
+    /// of a later schema is left untouched: `MirrorError` with `indexNewer`.
+    package static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> OpenedIndex
+    {
+        let file: IndexFile
+        do throws(Errno) {
+            file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
+        } catch { throw MirrorError(error) }
+        PrivateCopy.removeLeftovers(in: file.folder)
+        return try indexed { () throws(IndexError) in
+            var notice: String?
+            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+            case .newer(let version): throw IndexError.newer(version: version)
+            case .damaged(let words): notice = try setAside(file, words: words, now: now)
+            case .missing:
+                // A log without a database would be replayed into the new one.
+                if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
+                    _ = try setAside(file, words: "", now: now)
+                }
+                return OpenedIndex(index: try open(file, isNew: true), notice: nil)
+            case .sound:
+                do throws(IndexError) {
+                    return OpenedIndex(index: try openTwice(file), notice: nil)
+                } catch {
+                    guard let words = error.damage else { throw error }
+                    notice = try setAside(file, words: words, now: now)
+                }
+            }
+            return OpenedIndex(index: try open(file, isNew: true), notice: notice)
+        }
+    }
+
+    /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
+    ///
+    /// Where there is none, or a damaged one, an empty one that lives in memory is given.
+    package static func openForReading(_ root: RootDirectory) throws(MirrorError) -> OpenedIndex {
+        let file: IndexFile
+        do throws(Errno) {
+            file = IndexFile(folder: try root.openFolder(".mirror"), root: root)
+        } catch {
+            if error.number == ENOENT { return try indexed(empty) }
+            throw MirrorError(error)
+        }
+        return try indexed { () throws(IndexError) in
+            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+            case .newer(let version): throw IndexError.newer(version: version)
+            case .missing: return try empty()
+            case .damaged(let words): return try emptyInstead(ofDamaged: words)
+            case .sound:
+                do throws(IndexError) { return try openReader(file) } catch {
+                    guard let words = error.damage else { throw error }
+                    return try emptyInstead(ofDamaged: words)
+                }
+            }
+        }
+    }
+
+    /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.
+    private static func openTwice(_ file: IndexFile) throws(IndexError) -> Index {
+        let index: Index
+        do throws(IndexError) { index = try open(file, isNew: false) } catch {
+            guard error.damage != nil, !OpenIndexes.contains(file) else { throw error }
+            index = try open(file, isNew: false)
+        }
+        file.removeMarks()
+        return index
+    }
+
+    private static func open(_ file: IndexFile, isNew: Bool) throws(IndexError) -> Index {
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
+        var database = try Database(file.path, flags: flags, beneath: file.folder)
+        try database.run(
+            """
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
+            PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;
+            """)
+        if try database.number("PRAGMA user_version") == 0 {
+            try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")
+        }
+        while let step = Schema.migrations[try database.number("PRAGMA user_version")] {
+            try database.run("BEGIN IMMEDIATE; \(step) COMMIT;")
+        }
+        try database.verify(fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
+        return Index(
+            location: Location(
+                file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
+            connection: database, isWriter: true, wasCreated: isNew)
+    }
+
+    private static func openReader(_ file: IndexFile) throws(IndexError) -> OpenedIndex {
+        let isWritable =
+            faccessat(file.folder.number, ".", W_OK, 0) == 0
+            && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
+        let location: Location
+        if isWritable {
+            // The last reader to leave removes the shared memory that it needed, so it may write.
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW
+            location = Location(file: file, name: file.path, flags: flags, copy: nil)
+        } else if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
+            let copy = try filed { () throws(Errno) in
+                try PrivateCopy(from: file.folder, path: file.folderPath)
+            }
+            location = Location(
+                file: file, name: copy.path, flags: SQLITE_OPEN_READWRITE, copy: copy)
+        } else {
+            let name = "file:\(escaped(file.path))?immutable=1"
+            location = Location(
+                file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
+        }
+        var database = try Database(location.name, flags: location.flags, beneath: file.folder)
+        try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
+        if let tables = Schema.substitutes[try database.number("PRAGMA user_version")] {
+            try database.run(tables)
+        }
+        try database.run("PRAGMA query_only = ON;")
+        try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
+        let index = Index(
+            location: location, connection: database, isWriter: false, wasCreated: false)
+        return OpenedIndex(index: index, notice: nil)
+    }
+
+    /// An index without rows that leaves no file.
+    static func empty() throws(IndexError) -> OpenedIndex {
+        let database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        try database.run(Schema.creation)
+        let index = Index(
+            location: nil, connection: database, isWriter: false, wasCreated: true)
+        return OpenedIndex(index: index, notice: nil)
+    }
+
+    private static func emptyInstead(ofDamaged words: String) throws(IndexError) -> OpenedIndex {
+        OpenedIndex(
+            index: try empty().index,
+            notice: "The index is damaged (\(words)); the next sync rebuilds it.")
+    }
+
+    private static func setAside(
+        _ file: IndexFile, words: String, now: Instant
+    ) throws(IndexError) -> String {
+        let name = try filed { () throws(Errno) in try file.setAside(at: now) }
+        return """
+            The index was damaged (\(words)). It is kept as .mirror/\(name), and a new one is made \
+            from the tree and the manifests.
+            """
+    }
+
+    /// What `file:` URIs of SQLite read as something else, percent-encoded.
+    private static func escaped(_ path: String) -> String {
+        var text = ""
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), ...0x20, 0x7F...:
+                text += "%" + Hex.encode([byte])
+            default: text.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return text
+    }
+}
+
+/// Runs a call of the file system for the index.
+private func filed<Value>(_ body: () throws(Errno) -> Value) throws(IndexError) -> Value {
+    do throws(Errno) { return try body() } catch { throw .file(error) }
+}

@@ -1,0 +1,186 @@
+package import MirrorModel
+internal import MirrorSystem
+
+/// The index as a session asks it: one call a question, errors as callers of the library see them.
+extension Index {
+    /// The parts of a target.
+    package func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.parts(for: target)
+        }
+    }
+
+    /// What is known of a target.
+    package func record(for target: Target) throws(MirrorError) -> IndexRecord? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.record(for: target)
+        }
+    }
+
+    /// What is known of targets, by their places in the list; read in one transaction, whose locks
+    /// cost more than the rows.
+    package func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
+        if targets.isEmpty { return [] }
+        return try reading { (database: inout Database) throws(IndexError) in
+            try database.run("BEGIN")
+            var records: [IndexRecord?] = []
+            do throws(IndexError) {
+                for target in targets { records.append(try database.record(for: target)) }
+                try database.run("COMMIT")
+            } catch {
+                try? database.run("ROLLBACK")
+                throw error
+            }
+            return records
+        }
+    }
+
+    /// Notes that a target was used.
+    package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.noteUse(of: target, at: instant)
+        }
+    }
+
+    /// How many transfers at once each host liked in runs before.
+    package func likedByHosts() throws(MirrorError) -> [Host: Int] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.likedByHosts()
+        }
+    }
+
+    /// Remembers how many transfers at once hosts like.
+    package func remember(likedByHosts liked: [Host: Int]) throws(MirrorError) {
+        if liked.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.put(likedByHosts: liked, at: SystemClock.now())
+        }
+    }
+
+    /// A walk over all records in the order of their paths' bytes.
+    package func cursor() throws(MirrorError) -> RecordCursor {
+        do throws(IndexError) { return try records() } catch { throw error.mirrorError }
+    }
+
+    /// A walk over the rows from a path on that makes nothing of them but what is asked for.
+    package func projectionCursor(from start: String) throws(MirrorError) -> ProjectionCursor {
+        do throws(IndexError) { return try projections(from: start) } catch {
+            throw error.mirrorError
+        }
+    }
+
+    /// A walk over the rows of an area, which knows when each file was last used.
+    package func cursorOfUses(in area: Area) throws(MirrorError) -> ProjectionCursor {
+        do throws(IndexError) {
+            return try projections(Database.everyRowWithUse, from: area.rawValue + "/")
+        } catch { throw error.mirrorError }
+    }
+
+    /// A walk over all rows, which knows what each file was held against.
+    package func cursorOfVerifications() throws(MirrorError) -> ProjectionCursor {
+        do throws(IndexError) {
+            return try projections(Database.everyRowWithVerification, from: "")
+        } catch { throw error.mirrorError }
+    }
+
+    /// All parts.
+    package func allParts() throws(MirrorError) -> [PartRecord] {
+        try reading { (database: inout Database) throws(IndexError) in try database.parts() }
+    }
+
+    /// Writes one row.
+    package func put(_ record: IndexRecord) throws(MirrorError) { try put([record]) }
+
+    /// Writes rows in one transaction.
+    package func put(_ records: [IndexRecord]) throws(MirrorError) {
+        guard !records.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for record in records { try batch.put(record) }
+        }
+    }
+
+    /// Removes rows in one transaction.
+    package func removeRecords(_ targets: [Target]) throws(MirrorError) {
+        guard !targets.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for target in targets { try batch.removeRecord(for: target) }
+        }
+    }
+
+    /// The target that a server's suggestion was fixed to.
+    package func serverName(
+        owner: String, folder: String, source: SourceKey
+    ) throws(MirrorError) -> Target? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.serverName(owner: owner, folder: folder, source: source)
+        }
+    }
+
+    /// Fixes the target that a server's suggestion stands for.
+    package func rememberServerName(
+        owner: String, folder: String, source: SourceKey, target: Target
+    ) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.putServerName(target, owner: owner, folder: folder, source: source)
+        }
+    }
+
+    /// The manifests that this root remembers.
+    package func manifests() throws(MirrorError) -> [ManifestRecord] {
+        try reading { (database: inout Database) throws(IndexError) in try database.manifests() }
+    }
+
+    /// Remembers a manifest.
+    package func put(_ manifest: ManifestRecord) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(manifest) }
+    }
+
+    /// Forgets a manifest; what only it owned loses its row.
+    package func forgetManifest(named name: String) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in
+            try batch.release(allOf: name)
+            try batch.removeManifest(named: name)
+        }
+    }
+
+    /// Gives all that manifests own to their new names.
+    package func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
+        guard !names.isEmpty else { return }
+        let names = names.map { [$0.old, $0.new] }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for pair in names { try batch.rename(pair[0], to: pair[1]) }
+        }
+    }
+
+    /// Writes who owns targets that others have let go.
+    package func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
+        guard !owners.isEmpty else { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for (target, owners) in owners { try batch.setOwners(owners, of: target) }
+        }
+    }
+
+    /// Writes a run's row.
+    package func put(_ run: RunRecord) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }
+    }
+
+    private func reading<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try read(body) }
+    }
+
+    private func writing<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try write(body) }
+    }
+}
+
+extension RecordCursor {
+    /// The next record; nil after the last.
+    package mutating func nextRecord() throws(MirrorError) -> IndexRecord? {
+        do throws(IndexError) { return try next() } catch { throw error.mirrorError }
+    }
+}

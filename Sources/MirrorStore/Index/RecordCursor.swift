@@ -1,0 +1,25 @@
+internal import MirrorModel
+
+/// All records of an index, pulled one at a time.
+package struct RecordCursor: ~Copyable {
+    private var database: Database?
+    private let note: (IndexError) -> Void
+
+    /// Walks a database; `note` hears of an error before the caller does.
+    init(_ database: consuming Database?, note: @escaping (IndexError) -> Void) {
+        self.database = database
+        self.note = note
+    }
+
+    /// The next record; nil after the last.
+    mutating func next() throws(IndexError) -> IndexRecord? {
+        do throws(IndexError) {
+            return try database?.next(Database.everyRecord) {
+                (row: inout Row) throws(IndexError) in try row.record()
+            }
+        } catch {
+            note(error)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import CLinux
+internal import Glibc
+package import MirrorModel
+package import MirrorParts
+package import MirrorSystem
+
+/// Parts of a tree: files in `tmp/`, rows in the index.
+///
+/// A row is committed before its file is made, so a file without a row is a leftover that any run may
+/// remove, and no file is ever taken for something that a row did not say it would be.
+package final class TreePartStore: PartStore {
+    private let root: RootDirectory
+    private let index: Index
+
+    /// Keeps parts beneath a root; the caller holds the root's lock.
+    package init(root: RootDirectory, index: Index) {
+        self.root = root
+        self.index = index
+    }
+
+    package func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
+        try indexed { () throws(IndexError) in
+            try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        }
+        do throws(Errno) {
+            let folder = try root.makeFolder(Area.tmp.rawValue)
+            return try TreePartStore.create(record.name, in: folder)
+        } catch { throw MirrorError(error, target: record.target) }
+    }
+
+    package func open(_ record: PartRecord) throws(MirrorError) -> PartFile? {
+        let name = record.name
+        let isKnown = try indexed { () throws(IndexError) in
+            try index.read { (database: inout Database) throws(IndexError) in
+                try database.hasPart(named: name)
+            }
+        }
+        guard isKnown else { return nil }
+        do throws(Errno) {
+            let folder = try root.openFolder(Area.tmp.rawValue)
+            let path = TreePartStore.path(of: name)
+            let number = try retrying("openat", path) {
+                let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+                return linux_openat(folder.number, name, flags, 0)
+            }
+            let file = PartFile(name: name, descriptor: number)
+            let status = try FileStatus(
+                folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)
+            // A second name would let these bytes change behind another file's back.
+            return status.isFile && status.links == 1 ? file : nil
+        } catch {
+            switch error.number {
+            case ENOENT, ELOOP, ENOTDIR, EISDIR, ENXIO: return nil
+            default: throw MirrorError(error, target: record.target)
+            }
+        }
+    }
+
+    package func update(_ record: PartRecord) throws(MirrorError) {
+        try indexed { () throws(IndexError) in
+            try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        }
+    }
+
+    package func log(
+        _ milestone: Milestone, from start: Int64 = 0, part name: String
+    ) throws(MirrorError) {
+        try indexed { () throws(IndexError) in
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.log(milestone, from: start, part: name)
+            }
+        }
+    }
+
+    package func discard(part name: String) throws(MirrorError) {
+        do throws(Errno) {
+            let folder = try root.openFolder(Area.tmp.rawValue)
+            try TreePartStore.remove(name, from: folder)
+        } catch {
+            if error.number != ENOENT { throw MirrorError(error) }
+        }
+        try indexed { () throws(IndexError) in
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.removePart(named: name)
+            }
+        }
+    }
+
+    /// The path of a part beneath the root.
+    package static func path(of name: String) -> String { "tmp/" + name }
+
+    /// Makes an empty file that was not there, mode 0644, in an open `tmp/`.
+    package static func create(_ name: String, in folder: Descriptor) throws(Errno) -> PartFile {
+        let number = try retrying("openat", path(of: name)) {
+            let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+            return linux_openat(folder.number, name, flags, 0o644)
+        }
+        return PartFile(name: name, descriptor: number)
+    }
+
+    /// Removes a file from an open `tmp/`; that it is not there is no error.
+    package static func remove(_ name: String, from folder: Descriptor) throws(Errno) {
+        do throws(Errno) {
+            try retryingLibc("unlinkat", path(of: name)) { unlinkat(folder.number, name, 0) }
+        } catch {
+            if error.number != ENOENT { throw error }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import CLinux
+internal import MirrorModel
+internal import MirrorSystem
+
+/// How a batch reaches the disk: one syncfs(2) for all of it, or one flush for each file.
+///
+/// A group flush is used for many files, on file systems and kernels that report its errors, for
+/// what lies on the root's own file system. It writes the index's log out with the rest, so the two
+/// need no order between them. Everything else is flushed file by file.
+struct DurableFlush: Sendable {
+    /// Below so many files, a flush of each is cheaper than one of the whole file system.
+    static let fewestForGroup = 16
+
+    /// The file system that a group flush writes out.
+    let device: UInt64
+    /// Whether its errors would be reported.
+    let allowsGroup: Bool
+    private let root: RootDirectory
+
+    /// Judges a root's file system.
+    init(root: RootDirectory) throws(Errno) {
+        self.root = root
+        device = try root.descriptor.status(path: root.path).device
+        allowsGroup =
+            FileSystemKind.kernelReportsGroupFlush
+            && FileSystemKind(of: root.descriptor).reportsGroupFlush
+    }
+
+    /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group
+    /// each may keep the folder open in which its own was made.
+    var greatestBatch: Int {
+        let limit = OpenFileLimit.current
+        return allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
+    }
+
+    /// Whether a batch of so many works is flushed as a group.
+    func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
+
+    /// Writes out the root's whole file system. Its descriptor is as old as the run, so an error of
+    /// anything that the run wrote is reported; it is final.
+    func flushGroup() throws(Errno) {
+        try retrying("syncfs", root.path) { linux_syncfs(root.descriptor.number) }
+    }
+}

@@ -1,0 +1,153 @@
+package import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+internal import Synchronization
+
+/// The thread that gives verified bytes their final names, many at a time.
+///
+/// Works come in through a mutex-guarded inbox; their receivers hear of a whole batch at once. A failed
+/// flush is final: from then on every work fails with the same error, and nothing is tried again.
+package final class Promoter: Sendable {
+    private let inbox = Mutex(PromotionInbox())
+    private let wakeup: WakeSignal
+    private let thread = Mutex<NativeThread?>(nil)
+    private let root: RootDirectory
+    private let index: Index
+    private let flush: DurableFlush
+    private let now: @Sendable () -> Instant
+    private let probe: PromotionProbe
+    private let unnamed: UnnamedFiles
+
+    /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
+    package convenience init(
+        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant
+    ) throws(MirrorError) {
+        try self.init(root: root, index: index, now: now, probe: PromotionProbe())
+    }
+
+    /// As above, with what a test wants to happen.
+    package init(
+        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
+        probe: PromotionProbe
+    ) throws(MirrorError) {
+        self.root = root
+        self.index = index
+        self.now = now
+        self.probe = probe
+        unnamed = UnnamedFiles(isAllowed: probe.allowsUnnamedFiles)
+        do throws(Errno) {
+            flush = try DurableFlush(root: root)
+            wakeup = try WakeSignal()
+            let started = try NativeThread("promotions") { self.run() }
+            thread.withLock { $0 = started }
+        } catch { throw MirrorError(error) }
+    }
+
+    /// Carries works out, in this order; their receivers hear how they ended, after everything is on
+    /// the disk.
+    package func submit(_ works: [PromotionWork]) {
+        let now = ContinuousClock().now
+        let (refusal, isUrgent) = inbox.withLock { inbox in
+            if let refusal = inbox.refusal { return (refusal as MirrorError?, false) }
+            var isUrgent = false
+            for work in works {
+                if inbox.add(work, at: now, greatest: flush.greatestBatch) { isUrgent = true }
+            }
+            return (nil, isUrgent)
+        }
+        if let refusal { tell(works, refusal) } else if isUrgent { wakeup.raise() }
+    }
+
+    /// Says that nothing more will come soon: what is waiting need not wait for company.
+    package func hurry() {
+        inbox.withLock { $0.isHurried = true }
+        wakeup.raise()
+    }
+
+    /// Has `stop` finish only what is under way: what waits is left to the next run.
+    package func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
+
+    /// Finishes what was submitted and ends the thread; later works fail.
+    package func stop() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = inbox.withLock { inbox in
+                inbox.isStopping = true
+                if !inbox.hasEnded { inbox.waiters.append(continuation) }
+                return inbox.hasEnded
+            }
+            if hasEnded { continuation.resume() } else { wakeup.raise() }
+        }
+        // It is at its last instruction: nothing is waited for.
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func tell(_ works: [PromotionWork], _ error: MirrorError) {
+        var reports = PromotionReports()
+        for work in works { reports.add(work.failed(error), for: work) }
+        reports.deliver()
+    }
+
+    private func run() {
+        while true {
+            let decision = inbox.withLock {
+                $0.next(at: ContinuousClock().now, greatest: flush.greatestBatch)
+            }
+            switch decision {
+            case .promote(let works): promote(works)
+            case .wait(let milliseconds):
+                wakeup.wait(milliseconds: milliseconds)
+                wakeup.clear()
+            case .end:
+                let (waiters, dropped) = inbox.withLock { $0.end() }
+                tell(dropped, MirrorError(.cancelled, "The run has ended."))
+                for waiter in waiters { waiter.resume() }
+                return
+            }
+        }
+    }
+
+    private func promote(_ works: [PromotionWork]) {
+        var batch = PromotionBatch(
+            works, root: root, index: index, flush: flush, now: now(), probe: probe,
+            unnamed: unnamed)
+        do throws(PromotionFault) {
+            try batch.run()
+            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+                refuseAll(error.mirrorError, failing: [])
+            }
+        } catch {
+            switch error {
+            case .failed(let error): refuseAll(error, failing: batch.untold)
+            case .unflushed(let error):
+                distrustParts(after: error)
+                refuseAll(unflushed(error), failing: batch.untold)
+            case .stopped:
+                refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: batch.untold)
+            }
+        }
+    }
+
+    /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
+    /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
+    private func distrustParts(after error: Errno) {
+        guard !error.isNoSpace, let folder = try? root.openFolder(Area.tmp.rawValue) else { return }
+        for name in (try? folder.names(path: "tmp")) ?? [] where PartName.isPart(name) {
+            try? TreePartStore.remove(name, from: folder)
+        }
+    }
+
+    private func unflushed(_ error: Errno) -> MirrorError {
+        if error.isNoSpace { return MirrorError(error) }
+        return MirrorError(
+            .inputOutput,
+            """
+            \(root.path): \(error.path) did not reach the disk: \(error). Nothing since the last \
+            good flush is trusted. Check the disk, then run again.
+            """)
+    }
+
+    private func refuseAll(_ error: MirrorError, failing works: [PromotionWork]) {
+        let waiting = inbox.withLock { $0.refuse(error) }
+        tell(works + waiting, error)
+    }
+}

@@ -1,0 +1,156 @@
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// One group of promotions, carried out in the one order that survives a power cut.
+///
+/// New bytes are written under names of mirror's own; the index records what is intended; bytes and
+/// intents are flushed; files are renamed; folders are flushed; the index says so, and is flushed;
+/// only then somebody is told. Many files share each flush.
+struct PromotionBatch {
+    let root: RootDirectory
+    let index: Index
+    let flush: DurableFlush
+    let now: Instant
+    let probe: PromotionProbe
+    let unnamed: UnnamedFiles
+
+    var folders: FolderCache
+    let works: [PromotionWork]
+    /// What is staged, by the position of its work.
+    var staged: [Int: Staged] = [:]
+    /// Files that were adopted and must be flushed by themselves.
+    var adopted: [Descriptor] = []
+    /// Stamps of files that were given another mode, by the position of their work.
+    var restamped: [Int: FileStamp] = [:]
+    var placed: [Int: Placed] = [:]
+    var failures: [Int: MirrorError] = [:]
+    /// Who was told of a failure before the batch ended.
+    private(set) var told: Set<Int> = []
+    /// What failed after a name had changed: its intent stays, and the next run settles it.
+    var unsettled: Set<Int> = []
+    /// Folders whose entries changed.
+    var touched: [[UInt8]: String] = [:]
+    let isGroup: Bool
+
+    init(
+        _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
+        now: Instant, probe: PromotionProbe, unnamed: UnnamedFiles
+    ) {
+        self.root = root
+        self.index = index
+        self.flush = flush
+        self.now = now
+        self.probe = probe
+        self.unnamed = unnamed
+        self.works = works
+        folders = FolderCache(root)
+        isGroup = flush.isGroup(count: works.count)
+    }
+
+    /// Carries all works out and tells each how it ended. Throws what ends every later batch too:
+    /// then those of this batch that were not told have failed.
+    mutating func run() throws(PromotionFault) {
+        stage()
+        try reached(.staged)
+        try intend()
+        try reached(.intended)
+        try flushBytes()
+        try reached(.flushedBytes)
+        try place()
+        try reached(.placed)
+        try flushNames()
+        try reached(.flushedNames)
+        cleanUp()
+        try reached(.cleaned)
+        try record()
+        try reached(.indexed)
+        tell()
+    }
+
+    /// Works that do not know yet how they ended.
+    var untold: [PromotionWork] {
+        works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
+    }
+
+    private func reached(_ step: PromotionStep) throws(PromotionFault) {
+        if !probe.goesOn(step) { throw .stopped }
+    }
+
+    // In the order of submission: a copy is made before its source is removed. A failure is told at
+    // once: when the disk is full, nothing more should be asked for meanwhile.
+    private mutating func stage() {
+        var staging = Staging(
+            root: root, index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
+        for (at, work) in works.enumerated() {
+            do throws(MirrorError) {
+                switch work.task {
+                case .land(let landing):
+                    staged[at] = try staging.stage(landing, folders: &folders)
+                case .confirm(let confirmed): try check(confirmed, at)
+                case .remove(let removal): try remove(removal)
+                }
+            } catch {
+                failures[at] = error
+                told.insert(at)
+                work.receiver.promoted([work.failed(error)])
+            }
+        }
+    }
+
+    private mutating func check(_ confirmed: Confirmed, _ at: Int) throws(MirrorError) {
+        guard confirmed.isAdoption || confirmed.mode != nil else { return }
+        let target = confirmed.record.target
+        do throws(Errno) {
+            let file = try folders.entry(target.path).open(O_RDONLY)
+            let status = try file.status(path: target.path)
+            guard status.isFile, status.stamp == confirmed.record.stamp else {
+                throw Errno(number: ESTALE, call: "statx", path: target.path)
+            }
+            if let mode = confirmed.mode {
+                try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
+                restamped[at] = try file.status(path: target.path).stamp
+            }
+            if !isGroup || status.device != flush.device { adopted.append(file) }
+        } catch {
+            if error.number == ESTALE {
+                throw MirrorError(
+                    .sourceChanged, "\(target): it changed after it was read. Run again.",
+                    target: target)
+            }
+            throw MirrorError(error, target: target)
+        }
+    }
+
+    private mutating func remove(_ removal: Removal) throws(MirrorError) {
+        let target = removal.target
+        var isOurs = true
+        do throws(Errno) {
+            let entry = try folders.entry(target.path)
+            guard let there = try entry.status() else { return }
+            isOurs = there.isFile
+            if isOurs, removal.stamp != there.stamp { isOurs = try isAsRecorded(entry, target) }
+            if isOurs {
+                try entry.unlink()
+                touch(target.folder)
+                return
+            }
+        } catch {
+            if error.number == ENOENT { return }
+            throw MirrorError(error, target: target)
+        }
+        throw MirrorError(
+            .conflict, "\(target): it is no longer the file that mirror put there, so it was kept.",
+            target: target)
+    }
+
+    /// Whether a file has the bytes that its row says, whatever its stamp is.
+    private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
+        let row = try? index.read { (database: inout Database) throws(IndexError) in
+            try database.record(for: target)
+        }
+        let file = try entry.open(O_RDONLY)
+        let digests = try FileDigests.compute(file, algorithms: [.sha256], path: target.path)
+        return row != nil && digests?.first == row?.sha256
+    }
+}

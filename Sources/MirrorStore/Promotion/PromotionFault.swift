@@ -1,0 +1,53 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Why a promotion, or a whole batch, did not go through.
+enum PromotionFault: Error {
+    /// This one failed; the others of its batch go on.
+    case failed(MirrorError)
+    /// A flush failed: nothing since the last good one can be trusted, and none is tried again.
+    case unflushed(Errno)
+    /// A test pulled the plug here.
+    case stopped
+
+    /// Something at the target that is no file.
+    static func obstructed(_ target: Target, _ there: FileStatus) -> PromotionFault {
+        let kind = there.kind?.rawValue ?? "file"
+        return .failed(
+            MirrorError(
+                .obstructed, "\(target): a \(kind) is in the way. Move it away.", target: target))
+    }
+
+    /// Other people's bytes that are to stay.
+    static func kept(_ target: Target) -> PromotionFault {
+        .failed(
+            MirrorError(
+                .conflict,
+                """
+                \(target): the file there is not one that mirror put there. It was kept; move it \
+                away, or run with --on-conflict rename.
+                """, target: target))
+    }
+}
+
+/// Where a batch has come to; tests pull the plug at each.
+enum PromotionStep: Sendable, CaseIterable {
+    /// The new bytes are written under names of mirror's own.
+    case staged
+    /// The intents are in the index.
+    case intended
+    /// Bytes and intents are on the disk.
+    case flushedBytes
+    /// What is at a target has a second name, because names cannot be exchanged.
+    case setAside
+    /// A target and its staged name were exchanged; what came out was not yet looked at.
+    case exchanged
+    /// All targets have their bytes.
+    case placed
+    /// The folders are on the disk.
+    case flushedNames
+    /// What came out and was mirror's own is removed.
+    case cleaned
+    /// The rows are written, durable, and nobody was told.
+    case indexed
+}

@@ -1,0 +1,81 @@
+package import MirrorModel
+
+/// One thing that the promotion thread does, and who hears how it ended.
+package struct PromotionWork: Sendable {
+    package indirect enum Task: Sendable {
+        /// Verified bytes get their final name.
+        case land(Landing)
+        /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
+        case confirm(Confirmed)
+        /// A file that mirror put there, unchanged since, goes with its row.
+        case remove(Removal)
+    }
+
+    package let task: Task
+    /// What the receiver knows it by.
+    package let number: Int
+    package let receiver: any PromotionReceiver
+
+    /// Takes a work and who hears of it.
+    package init(task: Task, number: Int, receiver: any PromotionReceiver) {
+        self.task = task
+        self.number = number
+        self.receiver = receiver
+    }
+
+    /// The bytes that wait in memory for it.
+    package var bytesInMemory: Int {
+        if case .land(let landing) = task { return landing.bytesInMemory }
+        return 0
+    }
+
+    /// How it ended when nothing came of it.
+    package func failed(_ error: MirrorError) -> PromotionEnd {
+        switch task {
+        case .land(let landing): PromotionEnd(number, .landed(landing.target, .failed(error)))
+        case .confirm: PromotionEnd(number, .confirmed(error))
+        case .remove: PromotionEnd(number, .removed(error))
+        }
+    }
+}
+
+/// Hears how works of the promotion ended, on that thread: it passes things on, and is quick.
+package protocol PromotionReceiver: AnyObject, Sendable {
+    /// These works have ended; everything that they did is on the disk.
+    func promoted(_ ends: [PromotionEnd])
+}
+
+/// How a work of the promotion ended.
+package struct PromotionEnd: Sendable {
+    package enum Result: Sendable {
+        /// What became of a landing on a target.
+        case landed(Target, LandingResult)
+        case confirmed(MirrorError?)
+        case removed(MirrorError?)
+    }
+
+    package let number: Int
+    package let result: Result
+
+    package init(_ number: Int, _ result: Result) {
+        self.number = number
+        self.result = result
+    }
+}
+
+/// Ends of works on their way to their receivers, those of each together.
+struct PromotionReports {
+    private var reports: [(receiver: any PromotionReceiver, ends: [PromotionEnd])] = []
+
+    mutating func add(_ end: PromotionEnd, for work: PromotionWork) {
+        if let last = reports.indices.last, reports[last].receiver === work.receiver {
+            reports[last].ends.append(end)
+        } else {
+            reports.append((work.receiver, [end]))
+        }
+    }
+
+    func deliver() {
+        for report in reports { report.receiver.promoted(report.ends) }
+    }
+}

@@ -1,0 +1,245 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+
+/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
+/// without any yet.
+final class Staged {
+    /// What is promoted.
+    let landing: Landing
+    /// What the index is told before the rename.
+    let intent: PromotionIntent
+    /// The intent's number in the index, once it is there.
+    var number: Int64 = 0
+    /// The open file, where it must be flushed by itself or has no name.
+    let file: Descriptor?
+    /// Whether it is flushed by itself.
+    let needsFlush: Bool
+    /// Whether it has the name of the intent not yet.
+    let isUnnamed: Bool
+    /// Whether nobody else knows of the file: it is removed when the promotion fails.
+    let isDisposable: Bool
+
+    init(
+        landing: Landing, intent: PromotionIntent, file: Descriptor?, needsFlush: Bool,
+        isUnnamed: Bool, isDisposable: Bool
+    ) {
+        self.landing = landing
+        self.intent = intent
+        self.file = file
+        self.needsFlush = needsFlush
+        self.isUnnamed = isUnnamed
+        self.isDisposable = isDisposable
+    }
+}
+
+/// Brings a landing's content to where one rename makes it the target.
+struct Staging {
+    let root: RootDirectory
+    let index: Index
+    /// The file system that a group flush writes out; nil when each file is flushed by itself.
+    let groupDevice: UInt64?
+    let unnamed: UnnamedFiles
+    /// How many more files without a name the batch may hold open.
+    var unnamedLeft: Int
+
+    init(root: RootDirectory, index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
+        self.root = root
+        self.index = index
+        self.groupDevice = groupDevice
+        self.unnamed = unnamed
+        unnamedLeft = unnamed.most
+    }
+
+    /// Creates, copies or checks the staged file, and gives it its mode and modification time.
+    mutating func stage(
+        _ landing: Landing, folders: inout FolderCache
+    ) throws(MirrorError) -> Staged {
+        do throws(Errno) {
+            let home = try folders.make(landing.target.folder)
+            let tmp = try folders.make(Area.tmp.rawValue)
+            let isNear = home.device == tmp.device
+            switch landing.content {
+            case .memory(let bytes):
+                if isNear, unnamedLeft > 0,
+                    let file = unnamed.make(
+                        in: home.descriptor, tmp: tmp.descriptor,
+                        trial: PartName.passing(for: landing.target))
+                {
+                    let path = TreePartStore.path(of: PartName.passing(for: landing.target))
+                    try file.writeConfirmed(bytes, path: path)
+                    unnamedLeft -= 1
+                    return try finish(
+                        landing, path: path, file: file, isDisposable: true, isUnnamed: true)
+                }
+                let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+                return try made(landing, path: path, file: file, folders: &folders) {
+                    (path, file) throws(Errno) in try file.writeConfirmed(bytes, path: path)
+                }
+            case .part(let name, let stamp):
+                let path = TreePartStore.path(of: name)
+                let part = try openPart(
+                    path, verifiedAs: stamp, landing: landing, folders: &folders)
+                if isNear {
+                    return try finish(landing, path: path, file: part, isDisposable: false)
+                }
+                return try copy(part, for: landing, folders: &folders, isNear: false)
+            case .copy(let source):
+                let original = try found(source) { () throws(Errno) in
+                    try root.openFile(source.path)
+                }
+                return try copy(original, for: landing, folders: &folders, isNear: isNear)
+            case .move(let source):
+                return try stageMove(of: source, landing, home: home, folders: &folders)
+            }
+        } catch {
+            if error.number == EREMCHG {
+                throw MirrorError(
+                    .sourceChanged,
+                    "\(landing.target): \(error.path) changed after it was looked at. Run again.",
+                    target: landing.target)
+            }
+            throw MirrorError(error, target: landing.target)
+        }
+    }
+
+    /// Opens a part by its name. What was verified is the file that the transfer held open: another
+    /// one under this name, or one that was written to since, is read again.
+    private func openPart(
+        _ path: String, verifiedAs stamp: FileStamp, landing: Landing,
+        folders: inout FolderCache
+    ) throws(Errno) -> Descriptor {
+        let part = try folders.entry(path).open(O_RDWR)
+        let status = try part.status(path: path)
+        guard status.isFile, status.links == 1, status.stamp.size == landing.record.stamp.size
+        else { throw changed(path) }
+        if status.stamp != stamp {
+            let digests = try FileDigests.compute(part, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
+        return part
+    }
+
+    private func copy(
+        _ source: Descriptor, for landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> Staged {
+        let (path, file) = try create(landing, folders: &folders, isNear: isNear)
+        return try made(landing, path: path, file: file, folders: &folders) {
+            (path, file) throws(Errno) in
+            try FileCopy.copy(from: source, to: file, path: path)
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
+            guard digests?.first == landing.record.sha256 else { throw changed(path) }
+        }
+    }
+
+    /// Fills a file that was just made; removes it when that fails.
+    private func made(
+        _ landing: Landing, path: String, file: Descriptor, folders: inout FolderCache,
+        fill: (String, Descriptor) throws(Errno) -> Void
+    ) throws(Errno) -> Staged {
+        do throws(Errno) {
+            try fill(path, file)
+            return try finish(landing, path: path, file: file, isDisposable: true)
+        } catch {
+            try? folders.entry(path).unlink()
+            throw error
+        }
+    }
+
+    private func stageMove(
+        of source: Target, _ landing: Landing, home: FolderCache.Folder,
+        folders: inout FolderCache
+    ) throws(Errno) -> Staged {
+        let file = try found(source) { () throws(Errno) in
+            try folders.entry(source.path).open(O_RDONLY)
+        }
+        let status = try file.status(path: source.path)
+        guard status.isFile else { throw changed(source.path) }
+        let known = try? index.read { (database: inout Database) throws(IndexError) in
+            try database.record(for: source)
+        }
+        if known?.stamp != status.stamp || known?.sha256 != landing.record.sha256 {
+            let digests = try FileDigests.compute(file, algorithms: [.sha256], path: source.path)
+            guard digests?.first == landing.record.sha256 else { throw changed(source.path) }
+        }
+        // Across file systems it is a copy; the orphan stays for the next prune.
+        guard status.device == home.device else {
+            return try copy(file, for: landing, folders: &folders, isNear: false)
+        }
+        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        if status.mode != mode {
+            try retryingLibc("fchmod", source.path) { fchmod(file.number, mode_t(mode)) }
+        }
+        let intent = PromotionIntent(
+            kind: .move, staged: source.path, aside: nil, stagedInode: status.stamp.inode,
+            replaces: false, record: landing.record)
+        return Staged(
+            landing: landing, intent: intent, file: groupDevice == status.device ? nil : file,
+            needsFlush: groupDevice != status.device, isUnnamed: false, isDisposable: false)
+    }
+
+    /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
+    private func create(
+        _ landing: Landing, folders: inout FolderCache, isNear: Bool
+    ) throws(Errno) -> (path: String, file: Descriptor) {
+        var path = TreePartStore.path(of: PartName.passing(for: landing.target))
+        if !isNear {
+            // A part without a row is known by its name; a hidden file could be anywhere.
+            path = landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
+            try note(hidden: path)
+        }
+        return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
+    }
+
+    private func note(hidden path: String) throws(Errno) {
+        do throws(IndexError) {
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.noteHiddenFile(path)
+            }
+        } catch {
+            throw Errno(number: EIO, call: "sqlite", path: path)
+        }
+    }
+
+    private func finish(
+        _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool,
+        isUnnamed: Bool = false
+    ) throws(Errno) -> Staged {
+        try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
+        let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
+        var status = try file.status(path: path)
+        // Most files have it from their making.
+        if status.mode != mode {
+            try retryingLibc("fchmod", path) { fchmod(file.number, mode_t(mode)) }
+            status = try file.status(path: path)
+        }
+        var record = landing.record
+        record.stamp = status.stamp
+        let intent = PromotionIntent(
+            kind: .landing, staged: path,
+            aside: landing.target.folder + "/" + HiddenName.fresh(for: landing.target),
+            stagedInode: status.stamp.inode, replaces: landing.onConflict == .replace,
+            record: record)
+        let needsFlush = groupDevice != status.device
+        return Staged(
+            landing: landing, intent: intent, file: needsFlush || isUnnamed ? file : nil,
+            needsFlush: needsFlush, isUnnamed: isUnnamed, isDisposable: isDisposable)
+    }
+
+    /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.
+    private func found(
+        _ source: Target, _ open: () throws(Errno) -> Descriptor
+    ) throws(Errno) -> Descriptor {
+        do throws(Errno) { return try open() } catch {
+            let isGone = [ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO].contains(error.number)
+            throw isGone ? changed(source.path) : error
+        }
+    }
+
+    /// The error of bytes that are no longer those that were verified.
+    private func changed(_ path: String) -> Errno {
+        Errno(number: EREMCHG, call: "statx", path: path)
+    }
+}

@@ -1,0 +1,97 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// An open file or folder; closed when the last reference goes.
+package final class Descriptor: Sendable {
+    /// The number, valid as long as this value is held.
+    package let number: Int32
+
+    /// Takes over an open descriptor.
+    package init(owning number: Int32) { self.number = number }
+
+    deinit { close(number) }
+
+    /// What fstat(2) says of it.
+    package func status(path: String) throws(Errno) -> FileStatus {
+        try FileStatus(folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)
+    }
+
+    /// Makes bytes and size durable, but not times (fdatasync(2)).
+    package func flushBytes(path: String) throws(Errno) {
+        try retryingLibc("fdatasync", path) { fdatasync(number) }
+    }
+
+    /// Makes everything about the file or folder durable (fsync(2)).
+    package func flush(path: String) throws(Errno) {
+        try retryingLibc("fsync", path) { fsync(number) }
+    }
+
+    /// Writes all bytes at an offset; a short write is continued (pwrite(2)).
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, path: String)
+        throws(Errno)
+    {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            done += try retryingLibc("pwrite", path) {
+                pwrite(number, rest.baseAddress, rest.count, off_t(offset) + done)
+            }
+        }
+    }
+
+    /// Writes all bytes at an offset.
+    package func write(_ bytes: [UInt8], at offset: Int64, path: String) throws(Errno) {
+        try bytes.withUnsafeBufferPointer { (buffer) throws(Errno) in
+            try write(UnsafeRawBufferPointer(buffer), at: offset, path: path)
+        }
+    }
+
+    /// Reads bytes at an offset into a buffer; fewer than asked for only at the end (pread(2)).
+    package func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, path: String
+    ) throws(Errno) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            let count = try retryingLibc("pread", path) {
+                pread(number, rest.baseAddress, rest.count, off_t(offset) + done)
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// Reads back bytes that were just written, and throws `EBADMSG` when the file holds others.
+    ///
+    /// They come from the page cache, so that costs a copy and no reading from the disk. It shows a
+    /// disk, or a file system, that says that it wrote and did not.
+    package func confirm(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int64,
+        with buffer: UnsafeMutableRawBufferPointer, path: String
+    ) throws(Errno) {
+        guard let first = bytes.baseAddress, !bytes.isEmpty else { return }
+        let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<bytes.count])
+        let count = try read(into: window, at: offset, path: path)
+        guard count == bytes.count, let copy = window.baseAddress, memcmp(copy, first, count) == 0
+        else { throw Errno(number: EBADMSG, call: "pwrite", path: path) }
+    }
+
+    /// Writes bytes to the start of a file, and reads them back.
+    package func writeConfirmed(_ bytes: [UInt8], path: String) throws(Errno) {
+        try write(bytes, at: 0, path: path)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        defer { buffer.deallocate() }
+        try bytes.withUnsafeBufferPointer { (bytes) throws(Errno) in
+            try confirm(UnsafeRawBufferPointer(bytes), at: 0, with: buffer, path: path)
+        }
+    }
+
+    /// So many bytes at an offset; fewer only at the end.
+    package func bytes(at offset: Int64, count: Int, path: String) throws(Errno) -> [UInt8] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+        defer { buffer.deallocate() }
+        return Array(buffer[..<(try read(into: buffer, at: offset, path: path))])
+    }
+}

@@ -1,0 +1,111 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+
+/// A name in an open folder: what renames, links and looks work on.
+package struct DirectoryEntry: Sendable {
+    /// The folder, open.
+    package let folder: Descriptor
+    /// The name in it.
+    package let name: String
+    /// The path beneath the root, for people and for the index.
+    package let path: String
+
+    /// Takes an open folder and a name in it.
+    package init(folder: Descriptor, name: String, path: String) {
+        self.folder = folder
+        self.name = name
+        self.path = path
+    }
+
+    /// What is there; nil for nothing.
+    package func status() throws(Errno) -> FileStatus? {
+        do throws(Errno) {
+            return try FileStatus(folder: folder.number, name: name, path: path)
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    /// Another name in the same folder.
+    package func sibling(_ name: String) -> DirectoryEntry {
+        let above = path.utf8.count - self.name.utf8.count
+        return DirectoryEntry(folder: folder, name: name, path: path.prefix(bytes: above) + name)
+    }
+
+    /// Opens the file; never a link, never waiting for a pipe.
+    package func open(_ flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
+        Descriptor(
+            owning: try retrying("openat", path) {
+                let all = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+                return linux_openat(folder.number, name, all, mode)
+            })
+    }
+
+    /// Removes the file; that it is not there is no error.
+    package func unlink() throws(Errno) {
+        do throws(Errno) {
+            try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, 0) }
+        } catch {
+            if error.number != ENOENT { throw error }
+        }
+    }
+
+    /// Gives the file a second name; `EEXIST` where that is taken.
+    package func link(to other: DirectoryEntry) throws(Errno) {
+        try retryingLibc("linkat", other.path) {
+            linkat(folder.number, name, other.folder.number, other.name, 0)
+        }
+    }
+
+    /// Renames onto a name, whatever file is there (rename(2)).
+    package func replace(_ other: DirectoryEntry) throws(Errno) {
+        try rename(to: other, flags: 0)
+    }
+
+    /// Swaps the files of two names in one step (`RENAME_EXCHANGE`).
+    package func exchange(with other: DirectoryEntry) throws(Errno) {
+        try rename(to: other, flags: UInt32(LINUX_RENAME_EXCHANGE))
+    }
+
+    /// Renames onto a name where nothing is; `EEXIST` otherwise (`RENAME_NOREPLACE`).
+    ///
+    /// Where the file system cannot promise that, a hard link does, which never replaces either; and
+    /// where there are no hard links, a look comes before the rename.
+    package func renameToFree(_ other: DirectoryEntry) throws(Errno) {
+        do throws(Errno) {
+            return try rename(to: other, flags: UInt32(LINUX_RENAME_NOREPLACE))
+        } catch {
+            guard error.isUnsupportedRename else { throw error }
+        }
+        do throws(Errno) {
+            try link(to: other)
+        } catch {
+            guard error.isUnsupportedLink else { throw error }
+            if try other.status() != nil {
+                throw Errno(number: EEXIST, call: "rename", path: other.path)
+            }
+            return try replace(other)
+        }
+        try unlink()
+    }
+
+    private func rename(to other: DirectoryEntry, flags: UInt32) throws(Errno) {
+        try retrying("renameat2", other.path) {
+            linux_renameat2(folder.number, name, other.folder.number, other.name, flags)
+        }
+    }
+}
+
+extension Errno {
+    /// Whether the file system, or the kernel, does not know the flag of renameat2(2).
+    package var isUnsupportedRename: Bool {
+        number == EINVAL || number == ENOSYS || number == EOPNOTSUPP
+    }
+
+    /// Whether the file system has no hard links, or no more of them for this file.
+    package var isUnsupportedLink: Bool {
+        number == EPERM || number == EOPNOTSUPP || number == EMLINK || number == ENOSYS
+    }
+}

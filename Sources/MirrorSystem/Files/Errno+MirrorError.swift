@@ -1,0 +1,46 @@
+internal import Glibc
+package import MirrorModel
+
+extension MirrorError {
+    /// What a failed call means to a caller: a full disk, something in the way, or input/output.
+    package init(_ error: Errno, target: Target? = nil) {
+        let place = target?.path ?? (error.path.isEmpty ? "The system" : error.path)
+        switch error.number {
+        case ENOSPC, EDQUOT:
+            let what = error.number == EDQUOT ? "the disk quota is used up" : "the disk is full"
+            self.init(
+                .noSpace, "\(place): \(what). Parts were kept; free some space and run again.",
+                target: target)
+        case ELOOP:
+            self.init(
+                .obstructed,
+                "\(place): a symbolic link is in the way, and mirror follows none. Remove it.",
+                target: target)
+        case ENOTDIR:
+            self.init(
+                .obstructed, "\(place): a file is where a folder should be. Move it away.",
+                target: target)
+        case EISDIR:
+            self.init(
+                .obstructed, "\(place): a folder is where the file should be. Move it away.",
+                target: target)
+        case EAGAIN, EMFILE, ENFILE, ENOMEM:
+            self.init(
+                .inputOutput,
+                """
+                \(place): \(error). There are no more threads, open files or memory for this \
+                process; end other programs, or raise its limits (ulimit), then run again.
+                """, target: target)
+        case EBADMSG:
+            // What ext4 and xfs give for bytes whose checksum is wrong, too.
+            self.init(
+                .inputOutput,
+                """
+                \(place): the disk does not hold what was written to it. Check the disk, then run \
+                again.
+                """, target: target)
+        default:
+            self.init(.inputOutput, "\(place): \(error).", target: target)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import CLinux
+internal import Glibc
+package import MirrorModel
+
+/// A file outside the tree that is written anew: beside the old one, flushed, then renamed onto it.
+///
+/// Whoever looks, and whatever is cut off, there is the old file or the new one, whole. Mode and owner
+/// of the old one are kept; a link is followed, so that it goes on pointing where it did. The new one
+/// is held with flock(2) while it has a name of its own: one that nobody holds is what a killed process
+/// left, and the next that writes there removes it.
+package struct FileReplacement {
+    /// The file, links followed.
+    private let path: String
+    /// What the file was when this value was made; nil when there was none.
+    private let before: stat?
+
+    /// Looks at what is there. Throws `MirrorError` with `usage` when it is no regular file.
+    package init(of path: String) throws(MirrorError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            self.path = path
+            before = nil
+            return
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw MirrorError(
+                .usage,
+                "\(path.printable): it is not a regular file. Write - for standard output.")
+        }
+        let resolved = realpath(path, nil)
+        defer { free(resolved) }
+        self.path = resolved.map { String(cString: $0) } ?? path
+        before = status
+    }
+
+    /// The absolute path of the folder that holds the file; nil when there is no such folder.
+    package var folder: String? {
+        let resolved = realpath(folderPath, nil)
+        defer { free(resolved) }
+        return resolved.map { String(cString: $0) }
+    }
+
+    /// Writes what the body gives, and puts it in the file's place; after an error the old file is
+    /// there as it was. Throws what the body throws, or `MirrorError`.
+    package func write(_ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void) throws {
+        do {
+            let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
+            FileReplacement.removeLeftovers(in: folder, path: folderPath)
+            let (hidden, file) = try make()
+            do {
+                try fill(file, body)
+                try refuseOtherChange()
+                try retryingLibc("rename", path) { rename(hidden, path) }
+            } catch {
+                unlink(hidden)
+                throw error
+            }
+            try folder.flush(path: folderPath)
+        } catch let error as Errno {
+            throw MirrorError(error)
+        }
+    }
+
+    /// Makes the new file, and holds it.
+    private func make() throws(Errno) -> (name: String, file: Descriptor) {
+        while true {
+            let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
+            let file = try FileReplacement.open(name, O_RDWR | O_CREAT | O_EXCL, for: path)
+            // Another process may take it for a leftover before it is held.
+            _ = linux_flock(file.number, LOCK_EX | LOCK_NB)
+            if try file.status(path: path).links > 0 { return (name, file) }
+        }
+    }
+
+    private static let stem = ".mirror-"
+
+    private static func removeLeftovers(in folder: Descriptor, path: String) {
+        for name in (try? folder.names(path: path)) ?? [] {
+            let digits = name.utf8.dropFirst(stem.utf8.count)
+            guard name.utf8.starts(with: stem.utf8), digits.count == 16,
+                Hex.decode(Array(digits)) != nil
+            else { continue }
+            let entry = DirectoryEntry(folder: folder, name: name, path: name)
+            guard let file = try? entry.open(O_RDONLY),
+                (try? file.status(path: name))?.isFile == true,
+                linux_flock(file.number, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            try? entry.unlink()
+        }
+    }
+
+    private func fill(
+        _ file: Descriptor, _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void
+    ) throws {
+        var offset: Int64 = 0
+        try body { bytes in
+            try file.write(bytes, at: offset, path: path)
+            offset += Int64(bytes.count)
+        }
+        if let before {
+            // Only root may give a file away; anyone else keeps what is his.
+            _ = fchown(file.number, before.st_uid, before.st_gid)
+            try retryingLibc("fchmod", path) { fchmod(file.number, before.st_mode & 0o7777) }
+        }
+        try file.flush(path: path)
+    }
+
+    /// What someone wrote into the file meanwhile is not to be lost.
+    private func refuseOtherChange() throws(MirrorError) {
+        var now = stat()
+        let isThere = stat(path, &now) == 0
+        let isSame =
+            if let before {
+                isThere && now.st_ino == before.st_ino && now.st_size == before.st_size
+                    && now.st_ctim.tv_sec == before.st_ctim.tv_sec
+                    && now.st_ctim.tv_nsec == before.st_ctim.tv_nsec
+            } else {
+                !isThere
+            }
+        guard !isSame else { return }
+        throw MirrorError(
+            .inputOutput,
+            "\(path.printable): it was changed by someone else meanwhile, so it was left. Run again."
+        )
+    }
+
+    private var slash: String.Index? { path.utf8.lastIndex(of: UInt8(ascii: "/")) }
+
+    private var folderPath: String {
+        slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    private static func open(
+        _ name: String, _ flags: Int32, for path: String
+    ) throws(Errno) -> Descriptor {
+        Descriptor(
+            owning: try retryingLibc("open", path) { Glibc.open(name, flags | O_CLOEXEC, 0o666) })
+    }
+}

@@ -1,0 +1,71 @@
+internal import CLinux
+internal import Glibc
+package import MirrorModel
+
+/// What statx(2) says of a directory entry, as far as mirror looks at it.
+package struct FileStatus: Sendable, Hashable {
+    /// Nil for a regular file.
+    package let kind: FileKind?
+    /// Size, times and inode.
+    package let stamp: FileStamp
+    /// When it was last read, in nanoseconds since the epoch, as far as the mount notes it.
+    package let accessed: Int64
+    /// How many names the file has.
+    package let links: UInt32
+    /// The permission bits.
+    package let mode: UInt16
+    /// The file system that holds it.
+    package let device: UInt64
+
+    /// Whether it is a regular file.
+    package var isFile: Bool { kind == nil }
+
+    /// Looks at a name in a folder; follows no symbolic link.
+    package init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
+        var result = linux_status()
+        try retrying("statx", path) {
+            linux_statx(
+                folder, name, flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT), &result)
+        }
+        self.init(result)
+    }
+
+    /// The stamp of a regular file in a folder; nil for anything else, and where it cannot be told.
+    package static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
+        var result = linux_status()
+        let flags = AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)
+        guard linux_statx(folder, name, flags, &result) == 0,
+            Int32(result.mode) & 0o170000 == 0o100000
+        else { return nil }
+        return FileStamp(
+            size: Int64(clamping: result.size), modified: nanoseconds(result.modified),
+            changed: nanoseconds(result.changed), inode: result.inode)
+    }
+
+    private init(_ status: linux_status) {
+        kind =
+            switch Int32(status.mode) & 0o170000 {
+            case 0o100000: nil
+            case 0o040000: .folder
+            case 0o120000: .symbolicLink
+            case 0o010000: .fifo
+            case 0o140000: .socket
+            default: .device
+            }
+        stamp = FileStamp(
+            size: Int64(clamping: status.size),
+            modified: FileStatus.nanoseconds(status.modified),
+            changed: FileStatus.nanoseconds(status.changed), inode: status.inode)
+        accessed = FileStatus.nanoseconds(status.accessed)
+        links = status.links
+        mode = status.mode & 0o7777
+        device = UInt64(status.device_major) << 32 | UInt64(status.device_minor)
+    }
+
+    /// Nanoseconds since the epoch, clamped: file systems can hold dates that 64 bits cannot.
+    private static func nanoseconds(_ time: linux_time) -> Int64 {
+        let (product, tooFar) = time.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflow) = product.addingReportingOverflow(Int64(time.nanoseconds))
+        return tooFar || overflow ? (time.seconds < 0 ? .min : .max) : sum
+    }
+}

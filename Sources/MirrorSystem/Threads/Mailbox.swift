@@ -1,0 +1,69 @@
+internal import Synchronization
+
+/// Messages for one thread from any others, taken many at a time.
+///
+/// While messages come all the time the thread looks for them once in a millisecond, because to be
+/// woken for each would cost a system call where they are posted; after a quiet look the next one
+/// wakes it.
+package final class Mailbox<Message: Sendable>: Sendable {
+    private struct State {
+        var messages: [Message] = []
+        /// Whether the last look found any.
+        var wasBusy = false
+        /// Whether the thread sleeps until the next message.
+        var isAsleep = false
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let signal: WakeSignal
+
+    /// Throws where the process has as many descriptors as it may.
+    package init() throws(Errno) { signal = try WakeSignal() }
+
+    /// Leaves a message; any thread may. False when the mailbox is closed: nobody will take it.
+    ///
+    /// - Parameter isUrgent: whether the thread is woken even if it would look soon.
+    @discardableResult
+    package func post(_ message: Message, isUrgent: Bool = false) -> Bool {
+        let (isTaken, wakes) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.messages.append(message)
+            defer { state.isAsleep = false }
+            return (true, state.isAsleep || isUrgent)
+        }
+        if wakes { signal.raise() }
+        return isTaken
+    }
+
+    /// Takes all messages so far; waits for the first at most so many milliseconds, nil is for ever.
+    /// May come back with none before that.
+    package func take(waitingAtMost limit: Int64?) -> [Message] {
+        let (messages, wasBusy) = look(isFirst: limit != 0)
+        if !messages.isEmpty || limit == 0 { return messages }
+        let longest = wasBusy ? min(limit ?? 1, 1) : limit ?? -1
+        signal.wait(milliseconds: Int32(clamping: longest))
+        signal.clear()
+        return look(isFirst: false).messages
+    }
+
+    private func look(isFirst: Bool) -> (messages: [Message], wasBusy: Bool) {
+        state.withLock { state in
+            let messages = state.messages
+            let wasBusy = state.wasBusy
+            state.messages = []
+            state.wasBusy = !messages.isEmpty
+            state.isAsleep = isFirst && messages.isEmpty && !wasBusy
+            return (messages, wasBusy)
+        }
+    }
+
+    /// Refuses messages from now on; gives those that nobody took.
+    package func close() -> [Message] {
+        state.withLock { state in
+            state.isClosed = true
+            defer { state.messages = [] }
+            return state.messages
+        }
+    }
+}

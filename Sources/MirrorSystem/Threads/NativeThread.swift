@@ -1,0 +1,44 @@
+internal import CLinux
+internal import Glibc
+
+/// A thread of the system, for work that blocks and so has no place on the cooperative pool.
+package struct NativeThread: Sendable {
+    private let thread: pthread_t
+
+    /// Starts a thread; `name` is cut to 15 bytes by the kernel. Throws where the system gives this
+    /// process no more of them (pthread_create(3)).
+    package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+        let start = Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                linux_name_thread(start.name)
+                start.body()
+                return nil
+            }, start.toOpaque())
+        guard result == 0 else {
+            start.release()
+            throw Errno(number: result, call: "pthread_create", path: "")
+        }
+        self.thread = thread
+    }
+
+    /// Waits for its end; to be called once.
+    package func join() { pthread_join(thread, nil) }
+
+    /// Lets it end by itself, with nobody waiting; to be called once, instead of `join`.
+    package func detach() { pthread_detach(thread) }
+
+    private final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import MirrorModel
+internal import Synchronization
+
+/// Runs work that blocks on a thread outside Swift's cooperative pool.
+package enum Offload {
+    /// Waits, suspended, for the work's value or error.
+    package static func run<Value: Sendable>(
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let body: @Sendable () -> Void = {
+                continuation.resume(with: Result { try work() })
+            }
+            if OffloadThread.reuse(for: body) { return }
+            // Where the system gives no thread, blocking one of the pool is the lesser evil.
+            guard let thread = try? NativeThread("session", { OffloadThread().run(body) }) else {
+                return body()
+            }
+            thread.detach()
+        }
+    }
+}
+
+/// A thread that takes one piece of work after another, and ends when none has come for a while: a
+/// run asks for many in a row, each of which is short.
+private final class OffloadThread: Sendable {
+    private static let idle = Mutex<[OffloadThread]>([])
+    /// How long it waits for more work, in seconds.
+    private static let patience = 1
+
+    private let next = Mutex<(@Sendable () -> Void)?>(nil)
+    private let wakeup = Semaphore()
+
+    /// Hands work to a thread that has none; false where there is no such thread.
+    static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
+        guard let thread = idle.withLock({ $0.popLast() }) else { return false }
+        thread.next.withLock { $0 = body }
+        thread.wakeup.post()
+        return true
+    }
+
+    func run(_ body: @Sendable () -> Void) {
+        body()
+        while waitForWork() {
+            let body = next.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            body?()
+        }
+    }
+
+    private func waitForWork() -> Bool {
+        OffloadThread.idle.withLock { $0.append(self) }
+        if wakeup.wait(seconds: OffloadThread.patience) { return true }
+        let isUnasked = OffloadThread.idle.withLock { idle in
+            guard let place = idle.firstIndex(where: { $0 === self }) else { return false }
+            idle.remove(at: place)
+            return true
+        }
+        // Somebody took this thread at the last moment: the work is on its way.
+        if !isUnasked { wakeup.wait() }
+        return !isUnasked
+    }
+}

@@ -1,0 +1,48 @@
+internal import CLinux
+internal import Glibc
+package import MirrorModel
+
+/// The clocks that a loop goes by: the system's, or those of a simulation.
+package struct LoopClock: Sendable {
+    /// Milliseconds that only ever grow.
+    package var monotonic: @Sendable () -> Int64
+    /// Milliseconds of processor time that the calling thread has had.
+    package var threadBusy: @Sendable () -> Int64
+    /// The wall clock's time.
+    package var now: @Sendable () -> Instant
+
+    /// The clocks of the system, or others in their place.
+    package init(
+        monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
+        threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,
+        now: @escaping @Sendable () -> Instant = SystemClock.now
+    ) {
+        self.monotonic = monotonic
+        self.threadBusy = threadBusy
+        self.now = now
+    }
+}
+
+/// The clocks of the system; decisions get their readings as values.
+package enum SystemClock {
+    /// Milliseconds that only ever grow, sleep included (CLOCK_BOOTTIME).
+    package static func monotonic() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// Milliseconds of processor time that the calling thread has had.
+    package static func threadBusy() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// The wall clock's time.
+    package static func now() -> Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

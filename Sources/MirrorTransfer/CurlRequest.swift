@@ -1,0 +1,126 @@
+internal import CCurl
+internal import Glibc
+internal import MirrorModel
+
+/// One request of libcurl: a handle, and the active that its callbacks tell.
+///
+/// libcurl calls back inside `MultiHandle.perform` and `EasyHandle.resume`, and nothing may be added to or removed
+/// from the multi handle there.
+final class CurlRequest {
+    let easy: EasyHandle
+    let multi: MultiHandle
+    unowned let active: ActiveRequest
+    private let publicAddressesOnly: Bool
+
+    init(
+        _ active: ActiveRequest, easy: EasyHandle, multi: MultiHandle, publicAddressesOnly: Bool
+    ) {
+        self.active = active
+        self.easy = easy
+        self.multi = multi
+        self.publicAddressesOnly = publicAddressesOnly
+    }
+
+    /// Puts the callbacks into the handle; this object must outlive its use.
+    func connect() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        easy.set(CURLOPT_PRIVATE, pointer: context)
+        easy.set(CURLOPT_HEADERFUNCTION, callback: headerCallback)
+        easy.set(CURLOPT_HEADERDATA, pointer: context)
+        easy.set(CURLOPT_WRITEFUNCTION, callback: bodyCallback)
+        easy.set(CURLOPT_WRITEDATA, pointer: context)
+        easy.set(requestCallback: requestCallback)
+        easy.set(CURLOPT_PREREQDATA, pointer: context)
+        easy.set(socketCallback: socketCallback)
+        easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+    }
+
+    /// How it ended, by libcurl's result.
+    func end(_ result: CURLcode) -> WireEnd {
+        let wasSent = easy.sentBytes > 0
+        return WireEnd(
+            active: active, failure: failure(result, wasSent: wasSent), wasSent: wasSent)
+    }
+
+    private func failure(_ result: CURLcode, wasSent: Bool) -> TransportFailure? {
+        if result == CURLE_OK { return nil }
+        if active.refusedAddress, !active.isAsking {
+            return TransportFailure(
+                .privateAddress, "its address is not public", isPassing: false, wasSent: false)
+        }
+        return CurlFailure.failure(
+            result, words: easy.words(for: result), detail: easy.errorDetail,
+            systemError: easy.systemError, wasSent: wasSent)
+    }
+
+    /// Opens a socket to this address; negative when that may not, or cannot be done (socket(2)).
+    fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
+        guard !publicAddressesOnly || allows(address) else { return -1 }
+        let made = socket(
+            address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol)
+        active.hasSocket = active.hasSocket || made >= 0
+        active.lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
+        return made
+    }
+
+    private func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+        guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
+        // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
+        // keeps the whole of it, which for IPv6 is longer than the `sockaddr` that it declares.
+        let place: Range<Int>
+        switch address.pointee.family {
+        case AF_INET: place = start + 4..<start + 8
+        case AF_INET6: place = start + 8..<start + 24
+        default: return false
+        }
+        let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
+        let isAllowed = AddressScope.isPublic(Array(bytes))
+        if !isAllowed { active.refusedAddress = true }
+        return isAllowed
+    }
+}
+
+private func request(_ context: UnsafeMutableRawPointer?) -> CurlRequest? {
+    context.map { Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func activeRequest(_ context: UnsafeMutableRawPointer?) -> ActiveRequest? {
+    request(context)?.active
+}
+
+private func headerCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return activeRequest(context)?.take(line: line) == true ? line.count : -1
+}
+
+private func bodyCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let body = UnsafeRawBufferPointer(start: bytes, count: size * count)
+    return switch activeRequest(context)?.take(body: body) {
+    case .proceed: body.count
+    case .pause: Int(CURL_WRITEFUNC_PAUSE)
+    case .stop, nil: -1
+    }
+}
+
+private func requestCallback(
+    _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _ localPort: Int32
+) -> Int32 {
+    activeRequest(context)?.requestBegins(localPort: localPort)
+    return CURL_PREREQFUNC_OK
+}
+
+private func socketCallback(
+    _ context: UnsafeMutableRawPointer?, _: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let address else { return -1 }
+    return request(context)?.open(address) ?? -1
+}

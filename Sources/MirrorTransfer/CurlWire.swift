@@ -1,0 +1,69 @@
+internal import CCurl
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Requests over libcurl: its handles, their options, and what their ends mean.
+final class CurlWire: Wire {
+    private let settings: TransferSettings
+    private let multis: MultiHandles
+    /// Handles that ended, to be used again.
+    private var idle: [EasyHandle] = []
+
+    /// - Parameter signal: what ends a wait besides.
+    init(_ configuration: Configuration, signal: WakeSignal) {
+        settings = TransferSettings(configuration)
+        multis = MultiHandles(connections: configuration.jobs, signal: signal)
+    }
+
+    func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
+        let multi = try multis.handle(for: request.plan)
+        let easy = idle.popLast() ?? multi.makeEasy()
+        settings.prepare(easy, for: request)
+        let made = CurlRequest(
+            active, easy: easy, multi: multi,
+            publicAddressesOnly: settings.publicAddressesOnly)
+        made.connect()
+        active.connection = made
+    }
+
+    func begin(_ active: ActiveRequest) {
+        guard let request = CurlWire.request(of: active) else { return }
+        request.multi.add(request.easy)
+    }
+
+    func end(_ active: ActiveRequest) {
+        guard let request = CurlWire.request(of: active) else { return }
+        request.multi.remove(request.easy)
+        idle.append(request.easy)
+        active.connection = nil
+    }
+
+    func resume(_ active: ActiveRequest) -> WireEnd? {
+        guard let request = CurlWire.request(of: active) else { return nil }
+        // Its end, if this is it, may come while its bytes are delivered.
+        return withExtendedLifetime(request) {
+            let result = request.easy.resume()
+            return result == CURLE_OK ? nil : request.end(result)
+        }
+    }
+
+    func perform() { multis.perform() }
+
+    func nextEnd() -> WireEnd? {
+        while let (handle, result) = multis.nextEnd() {
+            if let request = multis.request(of: handle) { return request.end(result) }
+        }
+        return nil
+    }
+
+    func watchNetwork() { multis.watchNetwork() }
+
+    func networkHasReturned() -> Bool { multis.networkHasReturned() }
+
+    func wait(milliseconds: Int64) { multis.wait(milliseconds: milliseconds) }
+
+    private static func request(of active: ActiveRequest) -> CurlRequest? {
+        // Only this wire puts anything there.
+        active.connection.map { unsafeDowncast($0, to: CurlRequest.self) }
+    }
+}

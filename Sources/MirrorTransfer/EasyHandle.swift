@@ -1,0 +1,88 @@
+internal import CCurl
+internal import Glibc
+
+/// One transfer of libcurl (libcurl-easy(3)), used again for the next when it has ended.
+final class EasyHandle {
+    private let curl: UnsafePointer<ccurl>
+    let handle: UnsafeMutableRawPointer
+    private var fields: UnsafeMutablePointer<curl_slist>?
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    init(_ curl: UnsafePointer<ccurl>) {
+        self.curl = curl
+        // It fails only where malloc does (curl_easy_init(3)); Swift itself traps there.
+        guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
+        self.handle = handle
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        ccurl_easy_cleanup(curl, handle)
+        ccurl_slist_free_all(curl, fields)
+        errorText.deallocate()
+    }
+
+    /// Forgets all options; connections, names and TLS sessions stay with the multi handle.
+    func reset() {
+        ccurl_easy_reset(curl, handle)
+        ccurl_slist_free_all(curl, fields)
+        fields = nil
+        errorText.pointee = 0
+        set(CURLOPT_ERRORBUFFER, pointer: errorText)
+    }
+
+    func set(_ option: CURLoption, _ value: Int) {
+        _ = ccurl_set_long(curl, handle, option, value)
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        _ = ccurl_set_text(curl, handle, option, value)
+    }
+
+    func set(_ option: CURLoption, offset: Int64) {
+        _ = ccurl_set_offset(curl, handle, option, Int(offset))
+    }
+
+    func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+        _ = ccurl_set_pointer(curl, handle, option, pointer)
+    }
+
+    func set(_ option: CURLoption, callback: ccurl_bytes_callback) {
+        _ = ccurl_set_bytes_callback(curl, handle, option, callback)
+    }
+
+    func set(socketCallback: curl_opensocket_callback) {
+        _ = ccurl_set_socket_callback(curl, handle, socketCallback)
+    }
+
+    func set(requestCallback: curl_prereq_callback) {
+        _ = ccurl_set_request_callback(curl, handle, requestCallback)
+    }
+
+    /// Adds a header line; libcurl takes `Name;` for a field with an empty value, and `Name:` for
+    /// one of its own that is left out.
+    func add(field line: String) { fields = ccurl_slist_append(curl, fields, line) }
+
+    /// Hands over the header lines that were added.
+    func useFields() { set(CURLOPT_HTTPHEADER, pointer: UnsafeMutableRawPointer(fields)) }
+
+    /// What the last error was, in libcurl's words; may be empty.
+    var errorDetail: String { String(cString: errorText) }
+
+    /// libcurl's words for an error number.
+    func words(for code: CURLcode) -> String {
+        ccurl_easy_strerror(curl, code).map { String(cString: $0) } ?? "error \(code.rawValue)"
+    }
+
+    /// The errno of the last call that failed.
+    var systemError: Int { ccurl_get_long(curl, handle, CURLINFO_OS_ERRNO) }
+
+    /// Bytes of the request that were sent.
+    var sentBytes: Int { ccurl_get_long(curl, handle, CURLINFO_REQUEST_SIZE) }
+
+    /// Goes on receiving after a callback has paused it (curl_easy_pause(3)): what was held back is
+    /// delivered before this returns. An error is the transfer's end, of which the multi handle says
+    /// nothing.
+    func resume() -> CURLcode { ccurl_easy_go_on(curl, handle) }
+}

@@ -1,0 +1,121 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+
+/// A source that is a local file, read by mirror itself (`file:`).
+///
+/// It is made to answer as a server would, so that the rules of transfers hold for it unchanged: its
+/// entity tag is made of device, inode, size, mtime and ctime, which are the same before and after
+/// the bytes were read, else the bytes are not taken.
+struct FileSource: Sendable {
+    private let file: Descriptor
+    private let path: String
+    private let status: FileStatus
+
+    /// Opens a regular file; blocks.
+    init(path: String) throws(Refusal) {
+        self.path = path
+        do throws(Errno) {
+            let number = try retrying("open", path) {
+                // O_NONBLOCK: a named pipe must not hang the open.
+                linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
+            }
+            file = Descriptor(owning: number)
+            status = try file.status(path: path)
+        } catch {
+            throw FileSource.refusal(error)
+        }
+        guard status.isFile else {
+            throw Refusal(.sourceFileUnreadable, "it is not a regular file")
+        }
+    }
+
+    /// The size in bytes when it was opened.
+    var size: Int64 { status.stamp.size }
+
+    /// The answer that a server would give to a request.
+    func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
+        let tag = "\"file-\(fingerprint(status))\""
+        let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
+        var fields = [
+            ("ETag", tag), ("Last-Modified", HTTPDate(seconds: modified.seconds).description),
+            ("Date", HTTPDate(seconds: now.seconds).description),
+        ]
+        if plan.condition?.validators.entityTag?.text == tag {
+            return ResponseHead(status: 304, fields)
+        }
+        fields.append(("Content-Length", String(size)))
+        return ResponseHead(status: 200, fields)
+    }
+
+    /// Reads a small file; blocks.
+    func readAll() throws(Errno) -> [UInt8] {
+        // One byte more than expected shows that the file grew.
+        try file.bytes(at: 0, count: Int(size) + 1, path: path)
+    }
+
+    /// Puts the bytes into an empty part, shared where the file system can, and hashes them; blocks.
+    ///
+    /// - Parameter isCancelled: asked once a MiB; when it says so, the copy ends early.
+    func copy(
+        to part: PartFile, digests: inout PipelineDigests, isCancelled: () -> Bool
+    ) throws(Errno) -> Int64 {
+        let isShared = linux_ficlone(part.descriptor, file.number) >= 0
+        let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 4096)
+        defer { buffers.deallocate() }
+        let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[..<(1 << 20)])
+        let copy = UnsafeMutableRawBufferPointer(rebasing: buffers[(1 << 20)...])
+        var offset: Int64 = 0
+        while !isCancelled() {
+            let count =
+                isShared
+                ? try part.read(into: buffer, at: offset)
+                : try file.read(into: buffer, at: offset, path: path)
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            if !isShared {
+                try part.write(bytes, at: offset)
+                try part.confirm(bytes, at: offset, with: copy)
+            }
+            digests.update(bytes)
+            offset += Int64(count)
+            if count < buffer.count { break }
+        }
+        return offset
+    }
+
+    private func fingerprint(_ status: FileStatus) -> String {
+        let stamp = status.stamp
+        return [
+            String(status.device, radix: 16), String(stamp.inode, radix: 16),
+            String(stamp.size, radix: 16), String(stamp.modified, radix: 16),
+            String(stamp.changed, radix: 16),
+        ].joined(separator: "-")
+    }
+
+    /// Why the bytes that were read are not to be taken: the file is not the one that was opened any
+    /// more. Nil when it is; blocks.
+    func change() -> TransportFailure? {
+        if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
+            return nil
+        }
+        return TransportFailure(
+            .sourceChanged, "the file changed while it was read", isPassing: true, wasSent: true)
+    }
+
+    /// Whether an error is one of reading the source, and not of writing what was read.
+    func isCause(of error: Errno) -> Bool { error.path == path }
+
+    static func refusal(_ error: Errno) -> Refusal {
+        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    }
+}
+
+/// The bytes of a source file, or why they could not be had.
+struct CopiedBytes: Sendable {
+    /// The bytes; nil when they are in the part.
+    let memory: [UInt8]?
+    let length: Int64
+    let failure: TransportFailure?
+}

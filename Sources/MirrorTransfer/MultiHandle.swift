@@ -1,0 +1,58 @@
+internal import CCurl
+internal import MirrorModel
+internal import MirrorSystem
+
+/// libcurl's set of running transfers, with their connections (libcurl-multi(3)).
+///
+/// It belongs to the transfer thread; nothing here is called from another.
+final class MultiHandle {
+    private let curl: UnsafePointer<ccurl>
+    private let multi: UnsafeMutableRawPointer
+    /// What it waits for.
+    let watch: SocketWatch
+
+    /// Loads libcurl where that has not happened yet. Throws `MirrorError` where it is not there, or
+    /// where the process has as many descriptors as it may.
+    ///
+    /// - Parameter connections: how many idle connections are kept.
+    init(connections: Int) throws(MirrorError) {
+        curl = try CurlLibrary.functions.get().table
+        do { watch = try SocketWatch() } catch { throw MirrorError(error) }
+        guard let multi = ccurl_multi_init(curl) else {
+            throw MirrorError(.internalError, "libcurl cannot make a multi handle.")
+        }
+        self.multi = multi
+        ccurl_multi_set_watch(
+            curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
+        _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)
+    }
+
+    deinit { ccurl_multi_cleanup(curl, multi) }
+
+    /// A handle for one transfer at a time.
+    func makeEasy() -> EasyHandle { EasyHandle(curl) }
+
+    /// The request that a handle was connected to (CURLOPT_PRIVATE).
+    func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
+        ccurl_get_pointer(curl, handle, CURLINFO_PRIVATE).map {
+            Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
+    func add(_ easy: EasyHandle) { ccurl_multi_add(curl, multi, easy.handle) }
+
+    func remove(_ easy: EasyHandle) { ccurl_multi_remove(curl, multi, easy.handle) }
+
+    /// Lets every transfer that can go on do so, without waiting; callbacks run inside.
+    func perform() {
+        watch.eachReady { ccurl_multi_act(curl, multi, $0, $1) }
+        if watch.takeDue() { ccurl_multi_act(curl, multi, CURL_SOCKET_TIMEOUT, 0) }
+    }
+
+    /// The next transfer that ended.
+    func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
+        var result = CURLE_OK
+        guard let handle = ccurl_multi_next_end(curl, multi, &result) else { return nil }
+        return (handle, result)
+    }
+}

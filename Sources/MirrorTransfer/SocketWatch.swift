@@ -1,0 +1,112 @@
+internal import CCurl
+internal import CLinux
+internal import Glibc
+internal import MirrorSystem
+
+/// What one multi handle waits for: sockets, in a set of epoll(7), and a time.
+///
+/// libcurl says which sockets it wants watched whenever that changes (libcurl-multi(3), "MULTI_SOCKET").
+/// The set is a descriptor that can itself be polled, so that several may be waited for at once.
+final class SocketWatch {
+    /// Readable while a socket is ready.
+    let descriptor: Int32
+    /// What is waited for, by socket; 0 where nothing is.
+    private var wanted: [UInt32] = []
+    /// When transfers want to go on by themselves, in milliseconds of the monotonic clock; 0 is at once.
+    private var due: Int64?
+    private let found: UnsafeMutableBufferPointer<epoll_event>
+
+    /// Throws where the process has as many descriptors as it may.
+    init() throws(Errno) {
+        descriptor = try retryingLibc("epoll_create1", "") { epoll_create1(Int32(EPOLL_CLOEXEC)) }
+        found = .allocate(capacity: 64)
+    }
+
+    deinit {
+        found.deallocate()
+        close(descriptor)
+    }
+
+    /// Gives sockets that are ready, and what for, as `CURL_CSELECT_IN` and `_OUT`.
+    func eachReady(_ act: (_ socket: curl_socket_t, _ events: Int32) -> Void) {
+        let count = Int(epoll_wait(descriptor, found.baseAddress, Int32(found.count), 0))
+        for event in found.prefix(max(0, count)) {
+            let socket = event.data.fd
+            // What was done for one socket may have changed what is waited for of the next.
+            let wanted = wanted[Int(socket)]
+            if wanted == 0 {
+                linux_epoll_remove(descriptor, socket)
+                continue
+            }
+            // A connection that broke is ready for whatever is waited for: libcurl finds out there.
+            let isBroken = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+            let events = Self.curlEvents(isBroken ? wanted : event.events & wanted)
+            if events != 0 { act(socket, events) }
+        }
+    }
+
+    /// How many milliseconds are left until transfers want to go on by themselves; nil while none does.
+    func timeLeft(now: Int64) -> Int64? { due.map { max(0, $0 - now) } }
+
+    /// Whether that time has come; said once.
+    func takeDue() -> Bool {
+        guard let due, due == 0 || due <= SystemClock.monotonic() else { return false }
+        self.due = nil
+        return true
+    }
+
+    private static func curlEvents(_ events: UInt32) -> Int32 {
+        (events & EPOLLIN.rawValue == 0 ? 0 : CURL_CSELECT_IN)
+            | (events & EPOLLOUT.rawValue == 0 ? 0 : CURL_CSELECT_OUT)
+    }
+
+    fileprivate func want(_ what: Int32, of socket: curl_socket_t) {
+        let index = Int(socket)
+        while wanted.count <= index { wanted.append(0) }
+        switch what {
+        case CURL_POLL_IN: wanted[index] = EPOLLIN.rawValue
+        case CURL_POLL_OUT: wanted[index] = EPOLLOUT.rawValue
+        case CURL_POLL_INOUT: wanted[index] = EPOLLIN.rawValue | EPOLLOUT.rawValue
+        default:
+            // The next request on the connection asks for it again: it is taken out only if it is ready
+            // before that. A closed one leaves the set by itself.
+            wanted[index] = 0
+            return
+        }
+        // Where the system refuses, nothing comes: the time to connect, or the stall clock, ends it.
+        _ = linux_epoll_set(descriptor, socket, wanted[index])
+    }
+
+    fileprivate func comeBack(after milliseconds: Int) {
+        due =
+            switch milliseconds {
+            case ..<0: nil
+            case 0: 0
+            default: SystemClock.monotonic() + Int64(milliseconds)
+            }
+    }
+}
+
+// Functions, not literals: a literal would inherit the isolation of where it stands, and trap on
+// another thread.
+
+/// CURLMOPT_SOCKETFUNCTION.
+func socketsChanged(
+    _: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ what: Int32,
+    _ context: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?
+) -> Int32 {
+    watch(context)?.want(what, of: socket)
+    return 0
+}
+
+/// CURLMOPT_TIMERFUNCTION.
+func timerChanged(
+    _: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    watch(context)?.comeBack(after: milliseconds)
+    return 0
+}
+
+private func watch(_ context: UnsafeMutableRawPointer?) -> SocketWatch? {
+    context.map { Unmanaged<SocketWatch>.fromOpaque($0).takeUnretainedValue() }
+}

@@ -1,0 +1,224 @@
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+internal import Synchronization
+
+/// How transfers begin: from the queue to a part that is trusted, a request, or a file.
+extension TransferEngine {
+    /// Gives places to transfers as long as there are any.
+    func startNext() {
+        guard !reading.isPaused, !isStopping else { return }
+        while let id = dispatcher.next() {
+            guard let transfer = transfers[id], case .queued = transfer.state else {
+                dispatcher.release(id)
+                continue
+            }
+            start(transfer)
+        }
+    }
+
+    private func start(_ transfer: Transfer) {
+        if let refusal {
+            end(transfer, .failed(refusal, transfer.cost))
+        } else if let plan = transfer.plan {
+            request(plan, for: transfer)
+        } else if let part = transfer.job.part, transfer.job.postBody == nil {
+            establish(part, for: transfer)
+        } else {
+            begin(transfer, part: nil)
+        }
+    }
+
+    /// A worker reads the part, and finds out how far it can be trusted.
+    private func establish(_ record: PartRecord, for transfer: Transfer) {
+        transfer.state = .working
+        let other = transfer.otherAlgorithm
+        let pipeline = pipelineMaker(transfer, other: other, workers: workers)(record)
+        let id = transfer.job.id
+        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
+        transfer.body = IncomingBody(
+            record: record, pipeline: pipeline, parts: parts, chunks: chunks,
+            now: clock.monotonic())
+        // Not on the pipeline: what comes for others has to be written while a large part is read.
+        copiers.submit {
+            do {
+                guard let file = try parts.open(record) else {
+                    inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
+                    return
+                }
+                let found: FoundPart
+                do throws(Errno) {
+                    found = FoundPart(
+                        try PartTrust.establish(
+                            record, file: file, other: other,
+                            isCancelled: { cancellation.isRequested }))
+                } catch { throw MirrorError(error, target: record.target) }
+                pipeline.submit { digests in
+                    let rangesBeyond = found.handOver(to: &digests)
+                    inbox.post(
+                        .established(id, file, length: digests.length, rangesBeyond: rangesBeyond))
+                }
+            } catch let error as MirrorError {
+                inbox.post(.broken(id, error))
+            } catch {
+                inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
+            }
+        }
+    }
+
+    /// The part was read.
+    func established(
+        _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
+    ) {
+        guard let record = transfer.job.part, let pipeline = transfer.body?.pipeline else { return }
+        transfer.body = nil
+        guard let file, length > 0 else {
+            do { try parts.discard(part: record.name) } catch { return fail(transfer, error) }
+            return begin(transfer, part: nil)
+        }
+        transfer.body = IncomingBody(
+            resuming: record, file: file, length: length, pipeline: pipeline,
+            parts: parts, chunks: chunks)
+        transfer.cost.bytesReused = length
+        if let total = transfer.job.expectation.size ?? record.total, length <= total {
+            let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
+            transfer.cost.bytesReused = plan.heldBytes
+            if plan.hasRangesBeyond {
+                transfer.segments = TransferSegments(plan, limit: configuration.segments)
+            }
+        }
+        begin(transfer, part: (record, length))
+    }
+
+    private func begin(_ transfer: Transfer, part: (record: PartRecord, length: Int64)?) {
+        let job = transfer.job
+        var machine = TransferMachine(
+            target: job.target,
+            sources: job.sources.map { CandidateSource(url: $0.url, key: $0.key) },
+            isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
+            part: part, policy: configuration.transfer, jitter: jitter)
+        machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
+        for (position, source) in job.sources.enumerated()
+        where dispatcher.choosesProtocol(Host(source.url)) {
+            machine.leaveProtocol(to: position)
+        }
+        let action = machine.begin()
+        transfer.machine = machine
+        act(action, transfer)
+    }
+
+    /// Makes a request now, where the host may be asked; the transfer has a place.
+    package func request(_ plan: RequestPlan, for transfer: Transfer) {
+        let host = Host(plan.url)
+        switch dispatcher.admit(transfer.job.id, to: host) {
+        case .ask: break
+        case .waits: return waitForPlace(transfer)
+        case .elsewhere:
+            know(hostsOf: transfer)
+            if let action = transfer.machine?.elsewhere() { return act(action, transfer) }
+            return waitForPlace(transfer, isPatient: true)
+        case .refused(let milliseconds):
+            return decide(transfer) { $0.heldOff(seconds: (milliseconds + 999) / 1000) }
+        case .down(let outage):
+            return decide(transfer) {
+                $0.hostIsDown(host.description, outage, wasAsked: false)
+            }
+        }
+        if !transfer.hasStarted {
+            transfer.hasStarted = true
+            let source = transfer.job.sources[plan.source].url.description
+            let size = transfer.job.expectation.size ?? transfer.machine?.part?.total
+            report(transfer, .started(source: source, size: size, offset: plan.offset))
+        }
+        if plan.url.scheme == .file { return open(plan, for: transfer) }
+        do {
+            let active = try makeRequest(plan, for: transfer)
+            transfer.state = .exchanging(active)
+            wire.begin(active)
+        } catch { fail(transfer, error) }
+    }
+
+    /// A request that is ready to be made, of a transfer itself or of a further connection.
+    func makeRequest(
+        _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, isAlone: Bool = false
+    ) throws(MirrorError) -> ActiveRequest {
+        let active = makeRequest(
+            for: transfer, segment: segment,
+            stall: segment == nil
+                ? transfer.stall : StallClock(timeout: configuration.transfer.stallTimeout))
+        try wire.prepare(
+            WireRequest(
+                plan: plan, source: transfer.job.sources[plan.source],
+                postBody: transfer.job.postBody, opensConnection: isAlone),
+            for: active)
+        activeRequests[active.number] = active
+        return active
+    }
+
+    /// Makes a pipeline that logs milestones as bytes go through it; `start` is where in the part they
+    /// begin, and `isFurther` says that another connection's pipeline reads them again.
+    func pipelineMaker(
+        _ transfer: Transfer, from start: Int64 = 0, isFurther: Bool = false,
+        other: DigestAlgorithm?, workers: any Workers
+    ) -> (PartRecord) -> WritePipeline {
+        let (id, parts, inbox, chunks, clock) = (transfer.job.id, parts, inbox, chunks, clock)
+        let target = transfer.job.target
+        let isReadAgain =
+            isFurther || BodyCheck.readsAgain(transfer.job.expectation, other: other)
+        return { record in
+            let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
+            return WritePipeline(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
+                digests in
+                let now = clock.monotonic()
+                guard digests.isMilestoneDue(now: now) else { return }
+                do throws(MirrorError) {
+                    try digests.log(record.name, from: start, in: parts, now: now)
+                } catch {
+                    inbox.post(.broken(id, error))
+                }
+            } onLoss: {
+                inbox.post(.broken(id, MirrorError($0, target: target)))
+            }
+        }
+    }
+}
+
+extension PipelineDigests {
+    /// Bytes after which a milestone is logged. Together with what may wait for its digest, which a
+    /// killed process loses too, less than the 16 MiB that an interruption may cost.
+    static let milestoneBytes: Int64 = 4 << 20
+    /// Milliseconds after which a milestone is logged, half of what is promised.
+    static let milestoneAge: Int64 = 500
+
+    /// Whether the bytes since the last milestone are many, or old.
+    func isMilestoneDue(now: Int64) -> Bool {
+        length - loggedLength >= PipelineDigests.milestoneBytes
+            || now - loggedAt >= PipelineDigests.milestoneAge
+    }
+
+    /// Logs what the bytes so far are, unless nothing came since the last time; `start` is where in
+    /// the part they begin.
+    package mutating func log(
+        _ part: String, from start: Int64 = 0, in parts: any PartStore, now: Int64
+    ) throws(MirrorError) {
+        guard length > loggedLength else { return }
+        try parts.log(milestone, from: start, part: part)
+        loggedLength = length
+        loggedAt = now
+    }
+}
+
+/// What is trusted of a part, on its way to the pipeline that goes on from it.
+private final class FoundPart: Sendable {
+    private let part: Mutex<TrustedPart?>
+
+    init(_ part: consuming TrustedPart?) { self.part = Mutex(part) }
+
+    /// Lets the digests go on from it, once; gives the rangesBeyond that hold beyond them.
+    func handOver(to digests: inout PipelineDigests) -> [Range<Int64>] {
+        guard let part = part.withLock({ $0.take() }) else { return [] }
+        let rangesBeyond = part.rangesBeyond
+        digests.adopt(part)
+        return rangesBeyond
+    }
+}

@@ -1,0 +1,291 @@
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+
+/// What runs on the transfer thread: it carries out what machines decide, and decides nothing.
+///
+/// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform` and
+/// `EasyHandle.resume`; they change the state of their transfer, and never start or end one.
+final class TransferEngine {
+    /// Bytes of one transfer that may wait to be written and hashed.
+    static let pipelineBacklogLimit = 4 << 20
+    /// Bytes of all buffers that may be in use.
+    let bufferLimit: Int
+    /// Bytes of bodies in memory that may wait to be told of.
+    private static let eventLimit = 4 << 20
+
+    /// What the engine works with: the real things, or those of a simulation.
+    struct Surroundings {
+        let wire: any Wire
+        let parts: any PartStore
+        let observer: any TransferObserver
+        let inbox: TransferInbox
+        /// Where bytes are written and hashed, and where files and parts are read.
+        let workers: any Workers
+        let copiers: any Workers
+        /// Whether so many more bytes of a target may be written.
+        let admit: @Sendable (Int64, Target) -> MirrorError?
+        /// What hosts liked in runs before, and who is told what they like in this one.
+        var remembered: [Host: Int] = [:]
+        var remember: @Sendable ([Host: Int]) -> Void = { _ in }
+        var clock = LoopClock()
+        /// Picks a number from 0 to its argument.
+        var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
+    }
+
+    /// What the loop does until there is something to do again, for so many milliseconds at the most.
+    enum Rest: Equatable {
+        /// It waits for sockets, and for whatever it is told.
+        case watching(Int64)
+        /// It reads no socket: it has enough to do, or is not to have more.
+        case holdingBack(Int64)
+    }
+
+    let configuration: Configuration
+    private let surroundings: Surroundings
+    var wire: any Wire { surroundings.wire }
+    var parts: any PartStore { surroundings.parts }
+    var inbox: TransferInbox { surroundings.inbox }
+    var workers: any Workers { surroundings.workers }
+    var copiers: any Workers { surroundings.copiers }
+    var clock: LoopClock { surroundings.clock }
+    private var observer: any TransferObserver { surroundings.observer }
+    /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
+    /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
+    package let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
+
+    var transfers: [Int: Transfer] = [:]
+    package var dispatcher: Dispatcher
+    /// What runs on the wire, by number.
+    var activeRequests: [Int: ActiveRequest] = [:]
+    private var requestsMade = 0
+    /// How much may be read from sockets.
+    var reading: ReadingLimits
+    /// Why no request is made any more.
+    var refusal: MirrorError?
+    /// Transfers that several connections may fetch.
+    var segmented = SegmentedTransfers()
+    /// Exchanges whose bytes wait within libcurl.
+    var heldBack: [ActiveRequest] = []
+    var isStopping = false
+    /// Whether no socket has been read since the last iteration.
+    private var isHoldingBack = false
+    private var ticked: LoadMeter
+    /// The time of stall clocks.
+    var asking: AskingTime
+
+    init(_ configuration: Configuration, _ surroundings: Surroundings) {
+        self.configuration = configuration
+        self.surroundings = surroundings
+        // Room for two buffers of each transfer at the least.
+        bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
+        let now = surroundings.clock.monotonic()
+        ticked = LoadMeter(now: now)
+        asking = AskingTime(now: now)
+        reading = ReadingLimits(
+            rate: configuration.rateLimit, total: configuration.transferLimit, now: now)
+        dispatcher = Dispatcher(
+            jobs: configuration.jobs, perHost: configuration.perHost,
+            policy: RetryPolicy(configuration.transfer), remembered: surroundings.remembered,
+            now: now, jitter: surroundings.jitter)
+    }
+
+    /// Runs until `stop` was asked for and every transfer has ended.
+    func run() {
+        while let rest = iterate() {
+            switch rest {
+            case .watching(let time): wire.wait(milliseconds: time)
+            case .holdingBack(let time): inbox.signal.wait(milliseconds: Int32(clamping: time))
+            }
+        }
+        workers.stop()
+        copiers.stop()
+        surroundings.remember(dispatcher.liked)
+    }
+
+    /// Does all that can be done now, and says what to wait for; nil when everything has ended.
+    func iterate() -> Rest? {
+        look(hasAsked: !isHoldingBack)
+        isHoldingBack = false
+        if wire.networkHasReturned() { dispatcher.networkReturned() }
+        listen()
+        wakeWaiting()
+        listen()
+        startNext()
+        if isDone { return nil }
+        let pause = throttleDelay()
+        if pause == 0 {
+            resumeThrottled()
+            wire.perform()
+            while let end = wire.nextEnd() { ended(end) }
+            paceSegments()
+            lookAfterSegments()
+            limitTotal()
+            // The free places are given away before anything is waited for.
+            listen()
+            startNext()
+        }
+        tick()
+        // The message to stop may be among those that were taken just now; its signal is gone.
+        if isDone { return nil }
+        // What was just read may have used the limit up, and libcurl watches no socket of a
+        // transfer that was held back.
+        return rest(pause > 0 ? pause : throttleDelay())
+    }
+
+    private func rest(_ pause: Int64) -> Rest {
+        if pause > 0 {
+            reading.wasHeldBack = true
+            isHoldingBack = true
+            return .holdingBack(min(pause, AskingTime.look))
+        }
+        look()
+        return .watching(timeToWait)
+    }
+
+    /// A new active.
+    func makeRequest(for transfer: Transfer, segment: Int?, stall: StallClock) -> ActiveRequest {
+        requestsMade += 1
+        return ActiveRequest(
+            number: requestsMade, id: transfer.job.id, segment: segment, listener: self,
+            stall: stall)
+    }
+
+    /// Takes all messages, also those that follow from a failure that ends everything.
+    private func listen() {
+        repeat {
+            for message in inbox.take() { take(message) }
+        } while observer.settleFailures()
+    }
+
+    private var isDone: Bool { isStopping && transfers.isEmpty }
+
+    /// Takes the time for all that waits. Until now bytes were asked for.
+    private func look(hasAsked: Bool = true) {
+        let now = clock.monotonic()
+        dispatcher.advance(to: now)
+        asking.look(now: now, hasAsked: hasAsked)
+    }
+
+    /// For how many milliseconds no socket is read: under the rate limit, while workers are behind,
+    /// and while everything is paused.
+    private func throttleDelay() -> Int64 {
+        reading.delay(isBehind: !reading.isPaused && isBehind, now: clock.monotonic())
+    }
+
+    private var isBehind: Bool {
+        if chunks.bytesInUse > bufferLimit || observer.bytesWaiting > Self.eventLimit {
+            return true
+        }
+        // What waits in a pipeline is in a buffer.
+        guard chunks.bytesInUse > Self.pipelineBacklogLimit else { return false }
+        return activeRequests.values.contains { active in
+            guard let transfer = transfers[active.id] else { return false }
+            let writer = active.segment.flatMap { transfer.segments?.writers[$0] }
+            return (writer?.pipeline.backlog ?? transfer.body?.backlog ?? 0)
+                > Self.pipelineBacklogLimit
+        }
+    }
+
+    /// Whether no more bytes of a transfer are taken just now, so many of which wait for their pipeline.
+    /// libcurl reads up to a hundred times in a row from a socket that has more.
+    func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
+        guard
+            transfer.isPaused || backlog > Self.pipelineBacklogLimit
+                || chunks.bytesInUse > bufferLimit
+                || reading.isOverdrawn || reading.exceededTotal != nil
+        else { return false }
+        reading.wasHeldBack = true
+        return true
+    }
+
+    /// Whether an active was held back in the midst of reading, and nobody paused it.
+    private func mayGoOn(_ active: ActiveRequest) -> Bool {
+        active.isHeldBack && activeRequests[active.number] === active
+            && transfers[active.id]?.isPaused == false
+    }
+
+    /// Lets transfers go on that were held back.
+    private func resumeThrottled() {
+        guard !heldBack.isEmpty else { return }
+        let waiting = heldBack
+        heldBack = []
+        for active in waiting {
+            // The end of one may have been the end of others.
+            guard active.isHeldBack, activeRequests[active.number] === active else { continue }
+            guard !reading.isOverdrawn, mayGoOn(active) else {
+                heldBack.append(active)
+                continue
+            }
+            active.isHeldBack = false
+            if let end = wire.resume(active) { ended(end) }
+        }
+    }
+
+    /// For how many milliseconds there is nothing to do unless somebody says something.
+    private var timeToWait: Int64 {
+        // What a tick ended may have left connections to look after.
+        if segmented.hasUnlooked || heldBack.contains(where: mayGoOn) { return 0 }
+        let longest = min(
+            activeRequests.isEmpty ? 60_000 : AskingTime.look, timeToPaceSegments ?? 60_000)
+        return min(longest, dispatcher.timeToWait() ?? longest)
+    }
+
+    /// Looks after running transfers four times a second.
+    private func tick() {
+        let now = clock.monotonic()
+        let elapsed = ticked.elapsed(now: now)
+        guard elapsed >= AskingTime.look else { return }
+        look()
+        if ticked.restart(now: now, busy: clock.threadBusy()) { reading.wasHeldBack = true }
+        defer { dispatcher.measure() }
+        for active in activeRequests.values {
+            guard let transfer = transfers[active.id],
+                activeRequests[active.number] === active
+            else { continue }
+            do {
+                if let segment = active.segment {
+                    try tick(segment, of: transfer, now: now)
+                } else {
+                    try transfer.body?.tick(now: now)
+                }
+            } catch {
+                failInMidst(transfer, error)
+                continue
+            }
+            tellProgress(transfer, now: now)
+            dispatcher.received(active.arrivedBytes, by: active.id)
+            active.arrivedBytes = 0
+            if active.stall.hasStalled(at: asking.elapsed)
+                || active.isOverdue(at: asking.elapsed)
+            {
+                stalled(active)
+            }
+        }
+        lendPlaces()
+        measureSegments(milliseconds: elapsed)
+        reading.wasHeldBack = false
+    }
+
+    private func tellProgress(_ transfer: Transfer, now: Int64) {
+        guard transfer.body != nil else { return }
+        let bytes = transfer.heldBytes
+        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
+        report(
+            transfer,
+            .progress(
+                bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
+    }
+
+    func report(_ transfer: Transfer, _ observer: TransferEvent) {
+        self.observer.tell(transfer.job, observer)
+    }
+
+    /// Why so many more bytes of a target may not be written; nil where they may.
+    func refusal(of bytes: Int64, for target: Target) -> MirrorError? {
+        surroundings.admit(bytes, target)
+    }
+
+    /// Picks a number from 0 to its argument.
+    var jitter: @Sendable (Int64) -> Int64 { surroundings.jitter }
+}

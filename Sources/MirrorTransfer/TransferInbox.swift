@@ -1,0 +1,57 @@
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+internal import Synchronization
+
+/// What the transfer thread is told, by callers and by workers.
+enum TransferMessage: Sendable {
+    case submit([TransferJob])
+    case pause(Int)
+    case resume(Int)
+    case pauseAll
+    case resumeAll
+    case cancel(Int, discardingPart: Bool)
+    case cancelAll
+    case stop
+    /// How far an earlier part is to be trusted; no file when there is nothing of it.
+    case established(Int, PartFile?, length: Int64, rangesBeyond: [Range<Int64>])
+    /// What the bytes of a transfer are; `piecesHold` is nil when no pieces had to be looked at.
+    case hashed(Int, [Digest], piecesHold: Bool?)
+    /// What a further connection fetched was read back from the part.
+    case segmentHeld(Int)
+    /// The last milestone of a transfer that ends was logged.
+    case settled(Int)
+    /// A source file was opened.
+    case fileOpened(Int, FileSource)
+    /// The bytes of a source file are here: in memory, or in the part.
+    case fileCopied(Int, CopiedBytes)
+    /// A worker could not go on.
+    case broken(Int, MirrorError)
+    /// A source file cannot be used.
+    case sourceRefused(Int, Refusal)
+}
+
+/// Messages on their way to the transfer thread, in order.
+final class TransferInbox: Sendable {
+    /// Raised with every message.
+    let signal: WakeSignal
+    private let messages = Mutex<[TransferMessage]>([])
+
+    /// Throws where the process has as many descriptors as it may.
+    init() throws(Errno) { signal = try WakeSignal() }
+
+    /// Leaves a message; any thread may.
+    func post(_ message: TransferMessage) {
+        messages.withLock { $0.append(message) }
+        signal.raise()
+    }
+
+    /// Takes all messages so far.
+    func take() -> [TransferMessage] {
+        signal.clear()
+        return messages.withLock { messages in
+            defer { messages = [] }
+            return messages
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package import MirrorModel
+
+/// One fetch: everything that the transfer loop must know, with secrets filled in.
+package struct TransferJob: Sendable {
+    /// Unique in the run.
+    package let id: Int
+    /// Where the bytes belong; names the part, and stands in events and errors.
+    package let target: Target
+    /// The sources in the order in which they are tried; never empty.
+    package let sources: [PreparedSource]
+    /// The body of a POST; nil for a GET.
+    package let postBody: [UInt8]?
+    /// What the bytes must be.
+    package let expectation: Expectation
+    /// The version at the target, for a conditional request; nil asks for the bytes whatever is there.
+    package let local: LocalVersion?
+    /// The part that may be continued; the loop cuts it to what it can vouch for first.
+    package let part: PartRecord?
+    /// Higher first.
+    package let priority: Int32
+    /// Whether its failure ends everything: no other job begins before that was heard.
+    package var isDecisive: Bool = false
+
+    /// Takes what the loop must know.
+    package init(
+        id: Int, target: Target, sources: [PreparedSource], postBody: [UInt8]?,
+        expectation: Expectation, local: LocalVersion?, part: PartRecord?, priority: Int32,
+        isDecisive: Bool = false
+    ) {
+        self.id = id
+        self.target = target
+        self.sources = sources
+        self.postBody = postBody
+        self.expectation = expectation
+        self.local = local
+        self.part = part
+        self.priority = priority
+        self.isDecisive = isDecisive
+    }
+
+    /// Whether its answer is expected to take a round trip and little more.
+    var isBrief: Bool {
+        local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
+    }
+}
+
+/// A source whose header values have been filled in.
+package struct PreparedSource: Sendable {
+    /// Where the bytes are.
+    package let url: SourceURL
+    /// The name under which the source is remembered.
+    package let key: SourceKey
+    /// Names and values, secrets included: never printed, sent to the URL's own origin only.
+    package let headers: [(name: String, value: String)]
+
+    /// Takes a source and its values.
+    package init(url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]) {
+        self.url = url
+        self.key = key
+        self.headers = headers
+    }
+}

@@ -1,0 +1,203 @@
+internal import Glibc
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+internal import Synchronization
+
+/// The way of one file's bytes after they were received: they are written and read back, then hashed,
+/// on worker threads and in the order in which they came.
+///
+/// The transfer thread only hands over buffers, and waits neither for the disk nor for a digest; and
+/// while one buffer is hashed the next one is written. What is hashed is what the file holds: a digest
+/// of bytes that were in memory only would vouch for a disk that says that it wrote and did not.
+final class WritePipeline: Sendable {
+    /// Work on the pipeline's digests.
+    typealias Work = @Sendable (inout PipelineDigests) -> Void
+
+    private let writing: SerialWork
+    private let hashing: SerialWork
+    private let digests: Mutex<PipelineDigests>
+    private let waitingBytes = Atomic(0)
+    private let lastHeld = Atomic<Int64>(0)
+    private let writeback = Mutex(Writeback())
+    private let pages: Mutex<PageRelease>
+    private let chunks: ChunkPool
+    /// Called after bytes were taken in, on a worker.
+    private let afterBytes: Work
+    /// Called once when the file does not hold what it should; nothing is written or hashed after that.
+    private let onLoss: @Sendable (Errno) -> Void
+    private let isLost = Atomic(false)
+    private let isStopped = Atomic(false)
+
+    /// - Parameters:
+    ///   - other: a second algorithm besides sha256.
+    ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a pipeline that
+    ///     hashes the file from its start, and is the last to read it.
+    ///   - afterBytes: called on a worker after each buffer.
+    ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
+    init(
+        other: DigestAlgorithm?, letsGo: Bool = false, workers: any Workers, chunks: ChunkPool,
+        afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
+    ) {
+        digests = Mutex(PipelineDigests(other: other))
+        writing = SerialWork(on: workers)
+        hashing = SerialWork(on: workers)
+        pages = Mutex(PageRelease(letsGo: letsGo))
+        self.chunks = chunks
+        self.afterBytes = afterBytes
+        self.onLoss = onLoss
+    }
+
+    /// How many bytes wait to be written or hashed.
+    var backlog: Int { waitingBytes.load(ordering: .relaxed) }
+
+    /// The position after the last byte that was read back from the file as it should be; 0 before.
+    var heldEnd: Int64 { lastHeld.load(ordering: .acquiring) }
+
+    /// Hands over a buffer, which belongs at an offset of a file; room for a stretch of the file is to
+    /// be found first, where one is given.
+    func append(
+        _ chunk: Chunk, to file: PartFile, at offset: Int64, reserving room: Range<Int64>?
+    ) {
+        waitingBytes.add(chunk.count, ordering: .relaxed)
+        let end = offset + Int64(chunk.count)
+        writing.add { [self] in
+            let holds = put(chunk, in: file, at: offset, reserving: room)
+            hashing.add { [self] in
+                hash(chunk, of: file, holds: holds)
+                waitingBytes.subtract(chunk.count, ordering: .relaxed)
+                chunks.give(chunk)
+            }
+            // Where the disk is busy this sleeps, so it keeps no buffer from being hashed.
+            if holds { writeback.withLock { $0.wrote(upTo: end, in: file) } }
+        }
+    }
+
+    /// Adds bytes that are in the file already, from where the digests are up to an end: they came
+    /// before those that lie in front of them, and are read from the page cache.
+    func append(_ file: PartFile, upTo end: Int64) {
+        submit { [self] digests in read(file, upTo: end, into: &digests) }
+    }
+
+    /// Ends the digests where they are: nobody waits for the rest any more.
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    /// Ends everything, because the part goes away: what waits is neither written nor hashed, and no
+    /// failure of it counts.
+    func abandon() {
+        isLost.store(true, ordering: .relaxed)
+        stop()
+    }
+
+    /// Adds work after all bytes so far.
+    func submit(_ work: @escaping Work) {
+        writing.add { [self] in
+            hashing.add { [self] in digests.withLock { work(&$0) } }
+        }
+    }
+
+    /// Asks for a milestone of all bytes so far, whenever the last one was.
+    func logRest() {
+        submit { [afterBytes] digests in
+            digests.loggedAt = 0
+            afterBytes(&digests)
+        }
+    }
+
+    /// Writes a buffer; whether the file holds its bytes.
+    private func put(
+        _ chunk: Chunk, in file: PartFile, at offset: Int64, reserving room: Range<Int64>?
+    ) -> Bool {
+        if isLost.load(ordering: .relaxed) { return false }
+        do throws(Errno) {
+            if let room { file.reserve(room) }
+            try file.write(chunk.bytes, at: offset)
+            try confirm(chunk, in: file, at: offset)
+            lastHeld.store(offset + Int64(chunk.count), ordering: .releasing)
+            return true
+        } catch {
+            lose(error)
+            return false
+        }
+    }
+
+    private func hash(_ chunk: Chunk, of file: PartFile, holds: Bool) {
+        digests.withLock { digests in
+            digests.isBroken = digests.isBroken || !holds
+            guard !digests.isBroken else { return }
+            digests.update(chunk.bytes)
+            afterBytes(&digests)
+            pages.withLock { $0.hashed(upTo: digests.length, in: file) }
+        }
+    }
+
+    private func lose(_ error: Errno) {
+        if !isLost.exchange(true, ordering: .relaxed) { onLoss(error) }
+    }
+
+    private func confirm(_ chunk: Chunk, in file: PartFile, at offset: Int64) throws(Errno) {
+        let copy = chunks.take()
+        defer { chunks.give(copy) }
+        try file.confirm(chunk.bytes, at: offset, with: copy.space)
+    }
+
+    private func read(_ file: PartFile, upTo end: Int64, into digests: inout PipelineDigests) {
+        guard !digests.isBroken, digests.length < end else { return }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        do throws(Errno) {
+            while digests.length < end, !isStopped.load(ordering: .relaxed) {
+                let wanted = Int(min(Int64(buffer.count), end - digests.length))
+                let window = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+                let count = try file.read(into: window, at: digests.length)
+                guard count == wanted else {
+                    throw Errno(number: EBADMSG, call: "pread", path: "tmp/" + file.name)
+                }
+                digests.update(UnsafeRawBufferPointer(window))
+                afterBytes(&digests)
+                pages.withLock { $0.hashed(upTo: digests.length, in: file) }
+            }
+        } catch { lose(error) }
+        digests.isBroken = digests.length < end
+    }
+}
+
+/// The running digests of a file: sha256 always, and one more where it is wanted.
+struct PipelineDigests: ~Copyable, Sendable {
+    /// How many bytes were taken in.
+    private(set) var length: Int64 = 0
+    private var sha256 = ByteHasher(.sha256)
+    private var other: ByteHasher?
+    /// The last milestone that was logged.
+    var loggedLength: Int64 = 0
+    /// When that was, in milliseconds of the monotonic clock.
+    var loggedAt: Int64 = 0
+    /// Whether bytes after these were left out: the digests stay what they are.
+    var isBroken = false
+
+    init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
+
+    /// Goes on from a part that was vouched for.
+    mutating func adopt(_ part: consuming TrustedPart) {
+        length = part.length
+        loggedLength = part.length
+        sha256 = part.sha256.copy()
+        other = part.other?.copy()
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        sha256.update(bytes)
+        other?.update(bytes)
+        length += Int64(bytes.count)
+    }
+
+    /// What the bytes so far are.
+    var milestone: Milestone { Milestone(length: length, sha256: sha256.snapshot()) }
+
+    /// The digests of the bytes so far.
+    func snapshots() -> [Digest] {
+        var result = [sha256.snapshot()]
+        if let second = other?.snapshot() { result.append(second) }
+        return result
+    }
+}

@@ -1,0 +1,245 @@
+import MirrorModel
+import Testing
+
+/// Every answer of the resume rules, held against a part of 4 of 10 bytes with the tag "a".
+@Suite struct ResponseEvaluationTests {
+    enum Kind: Equatable {
+        case receive(from: Int64)
+        case notModified, partIsComplete, startOver, askPlainly, redirect, refuse(FailureCode)
+        case retry(after: Int64?)
+    }
+
+    private static let key = SourceKey(text: "https://a.example/f")
+    private static let provenance = Provenance(source: key, answeredBy: "https://a.example/f")
+    static let pin = Digest(.sha256, bytes: Array(repeating: 7, count: 32))
+
+    private func url(_ text: String = "https://a.example/f") throws -> SourceURL {
+        try SourceURL(text)
+    }
+
+    private func evaluator(
+        tag: String? = "\"a\"", total: Int64? = 10, pinned: Bool = false, size: Int64? = nil,
+        source: SourceKey = key, answeredBy: String = "https://a.example/f"
+    ) throws -> ResponseEvaluator {
+        let validators = Validators(of: ResponseHead(status: 200, tag.map { [("ETag", $0)] } ?? []))
+        var expectation = Expectation(size: size)
+        var identity = validators.strong.map { PartIdentity.version(Self.provenance, $0) }
+        if pinned, let pin = Self.pin {
+            expectation.digests = [pin]
+            identity = .digest(pin)
+        }
+        let record = try PartRecord(
+            name: "x", target: Target("Caches/f"), identity: identity ?? .anonymous, total: total,
+            provenance: Self.provenance, validators: validators)
+        var plan = RequestPlan(source: 0, url: try url(answeredBy))
+        plan.offset = 4
+        plan.ifRange = validators.strong
+        return ResponseEvaluator(
+            plan: plan, source: source, part: PartState(record, length: 4),
+            expectation: expectation)
+    }
+
+    private func kind(_ verdict: ResponseEvaluation) -> Kind {
+        switch verdict {
+        case .receive(let reception): .receive(from: reception.offset)
+        case .notModified: .notModified
+        case .partIsComplete: .partIsComplete
+        case .startOver: .startOver
+        case .askPlainly: .askPlainly
+        case .redirect: .redirect
+        case .retry(_, let after): .retry(after: after)
+        case .refuse(let refusal): .refuse(refusal.code)
+        }
+    }
+
+    private func judge(_ evaluator: ResponseEvaluator, _ status: Int, _ fields: [(String, String)])
+        -> Kind
+    {
+        kind(evaluator.judge(ResponseHead(status: status, fields), at: Instant(seconds: 0)))
+    }
+
+    @Test(
+        arguments: [
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\"")], .receive(from: 4)),
+            ([("Content-Range", "bytes 4-6/10"), ("ETag", "\"a\"")], .receive(from: 4)),
+            (
+                [("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""), ("Content-Length", "6")],
+                .receive(from: 4)
+            ),
+            (
+                [("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""), ("Content-Length", "5")],
+                .startOver
+            ),
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "\"b\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/10"), ("ETag", "W/\"a\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/10")], .startOver),
+            ([("Content-Range", "bytes 4-10/11"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 3-9/10"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")], .startOver),
+            ([("Content-Range", "bytes */10"), ("ETag", "\"a\"")], .startOver),
+            ([("ETag", "\"a\"")], .startOver),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("Content-Range", "bytes 4-9/10"),
+                    ("ETag", "\"a\""),
+                ], .startOver
+            ),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""),
+                    ("Content-Type", "multipart/byteranges; boundary=x"),
+                ], .startOver
+            ),
+            (
+                [
+                    ("Content-Range", "bytes 4-9/10"), ("ETag", "\"a\""),
+                    ("Content-Encoding", "gzip"),
+                ], .startOver
+            ),
+        ] as [([(String, String)], Kind)])
+    func aRangeIsTakenOnlyOfTheSameVersion(fields: [(String, String)], kind: Kind) throws {
+        #expect(judge(try evaluator(), 206, fields) == kind)
+    }
+
+    @Test func aRangeThatNobodyAskedForIsRefused() throws {
+        var evaluator = try evaluator()
+        evaluator.plan.offset = 0
+        let fields = [("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")]
+        #expect(judge(evaluator, 206, fields) == .refuse(.httpStatus))
+    }
+
+    @Test func aRangeFromAnotherPlaceContinuesUnderAPinOnly() throws {
+        let fields = [("Content-Range", "bytes 4-9/10"), ("ETag", "\"other\"")]
+        let elsewhere = "https://b.example/f"
+        #expect(judge(try evaluator(answeredBy: elsewhere), 206, fields) == .startOver)
+        #expect(
+            judge(try evaluator(pinned: true, answeredBy: elsewhere), 206, fields)
+                == .receive(from: 4))
+        #expect(judge(try evaluator(pinned: true), 206, fields) == .startOver)
+    }
+
+    @Test func anUnknownTotalIsTakenUnderAPinWithASizeOnly() throws {
+        let fields = [("Content-Range", "bytes 4-9/*"), ("ETag", "\"a\"")]
+        #expect(judge(try evaluator(pinned: true), 206, fields) == .startOver)
+        #expect(judge(try evaluator(pinned: true, size: 10), 206, fields) == .receive(from: 4))
+        #expect(judge(try evaluator(size: 10), 206, fields) == .startOver)
+    }
+
+    @Test(
+        arguments: [
+            ("Sat, 21 Nov 2026 03:56:00 GMT", .receive(from: 4)),
+            ("Sat, 21 Nov 2026 03:56:01 GMT", .startOver), ("yesterday", .startOver),
+            (nil, .startOver),
+        ] as [(String?, Kind)])
+    func aRangeRepeatsTheDateThatIsTheValidator(sent: String?, kind: Kind) throws {
+        var evaluator = try evaluator(tag: nil)
+        let date = try #require(HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT"))
+        let strong = StrongValidator.lastModified(date)
+        evaluator.part?.validators = Validators(lastModified: date, strong: strong)
+        evaluator.part?.identity = .version(Self.provenance, strong)
+        evaluator.plan.ifRange = strong
+        let fields =
+            [("Content-Range", "bytes 4-9/10")] + (sent.map { [("Last-Modified", $0)] } ?? [])
+        #expect(judge(evaluator, 206, fields) == kind)
+    }
+
+    @Test(
+        arguments: [
+            ("bytes */4", 4, .partIsComplete), ("bytes */5", 4, .startOver),
+            ("bytes */4", 10, .startOver), ("bytes */3", 4, .startOver), (nil, 4, .startOver),
+            ("bytes */10", 10, .startOver),
+        ] as [(String?, Int64, Kind)])
+    func a416CompletesThePartOnlyAtTheKnownTotal(
+        range: String?, total: Int64, kind: Kind
+    ) throws {
+        let fields = range.map { [("Content-Range", $0)] } ?? []
+        #expect(judge(try evaluator(total: total), 416, fields) == kind)
+    }
+
+    @Test func a416OfUnknownTotalNeedsTheTag() throws {
+        let evaluator = try evaluator(total: nil)
+        #expect(judge(evaluator, 416, [("Content-Range", "bytes */4")]) == .startOver)
+        let fields = [("Content-Range", "bytes */4"), ("ETag", "\"a\"")]
+        #expect(judge(evaluator, 416, fields) == .partIsComplete)
+    }
+
+    @Test(
+        arguments: [
+            ([], .notModified), ([("ETag", "\"a\"")], .notModified),
+            ([("ETag", "\"b\"")], .askPlainly),
+            ([("ETag", "W/\"a\"")], .askPlainly), ([("ETag", "a")], .askPlainly),
+            ([("ETag", "\"a\""), ("ETag", "\"a\"")], .askPlainly),
+        ] as [([(String, String)], Kind)])
+    func a304IsBelievedAboutOurVersionOnly(fields: [(String, String)], kind: Kind) throws {
+        #expect(judge(try conditional(), 304, fields) == kind)
+    }
+
+    @Test func a304OfAnotherPlaceOrWithoutAConditionIsNotBelieved() throws {
+        var evaluator = try conditional()
+        evaluator.plan.url = try url("https://b.example/f")
+        #expect(judge(evaluator, 304, []) == .askPlainly)
+        evaluator.plan.condition = nil
+        #expect(judge(evaluator, 304, []) == .refuse(.httpStatus))
+    }
+
+    private func conditional() throws -> ResponseEvaluator {
+        let tag = try #require(EntityTag("\"a\""))
+        let validators = Validators(entityTag: tag, strong: .entityTag(tag))
+        let sha256 = try #require(Self.pin)
+        var plan = RequestPlan(source: 0, url: try url())
+        plan.condition = .local(validators)
+        return ResponseEvaluator(
+            plan: plan, source: Self.key,
+            local: LocalVersion(
+                provenance: Self.provenance, validators: validators, size: 1, sha256: sha256))
+    }
+
+    @Test(
+        arguments: [
+            (200, [("Content-Length", "10")], .receive(from: 0)),
+            (200, [("Content-Length", "5, 10")], .refuse(.malformedResponse)),
+            (200, [("Content-Encoding", "gzip")], .refuse(.encodingRefused)),
+            (200, [], .receive(from: 0)), (201, [], .refuse(.httpStatus)),
+            (204, [], .refuse(.httpStatus)), (300, [("Location", "/x")], .refuse(.httpStatus)),
+            (302, [], .refuse(.httpStatus)), (302, [("Location", "/x")], .redirect),
+            (404, [], .refuse(.httpStatus)), (501, [], .refuse(.httpStatus)),
+            (408, [], .retry(after: nil)), (425, [], .retry(after: nil)),
+            (429, [("Retry-After", "7")], .retry(after: 7)), (500, [], .retry(after: nil)),
+            (502, [], .retry(after: nil)), (503, [("Retry-After", "0")], .retry(after: 0)),
+            (504, [], .retry(after: nil)), (416, [], .refuse(.httpStatus)),
+        ] as [(Int, [(String, String)], Kind)])
+    func plainAnswers(status: Int, fields: [(String, String)], kind: Kind) throws {
+        let plain = ResponseEvaluator(
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        #expect(judge(plain, status, fields) == kind)
+    }
+
+    @Test func whatIsDeclaredIsHeldAgainstTheHead() throws {
+        var evaluator = ResponseEvaluator(
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        evaluator.expectation.size = 11
+        #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.sizeMismatch))
+        evaluator.expectation.size = nil
+        evaluator.policy.sizeLimit = 9
+        #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.tooLarge))
+        evaluator.policy.isStrict = true
+        #expect(judge(evaluator, 200, []) == .refuse(.unverifiable))
+        evaluator.expectation.digests = [try #require(Self.pin)]
+        #expect(judge(evaluator, 200, [("Content-Encoding", "gzip")]) == .receive(from: 0))
+    }
+
+    @Test func loginPagesAreNoArtifacts() throws {
+        var evaluator = ResponseEvaluator(
+            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+        let html = [("Content-Type", "text/html; charset=utf-8")]
+        #expect(judge(evaluator, 200, html) == .receive(from: 0))
+        evaluator.expectation.refusesHTML = true
+        #expect(judge(evaluator, 200, html) == .refuse(.typeMismatch))
+        evaluator.expectation.mediaType = MediaRange("*/*")
+        #expect(judge(evaluator, 200, html) == .receive(from: 0))
+        evaluator.expectation.mediaType = MediaRange("application/json")
+        #expect(judge(evaluator, 200, html) == .refuse(.typeMismatch))
+        #expect(judge(evaluator, 200, []) == .receive(from: 0))
+    }
+}
