@@ -18,8 +18,6 @@ let package = Package(
     products: [
         .executable(name: "mirror", targets: ["mirror"]),
         .library(name: "MirrorKit", targets: ["MirrorKit"]),
-        // Preloaded into programs under test: a disk that lies.
-        .library(name: "lying-disk", type: .dynamic, targets: ["LyingDisk"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0")
@@ -62,7 +60,6 @@ let package = Package(
             swiftSettings: strict),
         .systemLibrary(
             name: "CTestSupport", path: "Tests/CTestSupport", pkgConfig: "libxml-2.0"),
-        .target(name: "LyingDisk", path: "Tests/LyingDisk", publicHeadersPath: "."),
         // The program of docs/library.md: built with the tests, so that it cannot fall behind.
         .executableTarget(
             name: "prefetch", dependencies: ["MirrorKit", "MirrorModel"],
@@ -76,9 +73,12 @@ let package = Package(
         .executableTarget(
             name: "mirror-origin", dependencies: ["MirrorTestSupport"], path: "Tests/MirrorOrigin",
             swiftSettings: strict),
-        .executableTarget(
-            name: "mirror-torture", dependencies: ["MirrorTestSupport"],
+        .target(
+            name: "MirrorTorture", dependencies: ["MirrorTestSupport", "CTestSupport"],
             path: "Tests/MirrorTorture", swiftSettings: strict),
+        .executableTarget(
+            name: "mirror-torture", dependencies: ["MirrorTorture", "MirrorTestSupport"],
+            path: "Tests/MirrorTortureTool", swiftSettings: strict),
         .target(
             name: "MirrorFuzzing", dependencies: ["MirrorKit"] + rooms,
             path: "Tests/MirrorFuzzing", swiftSettings: strict),
@@ -111,6 +111,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             exclude: ["Scenarios"], swiftSettings: strict),
+        .testTarget(
+            name: "MirrorTortureTests",
+            dependencies: ["MirrorTorture", "MirrorTestSupport", "mirror"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

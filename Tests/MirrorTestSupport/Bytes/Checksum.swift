@@ -37,8 +37,8 @@ public enum Checksum {
 }
 
 /// Base 64 (RFC 4648 §4).
-enum Base64 {
-    static func encode(_ bytes: [UInt8]) -> String {
+package enum Base64 {
+    package static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -8,12 +8,12 @@ public final class Connection {
     /// Its number; the first that a server accepts is 1.
     public let number: Int
     /// The port of the peer.
-    let peerPort: UInt16
+    package let peerPort: UInt16
     private let socket: Int32
     private var unread: [UInt8] = []
     private var requests = 0
 
-    init(socket: Int32, number: Int) {
+    package init(socket: Int32, number: Int) {
         self.socket = socket
         peerPort = LoopbackAddress.peer(of: socket) ?? 0
         self.number = number
@@ -93,7 +93,7 @@ public final class Connection {
 
 extension Array where Element == UInt8 {
     /// The end of the first occurrence of a pattern at or after an index.
-    func firstRange(of pattern: [UInt8], from start: Int) -> Int? {
+    package func firstRange(of pattern: [UInt8], from start: Int) -> Int? {
         guard count >= pattern.count else { return nil }
         return (start...Swift.max(start, count - pattern.count)).first {
             self[$0...].starts(with: pattern)

@@ -1,11 +1,11 @@
 /// A request's Range of one range that begins within the whole (RFC 9110 §14.2).
-struct RangeHeader {
+package struct RangeHeader {
     /// The bytes that are asked for and exist.
-    let bytes: Range<Int>
+    package let bytes: Range<Int>
     private let whole: Int
 
     /// Reads `bytes=N-` or `bytes=N-M`; nil for anything else, and for what cannot be satisfied.
-    init?(_ text: String, of whole: Int) {
+    package init?(_ text: String, of whole: Int) {
         guard text.hasPrefix("bytes=") else { return nil }
         let ends = text.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2, let first = Int(ends[0]), first < whole else { return nil }
@@ -16,7 +16,7 @@ struct RangeHeader {
     }
 
     /// The header lines of the answer.
-    var headers: [String] {
+    package var headers: [String] {
         [
             "Content-Range: bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(whole)",
             "Content-Length: \(bytes.count)",

@@ -15,7 +15,7 @@ public struct ReceivedRequest: Sendable {
     /// The number of the request on its connection; the first is 1.
     public let ordinal: Int
 
-    init?(head: [UInt8], body: [UInt8], connection: Int, ordinal: Int) {
+    package init?(head: [UInt8], body: [UInt8], connection: Int, ordinal: Int) {
         let lines = String(decoding: head, as: UTF8.self).split(
             separator: "\r\n", omittingEmptySubsequences: true)
         let words = lines.first?.split(separator: " ") ?? []
@@ -45,7 +45,7 @@ public struct ReceivedRequest: Sendable {
 
 extension StringProtocol {
     /// The text without spaces and tabs at its ends.
-    var trimmed: String {
+    package var trimmed: String {
         var text = Substring(self)
         while let first = text.first, first.isWhitespace { text.removeFirst() }
         while let last = text.last, last.isWhitespace { text.removeLast() }

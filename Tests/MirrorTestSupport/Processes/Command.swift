@@ -19,7 +19,7 @@ public final class Command: Sendable {
         }
 
         /// Reads a wait status (wait(2)).
-        init(status: Int32) {
+        package init(status: Int32) {
             let number = status & 0x7F
             self = number == 0 ? .exited(status >> 8 & 0xFF) : .signalled(number)
         }

@@ -6,20 +6,20 @@ internal import Glibc
 /// The image lies in the page cache of this machine and loses nothing, so a cut tries what the file
 /// system promises, not what a disk does with its own cache. Mounts are visible to the thread that
 /// called `keepMountsPrivate()`, and to what it starts, and go with it.
-final class CutFileSystem {
+package final class CutFileSystem {
     /// The file systems that know how to end without a flush of their log.
-    enum Kind: String, CaseIterable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case ext4, xfs
     }
 
     /// Where it is mounted.
-    let folder: Folder
+    package let folder: Folder
     private let place: Folder
     private let options: String
     private var isMounted = false
 
     /// Makes and mounts one.
-    init(_ kind: Kind, options: String) throws {
+    package init(_ kind: Kind, options: String) throws {
         place = try Folder.temporary(in: Folder.memory)
         try place.makeFolders(above: "mounted/.")
         folder = Folder(place.full("mounted"))
@@ -43,19 +43,19 @@ final class CutFileSystem {
     }
 
     /// Hides what is mounted from everybody but this thread and what it starts.
-    static func keepMountsPrivate() throws {
+    package static func keepMountsPrivate() throws {
         let failure = test_keep_mounts_private()
         guard failure == 0 else { throw SystemFailure("unshare", "mounts", errno: failure) }
     }
 
     /// Mounts it, after a cut too: then the log is replayed.
-    func mount() throws {
+    package func mount() throws {
         try run("/usr/bin/mount", "-o", options, place.full("image"), folder.path)
         isMounted = true
     }
 
     /// Unmounts it; a process that has just ended may keep it busy for a moment.
-    func unmount() throws {
+    package func unmount() throws {
         for _ in 1...500 {
             if umount2(folder.path, 0) == 0 {
                 isMounted = false
@@ -68,10 +68,10 @@ final class CutFileSystem {
     }
 
     /// Writes everything out.
-    func flush() { withDescriptor { _ = test_flush_all($0) } }
+    package func flush() { withDescriptor { _ = test_flush_all($0) } }
 
     /// Ends it now; every later call on it fails.
-    func cut() throws {
+    package func cut() throws {
         var failure: Int32 = EBADF
         withDescriptor { failure = test_cut_power($0) }
         guard failure == 0 else { throw SystemFailure("shutdown", folder.path, errno: failure) }
@@ -88,7 +88,7 @@ final class CutFileSystem {
         let result = try Command.run(
             program, arguments, environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"])
         guard result.ending == .exited(0) else {
-            throw StoryFailure(description: "\(program): \(result.errors.suffix(200))")
+            throw StoryFailure("\(program): \(result.errors.suffix(200))")
         }
     }
 }

@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// A folder of the test's own with plain calls to look at it and change it.
 public struct Folder: Sendable {
@@ -99,7 +99,7 @@ public struct Folder: Sendable {
     }
 
     /// Where a symbolic link leads; nil for anything else.
-    func link(_ name: String) -> String? {
+    package func link(_ name: String) -> String? {
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             count = buffer.withMemoryRebound(to: CChar.self) { text in
                 text.baseAddress.map { max(0, readlink(full(name), $0, text.count)) } ?? 0
@@ -112,7 +112,7 @@ public struct Folder: Sendable {
     public func size(_ name: String) -> Int? { status(name).map { Int($0.st_size) } }
 
     /// What lstat(2) says of a name.
-    func status(_ name: String) -> stat? {
+    package func status(_ name: String) -> stat? {
         var status = stat()
         return lstat(full(name), &status) == 0 ? status : nil
     }

@@ -19,7 +19,7 @@ public struct Playground: Sendable {
     }
 
     /// The same with another folder for its root.
-    func with(root: Folder) -> Playground {
+    package func with(root: Folder) -> Playground {
         Playground(folder: folder, root: root, program: program)
     }
 
@@ -44,7 +44,7 @@ public struct Playground: Sendable {
     }
 
     /// Whether the root's lock names a run as the last that held it.
-    func isLockNaming(_ run: Command) -> Bool {
+    package func isLockNaming(_ run: Command) -> Bool {
         let lines = (root.read(".mirror/lock") ?? []).split(separator: UInt8(ascii: "\n"))
         return lines.count > 1 && lines[1].elementsEqual(String(run.pid).utf8)
     }
@@ -77,7 +77,7 @@ public struct Playground: Sendable {
     }
 
     /// Makes the root empty.
-    func clear() throws {
+    package func clear() throws {
         root.remove()
         try folder.makeFolders(above: "root/.")
     }

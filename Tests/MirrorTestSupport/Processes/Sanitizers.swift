@@ -6,7 +6,7 @@ internal import Glibc
 /// go is the one thing that goes along.
 public enum Sanitizers {
     /// What programs under test get from this process's environment.
-    static let environment: [String: String] = {
+    package static let environment: [String: String] = {
         var found: [String: String] = [:]
         for name in ["TSAN_OPTIONS", "ASAN_OPTIONS"] {
             if let value = getenv(name) { found[name] = String(cString: value) }
@@ -20,7 +20,7 @@ public enum Sanitizers {
     public static let areOn = !environment.isEmpty
 
     /// Whether a path is one at which only a sanitizer tries to make a file, in vain.
-    static func isOwn(_ path: String) -> Bool { areOn && path.hasPrefix(nowhere + "/") }
+    package static func isOwn(_ path: String) -> Bool { areOn && path.hasPrefix(nowhere + "/") }
 
     private static let nowhere = "/nonexistent"
 }

@@ -20,13 +20,13 @@ public final class SmallFileSystem: Sendable {
     }
 
     /// Gives it another size (mount(2), MS_REMOUNT).
-    func resize(bytes: Int) throws(SystemFailure) {
+    package func resize(bytes: Int) throws(SystemFailure) {
         guard mount("mirror-test", folder.path, "tmpfs", 32 /* MS_REMOUNT */, "size=\(bytes)") == 0
         else { throw SystemFailure("mount", folder.path, errno: errno) }
     }
 
     /// How many bytes are taken.
-    var usedBytes: Int {
+    package var usedBytes: Int {
         var result = statvfs()
         statvfs(folder.path, &result)
         return Int(result.f_blocks - result.f_bfree) * Int(result.f_frsize)

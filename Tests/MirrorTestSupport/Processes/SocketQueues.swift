@@ -1,7 +1,7 @@
 /// What is on its way between two sockets of the loopback address (proc_net_tcp(5)).
-enum SocketQueues {
+package enum SocketQueues {
     /// The bytes that the sender's kernel has and the receiving process has not read yet.
-    static func between(sender: UInt16, receiver: UInt16) -> Int {
+    package static func between(sender: UInt16, receiver: UInt16) -> Int {
         let table = String(decoding: Folder("/proc/net").read("tcp") ?? [], as: UTF8.self)
         var count = 0
         for line in table.split(separator: "\n").dropFirst() {

@@ -6,19 +6,19 @@ internal import Synchronization
 ///
 /// The calls of all its threads come in one order, so "the hundredth" names a moment: strace(1)
 /// counts for each thread by itself. Only the thread that started it may use it (ptrace(2)).
-final class TracedCommand {
+package final class TracedCommand {
     /// A call that is about to be made.
-    struct Call: CustomStringConvertible {
-        let thread: Int32
-        let name: String
+    package struct Call: CustomStringConvertible {
+        package let thread: Int32
+        package let name: String
         /// The file that its descriptor is open on, where it takes one.
-        let file: String?
+        package let file: String?
         fileprivate let arguments: [UInt]
 
         /// Whether it leaves nothing behind when its process ends.
-        var isLock: Bool { name == "fcntl" || name == "flock" }
+        package var isLock: Bool { name == "fcntl" || name == "flock" }
 
-        var description: String {
+        package var description: String {
             name
                 + (file.map { " of \($0.split(separator: "/").suffix(2).joined(separator: "/"))" }
                     ?? "")
@@ -26,14 +26,14 @@ final class TracedCommand {
     }
 
     /// The process.
-    let pid: Int32
+    package let pid: Int32
     private let output: ScratchFile
     private let errors: ScratchFile
     private var status: Int32 = 0
     private var hasEnded = false
 
     /// Starts a program; it goes on with `next()`.
-    init(
+    package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:]
     ) throws(SystemFailure) {
         let output = try ScratchFile()
@@ -57,7 +57,7 @@ final class TracedCommand {
     }
 
     /// Lets it run to the next call that changes something; nil when it has ended.
-    func next() -> Call? {
+    package func next() -> Call? {
         var thread: pid_t = 0
         var stop = test_stop()
         while !hasEnded, test_next_stop(pid, &thread, &stop, &status) == 1 {
@@ -70,22 +70,22 @@ final class TracedCommand {
     }
 
     /// Lets the call be made, and the process go on.
-    func pass(_ call: Call) { test_go_on(call.thread) }
+    package func pass(_ call: Call) { test_go_on(call.thread) }
 
     /// Lets the call be made, and stops its thread before it does anything else; `pass` lets it go on.
-    func finish(_ call: Call) { test_finish_call(call.thread) }
+    package func finish(_ call: Call) { test_finish_call(call.thread) }
 
     /// Kills it in front of the call: the kernel skips a call whose thread has a fatal signal.
-    func kill() { Glibc.kill(pid, SIGKILL) }
+    package func kill() { Glibc.kill(pid, SIGKILL) }
 
     /// Lets the call be made, and kills the process before its thread does anything else.
-    func kill(after call: Call) {
+    package func kill(after call: Call) {
         test_finish_call(call.thread)
         kill()
     }
 
     /// Lets it run to its end and says how that was.
-    func end() -> Command.Result {
+    package func end() -> Command.Result {
         while let call = next() { pass(call) }
         return Command.Result(
             ending: Command.Ending(status: status), output: output.text(), errors: errors.text(),
@@ -93,10 +93,10 @@ final class TracedCommand {
     }
 
     /// How many bytes were written to standard output so far.
-    var outputSize: Int { output.size }
+    package var outputSize: Int { output.size }
 
     /// What was written to standard output so far.
-    var outputSoFar: String { output.text() }
+    package var outputSoFar: String { output.text() }
 
     private func changing(_ stop: test_stop, of thread: pid_t) -> Call? {
         guard let text = test_call_name(stop.number) else { return nil }
@@ -134,7 +134,7 @@ final class TracedCommand {
     /// The absolute paths of the names that a call makes, links or renames; only before it is let go on.
     ///
     /// Of two, the first is what has a name already.
-    func names(of call: Call) -> [String] {
+    package func names(of call: Call) -> [String] {
         let words = call.arguments
         let pairs: [(folder: UInt, name: UInt)]
         switch call.name {

@@ -2,9 +2,9 @@ internal import Glibc
 internal import Synchronization
 
 /// Threads that share numbered pieces of work.
-enum Workers {
+package enum Workers {
     /// Does every piece and returns when all are done.
-    static func run(_ pieces: Int, atOnce: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    package static func run(_ pieces: Int, atOnce: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let state = Ledger(next: 0, left: atOnce)
         for _ in 0..<atOnce {
             DetachedThread.start {

@@ -55,7 +55,7 @@ struct EventPattern: Sendable {
 
 extension String {
     /// The first place where another text stands in this one.
-    func range(of other: String) -> Range<Index>? {
+    package func range(of other: String) -> Range<Index>? {
         guard !other.isEmpty else { return nil }
         return indices.first { self[$0...].hasPrefix(other) }
             .map { $0..<index($0, offsetBy: other.count) }

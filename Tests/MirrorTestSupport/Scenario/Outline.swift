@@ -68,8 +68,8 @@ struct Outline: Sendable {
 
 /// What is wrong with a scenario file, and where.
 public struct ScenarioFlaw: Error, CustomStringConvertible {
-    let line: Int
-    let message: String
+    package let line: Int
+    package let message: String
     /// The line and the sentence.
     public var description: String { "line \(line): \(message)" }
 }

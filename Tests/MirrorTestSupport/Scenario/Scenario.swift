@@ -11,27 +11,27 @@ public struct Phase: Sendable {
     /// What happens in it.
     public var title: String
     /// What someone does to the tree before the run.
-    var edits: [TreeEdit] = []
+    package var edits: [TreeEdit] = []
     /// Files beside the root that are written before the run, e.g. the manifest.
-    var files: [String: [UInt8]] = [:]
+    package var files: [String: [UInt8]] = [:]
     /// The requests that the two origins expect.
-    var exchanges: [[Exchange]] = [[], []]
+    package var exchanges: [[Exchange]] = [[], []]
     /// The words after the program's name.
-    var arguments: [String] = []
+    package var arguments: [String] = []
     /// The environment besides what every run gets.
-    var environment: [String: String] = [:]
+    package var environment: [String: String] = [:]
     /// The file beside the root that standard input reads.
-    var input: String?
+    package var input: String?
     /// The expected exit status; nil for an end by a signal.
-    var exit: Int32? = 0
+    package var exit: Int32? = 0
     /// What the tree holds afterwards; nil leaves it open.
-    var tree: [TreeExpectation]?
+    package var tree: [TreeExpectation]?
     /// What the run says.
     var sayings: [Saying] = []
 }
 
 /// What someone does to the tree between two runs.
-enum TreeEdit: Sendable {
+package enum TreeEdit: Sendable {
     case write(path: String, [UInt8])
     case append(path: String, [UInt8])
     case overwrite(path: String, offset: Int, [UInt8])
@@ -45,7 +45,7 @@ enum TreeEdit: Sendable {
 }
 
 /// What a path of the tree is afterwards.
-enum TreeExpectation: Sendable {
+package enum TreeExpectation: Sendable {
     case file(path: String, [UInt8])
     case part(of: String, atLeast: Int)
     case untouched(path: String)

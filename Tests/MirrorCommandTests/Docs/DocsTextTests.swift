@@ -1,0 +1,107 @@
+import MirrorTestSupport
+import Testing
+
+/// The pages as texts: lines that fit a screen, and names that the code still has.
+@Suite struct DocsTextTests {
+    /// Pages of the repository that people read.
+    static let pages =
+        DocsPage.all
+        + ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Tests/Mutants/README.md"]
+        .map(DocsPage.init)
+
+    /// Output of a program is quoted as it is, however long its lines.
+    @Test(arguments: pages) func linesHaveAtMost120Characters(_ page: DocsPage) throws {
+        for (number, line) in try page.prose() where line.unicodeScalars.count > 120 {
+            Issue.record("\(page.path):\(number) has \(line.unicodeScalars.count) characters")
+        }
+    }
+
+    @Test(arguments: pages) func namedSourceFilesExist(_ page: DocsPage) throws {
+        let files = DocsPage.sourceFiles
+        for word in DocsPage.codeWords(in: try page.text()) where word.hasSuffix(".swift") {
+            guard !word.contains(where: { "*…".contains($0) }) else { continue }
+            let isThere = files.contains { $0 == word || $0.hasSuffix("/" + word) }
+            #expect(isThere, "\(page.path) names \(word)")
+        }
+    }
+
+    /// A word in code type that looks like a type of ours is declared in the sources or the tests.
+    @Test(arguments: ["docs/design.md", "docs/library.md", "CONTRIBUTING.md"].map(DocsPage.init))
+    func namedTypesExist(_ page: DocsPage) throws {
+        let declared = try Self.declaredNames()
+        for word in DocsPage.codeWords(in: try page.text()) where Self.looksLikeType(word) {
+            #expect(declared.contains(word), "\(page.path) names \(word)")
+        }
+    }
+
+    @Test func theGlossaryHasEveryNounThatAFileIsNamedAfter() throws {
+        let text = try DocsPage("docs/design.md").text()
+        let start = try #require(text.firstRange(of: "## Terms"))
+        let end = try #require(text.firstRange(of: "## Floors and rooms"))
+        let words = Set(
+            text[start.upperBound..<end.lowerBound].lowercased()
+                .split { !$0.isLetter && !$0.isNumber }.map(String.init))
+        let names = DocsPage.sourceFiles.filter { $0.hasPrefix("Sources/") }
+        #expect(names.count > 300)
+        for name in names {
+            let noun = Self.noun(of: name)
+            let singular = noun.hasSuffix("s") ? String(noun.dropLast()) : noun
+            let isKnown = words.contains(noun) || words.contains(singular)
+            #expect(
+                isKnown, "docs/design.md, Terms: \(noun) is missing, after which \(name) is named")
+        }
+    }
+
+    /// The last word of a file's name, e.g. `machine` of `Run/TransferMachine+Endings.swift`.
+    static func noun(of path: String) -> String {
+        let name = path.split(separator: "/").last?.prefix { $0 != "." && $0 != "+" } ?? ""
+        let start = name.indices.dropFirst().last { index in
+            guard name[index].isUppercase else { return false }
+            let next = name.index(after: index)
+            return !name[name.index(before: index)].isUppercase
+                || next < name.endIndex && name[next].isLowercase
+        }
+        return name[(start ?? name.startIndex)...].lowercased()
+    }
+
+    private static func looksLikeType(_ word: String) -> Bool {
+        guard let first = word.first, first.isUppercase, word.count > 3 else { return false }
+        let isCamel = word.dropFirst().contains(where: \.isLowercase)
+        return isCamel && word.allSatisfy { $0.isLetter || $0.isNumber }
+            && word.dropFirst().contains(where: \.isUppercase)
+    }
+
+    /// Types, cases and members that the sources and tests declare, and modules.
+    private static func declaredNames() throws -> Set<String> {
+        var names: Set<String> = []
+        for path in DocsPage.sourceFiles {
+            let words = try DocsPage(path).text()
+                .split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            for (keyword, name) in zip(words, words.dropFirst())
+            where ["struct", "class", "enum", "actor", "protocol", "import"].contains(keyword) {
+                names.insert(String(name))
+            }
+        }
+        return names
+    }
+}
+
+extension DocsPage {
+    /// Swift files of the sources, the tests and the examples.
+    static let sourceFiles = ["Sources", "Tests", "docs"].flatMap { folder in
+        repository.entries(beneath: folder).map(\.name).filter { $0.hasSuffix(".swift") }
+    }
+
+    /// The lines outside of code blocks, with their numbers.
+    func prose() throws -> [(number: Int, line: Substring)] {
+        var isCode = false
+        let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.enumerated().compactMap { number, line in
+            if line.drop(while: { $0 == " " }).hasPrefix("```") {
+                isCode.toggle()
+                return nil
+            }
+            return isCode ? nil : (number + 1, line)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import MirrorTestSupport
+@testable import MirrorTorture
+import Testing
+
+/// A sample of the classes that take seconds; `scripts/torture` makes all their trials.
+@Suite(.timeLimit(.minutes(15)))
+struct TortureTests {
+    @Test(arguments: [
+        ("R2", 40), ("R5", 10), ("R6", 40), ("R7", 60), ("R8", 60), ("R9", 9), ("R10", 6),
+        ("R11", 40), ("R13", 4), ("R16", 9), ("R20", 24),
+    ])
+    func sampleHolds(_ name: String, _ trials: Int) async throws {
+        try await hold(name, trials)
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
+    func fullDiskSampleHolds() async throws { try await hold("R12", 8) }
+
+    private func hold(_ name: String, _ trials: Int) async throws {
+        try await DetachedThread.run {
+            let kind = try #require(TortureTable.classes.first { $0.name == name })
+            let tally = try kind.run(
+                program: BuiltProgram.path(of: "mirror"), trials: trials, seed: 1)
+            // A machine may not allow a class.
+            #expect(tally.tried >= trials - 3 || tally.reasonNotRun != nil)
+            #expect(tally.flaws.isEmpty, "\(tally.flaws.prefix(5).joined(separator: "\n"))")
+        }
+    }
+}
+
+/// The table of docs/reliability.md, and how it is written anew.
+@Suite struct TortureTableTests {
+    @Test func thePageIsAsItWouldBeWritten() throws {
+        let repository = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+        let page = try #require(Folder(repository).read("docs/reliability.md"))
+        let text = String(decoding: page, as: UTF8.self)
+        #expect(TortureTable.page(text, with: []) == text)
+    }
+
+    @Test func rowsAndNotesOfOtherClassesStay() throws {
+        let (one, two) = (TortureTable.classes[0], TortureTable.classes[1])
+        var tally = Tally()
+        tally.count("a trial", [])
+        tally.notes = Array(repeating: "a note of twenty-six bytes", count: 9)
+        let long = TortureTable.row(one, tally)
+        let empty = "before\n<!-- torture: begin -->\n<!-- torture: end -->\nafter\n"
+        let first = try #require(
+            TortureTable.page(empty, with: [TortureTable.row(two, tally), long]))
+        let second = try #require(
+            TortureTable.page(first, with: [TortureTable.row(two, Tally(notRun: "no strace"))]))
+        let lines = second.split(separator: "\n").map(String.init)
+        #expect(lines.allSatisfy { $0.utf8.count <= 120 })
+        for line in long.split(separator: "\n") { #expect(lines.contains(String(line))) }
+        #expect(lines.contains("- \(two.name): no strace"))
+        #expect(lines.filter { $0.hasPrefix("  ") }.count == 2)
+        #expect(second.hasPrefix("before\n") && second.hasSuffix("\nafter\n"))
+        #expect(TortureTable.page(second, with: [long]) == second)
+    }
+}
