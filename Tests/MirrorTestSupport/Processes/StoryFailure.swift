@@ -1,5 +1,6 @@
 /// Why a story could not begin.
 public struct StoryFailure: Error, CustomStringConvertible {
+    /// The reason.
     public let description: String
 
     /// Takes the reason.
