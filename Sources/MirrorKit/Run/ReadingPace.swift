@@ -5,7 +5,7 @@
 /// events come at more than one in a millisecond, a reader that has read them all looks again five
 /// milliseconds later, until nothing came meanwhile.
 struct ReadingPace {
-    private static let shard = 64
+    private static let sample = 64
     private static let fast = Duration.milliseconds(64)
     private static let pause = Duration.milliseconds(5)
 
@@ -20,9 +20,9 @@ struct ReadingPace {
     ) async {
         count += events
         if events == 0 { isFast = false }
-        if count >= Self.shard {
+        if count >= Self.sample {
             let now = ContinuousClock.now
-            isFast = now - began < Self.fast * (count / Self.shard)
+            isFast = now - began < Self.fast * (count / Self.sample)
             (count, began) = (0, now)
         }
         // A cancelled task does not rest, and learns of its end from the events.

@@ -1,6 +1,6 @@
 /// Which bytes of a file are in hand, and who fetches which of the others.
 ///
-/// Each connection has a assignment: a range that it fills from the start to the end. The first assignment goes on
+/// Each connection has an assignment: a range that it fills from the start to the end. The first assignment goes on
 /// where the bytes from the file's start end, so it meets the others one after another; what they
 /// fetched lies beyond as rangesBeyond until then. No byte belongs to two assignments, and a byte that is in hand
 /// belongs to none:
@@ -12,7 +12,7 @@
 ///
 /// A connection without a range takes the first that nobody fetches, a few seconds long: so the front
 /// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
-/// all that a assignment has left which lags behind, or the second half of the assignment that would take longest.
+/// all that an assignment has left which lags behind, or the second half of the assignment that would take longest.
 /// Whoever loses its rest is cut there: its answer would go on.
 public struct Segmentation: Sendable {
     /// One connection's range.
@@ -57,7 +57,7 @@ public struct Segmentation: Sendable {
     /// The greatest rate of a connection so far, in bytes a second.
     private var greatestRate: Double = 0
     private var arrivedSince: Int64 = 0
-    /// How often a assignment lost all that it had left.
+    /// How often an assignment lost all that it had left.
     private var takeovers = 0
 
     /// Begins with the bytes from the start up to `front`, and rangesBeyond beyond; what lies outside the
@@ -89,7 +89,7 @@ public struct Segmentation: Sendable {
     /// Whether bytes beyond the front are in hand.
     public var hasRangesBeyond: Bool { heldBytes > front }
 
-    /// Where the gap at the front ends: at the first rangeBeyond, at a assignment, or with the file.
+    /// Where the gap at the front ends: at the first rangeBeyond, at an assignment, or with the file.
     public var gapEnd: Int64 {
         let front = front
         let starts = held.lazy.map(\.lowerBound) + assignments.values.map(\.position)
@@ -123,7 +123,7 @@ public struct Segmentation: Sendable {
         return add(source: source, prefix(of: rest, piece), askedEnd: nil)
     }
 
-    /// Lets a assignment go on over one that lags behind and has brought nothing, where that one would stop it;
+    /// Lets an assignment go on over one that lags behind and has brought nothing, where that one would stop it;
     /// says whether it does.
     public mutating func passOver(_ id: Int) -> Bool {
         guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
@@ -147,7 +147,7 @@ public struct Segmentation: Sendable {
         }
     }
 
-    /// Whether another connection would bring what a assignment has left in less than half the time.
+    /// Whether another connection would bring what an assignment has left in less than half the time.
     private func lags(_ assignment: Assignment) -> Bool {
         guard !assignment.isDone, assignment.age >= Segmentation.fairTrial, greatestRate > 0 else {
             return false
@@ -156,7 +156,7 @@ public struct Segmentation: Sendable {
         return assignment.rate == 0 || rest / assignment.rate > 2 * rest / greatestRate + 0.25
     }
 
-    /// Whether a assignment brings so little, beside the others, that its source is no help.
+    /// Whether an assignment brings so little, beside the others, that its source is no help.
     public func isHopeless(_ id: Int) -> Bool {
         guard let assignment = assignments[id], !assignment.isDone,
             assignment.age >= 2 * Segmentation.fairTrial
@@ -166,14 +166,14 @@ public struct Segmentation: Sendable {
         return greatestRate > 0 && assignment.rate * 8 < greatestRate
     }
 
-    /// Whether a assignment has brought nothing yet.
+    /// Whether an assignment has brought nothing yet.
     public func isSilent(_ id: Int) -> Bool {
         assignments[id].map { $0.position == $0.start } ?? false
     }
 
-    /// For how many milliseconds a assignment is measured before it is said to lag.
+    /// For how many milliseconds an assignment is measured before it is said to lag.
     static let fairTrial: Int64 = 500
-    /// How often all that a assignment has left is taken over: where everything stands still, asking again
+    /// How often all that an assignment has left is taken over: where everything stands still, asking again
     /// and again brings nothing.
     static let mostTakeovers = 8
 
@@ -200,7 +200,7 @@ public struct Segmentation: Sendable {
         return aligned - start >= leastRange ? aligned : start + length
     }
 
-    /// Takes bytes that came for a assignment; says how many of them belong to it.
+    /// Takes bytes that came for an assignment; says how many of them belong to it.
     public mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
@@ -210,7 +210,7 @@ public struct Segmentation: Sendable {
         return Int(taken)
     }
 
-    /// Ends a assignment: what it did not fetch is anybody's, first of all that of the assignment before it, whose
+    /// Ends an assignment: what it did not fetch is anybody's, first of all that of the assignment before it, whose
     /// answer may go on over it.
     public mutating func end(_ id: Int) {
         guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
@@ -261,14 +261,14 @@ public struct Segmentation: Sendable {
         Double(assignment.rest) / max(assignment.rate > 0 ? assignment.rate : usualRate ?? 1, 1)
     }
 
-    /// Whether half of what a assignment has left is worth a request, in bytes and in time.
+    /// Whether half of what an assignment has left is worth a request, in bytes and in time.
     private func canSpare(_ assignment: Assignment) -> Bool {
         assignment.rest >= 2 * leastRange
             && (assignment.rate == 0
                 || Double(assignment.rest) / assignment.rate >= Segmentation.leastSeconds)
     }
 
-    /// How long a assignment must still take for a part of it to be taken over.
+    /// How long an assignment must still take for a part of it to be taken over.
     static let leastSeconds = 0.5
 
     private mutating func add(source: Int, _ range: Range<Int64>, askedEnd: Int64?) -> Assignment {
@@ -293,7 +293,7 @@ public struct Segmentation: Sendable {
             last += 1
         }
         if last == first + 1 {
-            // The usual case, once for each buffer that comes: a assignment grows.
+            // The usual case, once for each buffer that comes: an assignment grows.
             held[first] = merged
         } else {
             held.replaceSubrange(first..<last, with: [merged])
