@@ -3,9 +3,9 @@
 /// What is not: loopback, link-local, private and shared addresses, and every other block that is
 /// kept from global use (the special-purpose registries of RFC 6890), in IPv4, IPv6, and IPv4
 /// wrapped into IPv6.
-public enum AddressScope {
+package enum AddressScope {
     /// Judges the 4 or 16 bytes of an address in network order; anything else is not public.
-    public static func isPublic(_ address: [UInt8]) -> Bool {
+    package static func isPublic(_ address: [UInt8]) -> Bool {
         switch address.count {
         case 4: isPublicV4(address)
         case 16: isPublicV6(address)

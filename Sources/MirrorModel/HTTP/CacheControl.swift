@@ -1,12 +1,12 @@
 /// The directives of a response's Cache-Control that a private cache obeys (RFC 9111 §5.2.2).
-public struct CacheControl: Sendable, Hashable {
+package struct CacheControl: Sendable, Hashable {
     /// `no-store` or `no-cache`: every use is confirmed first.
-    public private(set) var alwaysConfirms = false
+    package private(set) var alwaysConfirms = false
     /// `max-age` in seconds; 0 when it was malformed or said twice with different values (§4.2.1).
-    public private(set) var maxAge: Int64?
+    package private(set) var maxAge: Int64?
 
     /// Reads the joined lines of the field; what is not understood is skipped.
-    public init(_ bytes: some Sequence<UInt8>) {
+    package init(_ bytes: some Sequence<UInt8>) {
         var scan = FieldScanner(bytes)
         while !scan.isAtEnd {
             scan.skipSpaces()

@@ -1,10 +1,10 @@
 /// The file name that a server suggests (RFC 6266), reduced to its last component.
-public enum ContentDisposition {
+package enum ContentDisposition {
     /// The suggested name; nil when there is none that could name a file.
     ///
     /// `filename*` (RFC 8187) wins over `filename`. Both slashes separate components, as §4.3 warns.
     /// The result is not yet a target: it is checked like any other component.
-    public static func fileName(_ bytes: [UInt8]) -> String? {
+    package static func fileName(_ bytes: [UInt8]) -> String? {
         var scan = FieldScanner(bytes)
         scan.skipSpaces()
         guard scan.token() != nil else { return nil }

@@ -2,7 +2,7 @@
 ///
 /// The transport reads some broken heads leniently and reports success on half a body, so the lines
 /// are judged here before the first byte of it is kept.
-public enum Framing: Sendable, Hashable {
+package enum Framing: Sendable, Hashable {
     /// There is no body, whatever the fields say.
     case none
     /// So many bytes.
@@ -15,12 +15,12 @@ public enum Framing: Sendable, Hashable {
     case unbounded
 
     /// The promised length, where there is one.
-    public var length: Int64? {
+    package var length: Int64? {
         if case .length(let length) = self { length } else { nil }
     }
 
     /// Judges a head; throws why it is refused.
-    public static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
+    package static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
         if head.count(of: .entityTag) > 1 { throw .repeated("etag") }
         if head.count(of: .contentRange) > 1 { throw .repeated("content-range") }
         let length = try contentLength(head)
@@ -56,7 +56,7 @@ public enum Framing: Sendable, Hashable {
 }
 
 /// Why the head of an answer cannot be trusted.
-public enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+package enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// The first line is not a status line.
     case statusLine
     /// A line is not a field.
@@ -69,7 +69,7 @@ public enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     case repeated(String)
 
     /// What is wrong, as the middle of a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .statusLine: "its first line is not a status line"
         case .fieldLine: "one of its header lines has no proper name"

@@ -3,7 +3,7 @@
 /// Between the lines of the head that matters there may be whole heads that do not: 1xx answers
 /// before it (RFC 9110 §15.2), and behind it the trailers of a chunked body (RFC 9110 §6.5), which
 /// could carry an entity tag of another version. Both are dropped.
-public struct HeadCollector: Sendable {
+package struct HeadCollector: Sendable {
     private var head: ResponseHead?
     private var isComplete = false
     private var flaw: FramingFlaw?
@@ -15,10 +15,10 @@ public struct HeadCollector: Sendable {
     private typealias Line = Slice<UnsafeRawBufferPointer>
 
     /// Begins before the first line.
-    public init() {}
+    package init() {}
 
     /// What a line brought.
-    public enum Progress: Sendable, Hashable {
+    package enum Progress: Sendable, Hashable {
         /// Nothing to act on yet.
         case more
         /// The final head is complete.
@@ -28,7 +28,7 @@ public struct HeadCollector: Sendable {
     }
 
     /// Takes one line with or without its line ending.
-    public mutating func take(line: UnsafeRawBufferPointer) -> Progress {
+    package mutating func take(line: UnsafeRawBufferPointer) -> Progress {
         if isComplete { return .more }
         let bytes = HeadCollector.withoutEnding(line)
         if bytes.isEmpty { return ended() }
@@ -45,7 +45,7 @@ public struct HeadCollector: Sendable {
     }
 
     /// As above.
-    public mutating func take(line: [UInt8]) -> Progress {
+    package mutating func take(line: [UInt8]) -> Progress {
         line.withUnsafeBytes { take(line: $0) }
     }
 

@@ -2,28 +2,28 @@
 ///
 /// The transport follows nothing by itself: it would let headers cross origins, and cannot forbid
 /// the step from https to http.
-public struct Redirection: Sendable, Hashable {
+package struct Redirection: Sendable, Hashable {
     /// The greatest number of hops.
-    public static let limit = 10
+    package static let limit = 10
 
     /// Where the next request goes.
-    public private(set) var url: SourceURL
+    package private(set) var url: SourceURL
     /// Whether another origin was entered on the way; then nothing of the manifest goes along, not
     /// even when a later hop leads back.
-    public private(set) var hasLeftOrigin = false
+    package private(set) var hasLeftOrigin = false
     /// Whether the body of a POST still goes along.
-    public private(set) var isPost: Bool
+    package private(set) var isPost: Bool
     /// How often it was led on.
-    public private(set) var hops = 0
+    package private(set) var hops = 0
 
     /// Begins at a source.
-    public init(url: SourceURL, isPost: Bool) {
+    package init(url: SourceURL, isPost: Bool) {
         self.url = url
         self.isPost = isPost
     }
 
     /// Takes one hop; throws why it is not followed.
-    public mutating func follow(location: String, status: Int) throws(Refusal) {
+    package mutating func follow(location: String, status: Int) throws(Refusal) {
         guard hops < Redirection.limit else {
             throw Refusal(
                 .tooManyRedirects, "the server redirected more than \(Redirection.limit) times",

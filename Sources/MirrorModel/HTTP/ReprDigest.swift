@@ -1,9 +1,9 @@
 /// Digests that a server sends with an answer, of the whole file (RFC 9530 §3, Repr-Digest).
-public enum ReprDigest {
+package enum ReprDigest {
     /// The sha-256 and sha-512 values of the field's joined lines, strongest first.
     ///
     /// A field that is not a dictionary of structured fields (RFC 8941 §4.2) is ignored as a whole.
-    public static func digests(_ bytes: [UInt8]) -> [Digest] {
+    package static func digests(_ bytes: [UInt8]) -> [Digest] {
         if bytes.isEmpty { return [] }
         var scan = FieldScanner(bytes)
         var found: [DigestAlgorithm: Digest] = [:]

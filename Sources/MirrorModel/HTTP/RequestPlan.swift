@@ -1,39 +1,39 @@
 /// One request, decided: what is asked, of whom, and under which conditions.
-public struct RequestPlan: Sendable, Hashable {
+package struct RequestPlan: Sendable, Hashable {
     /// The position of the source among the transfer's sources.
-    public var source: Int
+    package var source: Int
     /// Where the request goes: the source's URL, or where redirects led.
-    public var url: SourceURL
+    package var url: SourceURL
     /// Whether the body of a POST is sent.
-    public var isPost = false
+    package var isPost = false
     /// Whether manifest headers and credentials go along: never once another origin was entered.
-    public var carriesCredentials = true
+    package var carriesCredentials = true
     /// The first byte asked for; 0 asks for the whole file.
-    public var offset: Int64 = 0
+    package var offset: Int64 = 0
     /// The position after the last byte asked for; nil asks up to the file's end.
-    public var end: Int64?
+    package var end: Int64?
     /// The version that the range must be of (RFC 9110 §13.1.5).
-    public var ifRange: StrongValidator?
+    package var ifRange: StrongValidator?
     /// The version whose confirmation would be enough.
-    public var condition: Condition?
+    package var condition: Condition?
     /// Whether caches on the way are told to ask the origin.
-    public var bypassesCaches = false
+    package var bypassesCaches = false
     /// Whether a long body is expected, which is asked for over HTTP/1.1: as a stream of HTTP/2 it costs
     /// both sides more, and waits in memory when its bytes come too fast.
-    public var isLong = false
+    package var isLong = false
 
     /// From how many bytes on a body is long: enough to be worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
 
     /// A version that is at hand, by what its server said of it.
-    public enum Condition: Sendable, Hashable {
+    package enum Condition: Sendable, Hashable {
         /// The file at the target.
         case local(Validators)
         /// A part that has all its bytes.
         case part(Validators)
 
         /// What is sent.
-        public var validators: Validators {
+        package var validators: Validators {
             switch self {
             case .local(let validators), .part(let validators): validators
             }
@@ -41,13 +41,13 @@ public struct RequestPlan: Sendable, Hashable {
     }
 
     /// A plain request for the whole file.
-    public init(source: Int, url: SourceURL) {
+    package init(source: Int, url: SourceURL) {
         self.source = source
         self.url = url
     }
 
     /// The header fields that follow from the plan, in the order in which they are sent.
-    public var fields: [(name: String, value: String)] {
+    package var fields: [(name: String, value: String)] {
         var fields: [(String, String)] = []
         if offset > 0 {
             let last = end.map { String($0 - 1) } ?? ""
@@ -71,14 +71,14 @@ public struct RequestPlan: Sendable, Hashable {
 }
 
 /// A source as decisions see it.
-public struct CandidateSource: Sendable, Hashable {
+package struct CandidateSource: Sendable, Hashable {
     /// Where the bytes are.
-    public var url: SourceURL
+    package var url: SourceURL
     /// The name under which it is remembered.
-    public var key: SourceKey
+    package var key: SourceKey
 
     /// Takes a URL and its key.
-    public init(url: SourceURL, key: SourceKey) {
+    package init(url: SourceURL, key: SourceKey) {
         self.url = url
         self.key = key
     }

@@ -1,5 +1,5 @@
 /// What an answer means for a transfer, given what was asked: the one place that decides it.
-public enum ResponseEvaluation: Sendable, Hashable {
+package enum ResponseEvaluation: Sendable, Hashable {
     /// The body is taken.
     case receive(Reception)
     /// The version at the target is the current one.
@@ -19,20 +19,20 @@ public enum ResponseEvaluation: Sendable, Hashable {
 }
 
 /// Why an answer is not taken, as the middle of a sentence and for scripts.
-public struct Refusal: Sendable, Hashable, Error {
+package struct Refusal: Sendable, Hashable, Error {
     /// The kind of failure.
-    public var code: FailureCode
+    package var code: FailureCode
     /// What is wrong, e.g. `the server answered 404`.
-    public var cause: String
+    package var cause: String
     /// The status of the answer.
-    public var status: Int?
+    package var status: Int?
     /// What was declared or known.
-    public var expected: String?
+    package var expected: String?
     /// What was found instead.
-    public var actual: String?
+    package var actual: String?
 
     /// Takes a code and a cause.
-    public init(
+    package init(
         _ code: FailureCode, _ cause: String, status: Int? = nil, expected: String? = nil,
         actual: String? = nil
     ) {
@@ -45,22 +45,22 @@ public struct Refusal: Sendable, Hashable, Error {
 }
 
 /// An answer together with all that it is held against.
-public struct ResponseEvaluator: Sendable {
+package struct ResponseEvaluator: Sendable {
     /// What was asked.
-    public var plan: RequestPlan
+    package var plan: RequestPlan
     /// The key of the source that was asked.
-    public var source: SourceKey
+    package var source: SourceKey
     /// The part that a range was to continue.
-    public var part: PartState?
+    package var part: PartState?
     /// The version at the target.
-    public var local: LocalVersion?
+    package var local: LocalVersion?
     /// What the bytes must be.
-    public var expectation: Expectation
+    package var expectation: Expectation
     /// Limits.
-    public var policy: TransferPolicy
+    package var policy: TransferPolicy
 
     /// Takes what was asked, and what is known.
-    public init(
+    package init(
         plan: RequestPlan, source: SourceKey, part: PartState? = nil,
         local: LocalVersion? = nil, expectation: Expectation = Expectation(),
         policy: TransferPolicy = TransferPolicy()
@@ -78,7 +78,7 @@ public struct ResponseEvaluator: Sendable {
     }
 
     /// Judges an answer that arrived now.
-    public func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
+    package func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {
         case 200: return judgeWhole(head, answer)

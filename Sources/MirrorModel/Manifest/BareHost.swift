@@ -1,9 +1,9 @@
 /// A URL without its scheme, `www.example.com/x`, which a URL's grammar takes for a relative path.
-public enum BareHost {
+package enum BareHost {
     /// The host, with its port, that a reference begins with; nil when it begins with none.
     ///
     /// A host is what has a port, begins with `www.`, or ends in a domain that no folder's name does.
-    public static func find(in reference: String) -> String? {
+    package static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = reference.parts(at: "/").first ?? ""
         // What stands before an @ may be a password, and is not for a message.

@@ -52,9 +52,9 @@ extension Digest: CustomStringConvertible {
 }
 
 /// Hexadecimal digits (RFC 4648 §8).
-public enum Hex {
+package enum Hex {
     /// Two lower-case digits a byte.
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         // Concrete for the callers in other modules, for whom a generic body is not specialized.
         bytes.withContiguousStorageIfAvailable(encode)
             ?? Array(bytes).withUnsafeBufferPointer(encode)
@@ -75,7 +75,7 @@ public enum Hex {
     }
 
     /// The bytes that an even number of digits in either case stand for; nil for anything else.
-    public static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         let count = digits.count / 2
         var isHex = true
@@ -94,7 +94,7 @@ public enum Hex {
     }
 
     /// What one digit in either case stands for; nil when it is none.
-    public static func value(of digit: UInt8) -> UInt8? {
+    package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

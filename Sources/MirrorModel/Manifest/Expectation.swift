@@ -1,19 +1,19 @@
 /// What the bytes of a resource must be, as far as its manifest says.
-public struct Expectation: Sendable, Hashable {
+package struct Expectation: Sendable, Hashable {
     /// The declared size in bytes.
-    public var size: Int64?
+    package var size: Int64?
     /// The declared digests, strongest first.
-    public var digests: [Digest]
+    package var digests: [Digest]
     /// Declared digests of pieces.
-    public var pieces: Pieces?
+    package var pieces: Pieces?
     /// The media type that an answer must have.
-    public var mediaType: MediaRange?
+    package var mediaType: MediaRange?
     /// Whether an answer of `text/html` is refused because the target cannot be HTML: it is
     /// unpinned, declares no type, and its extension or its stored version says otherwise.
-    public var refusesHTML: Bool
+    package var refusesHTML: Bool
 
     /// Takes what the manifest says.
-    public init(
+    package init(
         size: Int64? = nil, digests: [Digest] = [], pieces: Pieces? = nil,
         mediaType: MediaRange? = nil, refusesHTML: Bool = false
     ) {
@@ -26,7 +26,7 @@ public struct Expectation: Sendable, Hashable {
 
     /// What a resource's bytes must be; the media type of the version that is there, where known,
     /// tells whether an HTML page could be the next one.
-    public init(of resource: Resource, replacing storedMediaType: String?) {
+    package init(of resource: Resource, replacing storedMediaType: String?) {
         self.init(
             size: resource.size, digests: resource.digests, pieces: resource.pieces,
             mediaType: resource.mediaType)
@@ -41,7 +41,7 @@ public struct Expectation: Sendable, Hashable {
     ]
 
     /// The strongest declared digest that proves the bytes; nil when unpinned.
-    public var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
+    package var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 }
 
 /// The version that mirror put at the target: what an answer is compared with.
@@ -88,7 +88,7 @@ public struct TransferPolicy: Sendable, Hashable {
 
 extension RetryPolicy {
     /// The waits of a transfer's policy.
-    public init(_ policy: TransferPolicy) {
+    package init(_ policy: TransferPolicy) {
         self.init(retries: policy.retries, longestWait: policy.longestWait)
     }
 }

@@ -1,5 +1,5 @@
 /// Why a name and a value cannot be a header of a request.
-public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+package enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name is not a token (RFC 9110 §5.6.2).
     case name(String)
     /// The name is one that mirror sets itself.
@@ -10,7 +10,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     case controlCharacter
 
     /// What is wrong and what would be right, as the end of a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .name(let name): "\(Quoted(name)) is not a header name; use letters, digits and -"
         case .reserved(let name): "mirror sets \(Escaped(name, limit: 80)) itself; leave it out"
@@ -20,7 +20,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The flaw of a header's name; nil when it is sound.
-    public static func ofName(_ name: String) -> HeaderFlaw? {
+    package static func ofName(_ name: String) -> HeaderFlaw? {
         guard Token.isToken(name.utf8) else { return .name(name) }
         let lowercase = name.lowercased()
         let isReserved =
@@ -30,7 +30,7 @@ public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The flaw of a header's value; nil when it is sound.
-    public static func ofValue(_ value: String) -> HeaderFlaw? {
+    package static func ofValue(_ value: String) -> HeaderFlaw? {
         for scalar in value.unicodeScalars {
             switch scalar.value {
             case 0x0A, 0x0D: return .lineBreak

@@ -1,7 +1,7 @@
 /// Subresource Integrity metadata: `sha512-…base64…`, several separated by spaces.
-public enum Integrity {
+package enum Integrity {
     /// A digest as metadata: its algorithm, a hyphen, and the value in base64.
-    public static func text(of digest: Digest) -> String {
+    package static func text(of digest: Digest) -> String {
         digest.algorithm.rawValue + "-" + Base64.encode(digest.bytes)
     }
 
@@ -9,7 +9,7 @@ public enum Integrity {
     ///
     /// sha1 is read because npm wrote it; algorithms that nobody here knows are passed over where a
     /// known one stands beside them. Options after `?` are ignored, as the specification says.
-    public static func strongest(in text: String) throws(IntegrityFlaw) -> Digest {
+    package static func strongest(in text: String) throws(IntegrityFlaw) -> Digest {
         var strongest: Digest?
         var unknown: String?
         for metadata in text.split(whereSeparator: { " \t\n\r".contains($0) }) {
@@ -42,7 +42,7 @@ public enum Integrity {
 }
 
 /// Why a text is no integrity metadata that mirror can use.
-public enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+package enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// It is not `algorithm-base64`.
     case malformed(String)
     /// It names only algorithms that are not known.
@@ -53,7 +53,7 @@ public enum IntegrityFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     case several(DigestAlgorithm)
 
     /// What is wrong and what would be right, as the end of a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .malformed(let text): "\(Quoted(text)) is not of the form sha512-…base64…"
         case .algorithm(let name): "\(Quoted(name)) is none of sha256, sha384 and sha512"

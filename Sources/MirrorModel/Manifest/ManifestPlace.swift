@@ -2,7 +2,7 @@
 ///
 /// A place inside the root, or beside it, is kept relative to the root: a root that was moved, or
 /// unpacked from a cache, then still knows it. All paths are taken as text, with links resolved before.
-public enum ManifestPlace: Sendable, Hashable {
+package enum ManifestPlace: Sendable, Hashable {
     /// A path from the root: `maps.json` inside it, `../maps.json` beside it.
     case relative(String)
     /// A path from the root that leads through the folder beside it, and the path that it was, which
@@ -14,7 +14,7 @@ public enum ManifestPlace: Sendable, Hashable {
     case url(SourceKey)
 
     /// Decides how the place of a manifest's file is kept; both paths are absolute.
-    public init(path: String, root: String) {
+    package init(path: String, root: String) {
         if let inside = ManifestPlace.remainder(of: path, beneath: root) {
             self = .relative(inside)
             return
@@ -35,7 +35,7 @@ public enum ManifestPlace: Sendable, Hashable {
     }
 
     /// The paths at which the file may be, the likeliest first; none for a URL.
-    public func paths(from root: String) -> [String] {
+    package func paths(from root: String) -> [String] {
         switch self {
         case .relative(let path): [ManifestPlace.join(root, path)]
         case .either(let relative, let absolute):

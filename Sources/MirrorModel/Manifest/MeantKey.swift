@@ -1,11 +1,11 @@
 /// What other tools call the keys of a resource.
-public enum MeantKey {
+package enum MeantKey {
     /// The key that a foreign name stands for; nil when the name is none of them.
     ///
     /// - Parameters:
     ///   - name: the name as written, in any case.
     ///   - value: the value as written, where it is a text: a digest's length says which one it is.
-    public static func key(for name: String, value: String?) -> String? {
+    package static func key(for name: String, value: String?) -> String? {
         let name = name.lowercased()
         if digestNames.contains(name) { return digestKey(of: value ?? "") }
         return names.first { $0.value.contains(name) }?.key

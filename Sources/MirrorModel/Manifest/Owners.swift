@@ -79,9 +79,9 @@ extension Owners: CustomStringConvertible {
 }
 
 /// Who owns a wanted target from now on, when the index knows other owners of it.
-public enum OwnerVerdict {
+package enum OwnerVerdict {
     /// What another owner says of the target that a manifest wants.
-    public enum State: Sendable, Hashable {
+    package enum State: Sendable, Hashable {
         /// It no longer names the target, or nobody knows what it names.
         case silent
         /// It wants the same bytes.
@@ -98,7 +98,7 @@ public enum OwnerVerdict {
     ///   - takesOver: whether a disputed target is moved to the manifests of the run.
     ///   - state: what another owner says.
     /// - Returns: nil when another owner wants something else.
-    public static func owners(
+    package static func owners(
         recorded: Owners?, wanting: [String], takesOver: Bool,
         state: (String) throws -> State
     ) rethrows -> Owners? {
@@ -121,7 +121,7 @@ public enum OwnerVerdict {
     /// none of the run's is an owner, so that nothing changes.
     ///
     /// - Parameter letsGo: whether a manifest of the run has this name and may let go.
-    public static func left(of recorded: Owners, letsGo: (String) -> Bool) -> Owners? {
+    package static func left(of recorded: Owners, letsGo: (String) -> Bool) -> Owners? {
         let names = recorded.names
         let left = names.filter { !letsGo($0) }
         return left.count == names.count ? nil : Owners(left)

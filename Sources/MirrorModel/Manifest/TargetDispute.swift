@@ -1,5 +1,5 @@
 /// Why two manifests cannot both have a target: what they say of it is not the same bytes.
-public enum TargetDifference: Sendable, Hashable {
+package enum TargetDifference: Sendable, Hashable {
     /// Their digests differ.
     case digests(Digest, Digest)
     /// Their digests are of different algorithms, and nothing says that they are of the same bytes.
@@ -13,7 +13,7 @@ public enum TargetDifference: Sendable, Hashable {
     ///
     /// - Parameter record: what the index knows of the target: bytes of which two digests are known
     ///   tell that digests of two algorithms are of the same.
-    public static func between(
+    package static func between(
         _ first: Resource, _ second: Resource, record: IndexRecord? = nil
     ) -> TargetDifference? {
         guard let firstPin = first.pin, let secondPin = second.pin else { return .unpinned }
@@ -35,7 +35,7 @@ public enum TargetDifference: Sendable, Hashable {
     }
 
     /// A sentence's middle, for people.
-    public var because: String {
+    package var because: String {
         switch self {
         case .digests(let first, let second):
             "one says \(first.brief), the other \(second.brief)"
@@ -48,31 +48,31 @@ public enum TargetDifference: Sendable, Hashable {
 }
 
 /// A target that two manifests want, each in its own way.
-public struct TargetDispute: Sendable, Hashable {
+package struct TargetDispute: Sendable, Hashable {
     /// The target.
-    public var target: Target
+    package var target: Target
     /// The manifest that was given.
-    public var given: Claim
+    package var given: Claim
     /// The other one.
-    public var other: Claim
+    package var other: Claim
     /// What they do not agree on.
-    public var difference: TargetDifference
+    package var difference: TargetDifference
     /// Whether both were given, so that `--take-over` would not say which is meant.
-    public var areBothGiven: Bool
+    package var areBothGiven: Bool
 
     /// Where a manifest names a target.
-    public struct Claim: Sendable, Hashable {
+    package struct Claim: Sendable, Hashable {
         /// The manifest's name.
-        public var name: String
+        package var name: String
         /// The file, as people know it.
-        public var file: String
+        package var file: String
         /// The line from 1; 0 where there are no lines.
-        public var line: Int
+        package var line: Int
         /// The column from 1; 0 where there are none.
-        public var column: Int
+        package var column: Int
 
         /// Takes where a manifest names a target.
-        public init(name: String, file: String, line: Int, column: Int) {
+        package init(name: String, file: String, line: Int, column: Int) {
             self.name = name
             self.file = file
             self.line = line
@@ -80,11 +80,11 @@ public struct TargetDispute: Sendable, Hashable {
         }
 
         /// `file:line`.
-        public var place: String { line > 0 ? "\(file):\(line)" : file }
+        package var place: String { line > 0 ? "\(file):\(line)" : file }
     }
 
     /// Takes the two sides.
-    public init(
+    package init(
         target: Target, given: Claim, other: Claim, difference: TargetDifference,
         areBothGiven: Bool
     ) {
@@ -96,7 +96,7 @@ public struct TargetDispute: Sendable, Hashable {
     }
 
     /// What is wrong and what would be right, for whoever reads it at the given manifest's line.
-    public var sentence: String {
+    package var sentence: String {
         let advice =
             areBothGiven
             ? "Name it in one of them"

@@ -1,5 +1,5 @@
 /// A tag or a target in an option that no manifest of the run has.
-public enum UnknownName {
+package enum UnknownName {
     /// How many targets a misspelt one is held against; more would take seconds.
     private static let mostCandidates = 20_000
 
@@ -8,7 +8,7 @@ public enum UnknownName {
     /// - Parameters:
     ///   - asked: tags by the option that names them, in the order in which they are looked at.
     ///   - known: every tag of the manifests.
-    public static func sentence(
+    package static func sentence(
         asked: [(option: String, tags: Set<String>)], known: Set<String>
     ) -> String? {
         for (option, tags) in asked {
@@ -28,7 +28,7 @@ public enum UnknownName {
     }
 
     /// The sentence about a target that nothing wants.
-    public static func sentence(target: Target, among known: some Sequence<Target>) -> String {
+    package static func sentence(target: Target, among known: some Sequence<Target>) -> String {
         let length = target.path.utf8.count
         let candidates = known.lazy.map(\.path)
             .filter { abs($0.utf8.count - length) <= max(1, length / 3) }.prefix(mostCandidates)

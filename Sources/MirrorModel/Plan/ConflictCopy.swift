@@ -20,7 +20,7 @@ extension ConflictName {
     package static let mark = ".mirror-conflict-"
 
     /// Whether a name has the mark in it; a cheap first look.
-    public static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
+    package static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
 
     /// The target that a file's name says it had to make room at; nil for any other name.
     ///
@@ -28,7 +28,7 @@ extension ConflictName {
     ///   - name: the file's name.
     ///   - folder: its folder beneath the root.
     ///   - long: targets of that folder whose names may have been cut to make room for the mark.
-    public static func target(of name: String, in folder: String, long: [Target]) -> Target? {
+    package static func target(of name: String, in folder: String, long: [Target]) -> Target? {
         guard let at = find(name) else { return nil }
         let stem = String(name[..<at])
         let rest = name[at...].utf8.dropFirst(mark.utf8.count)

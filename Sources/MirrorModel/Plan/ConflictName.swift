@@ -1,11 +1,11 @@
 /// The name that other people's bytes get when a new version needs their place.
-public enum ConflictName {
+package enum ConflictName {
     /// `<stem>.mirror-conflict-<time>[-n].<ext>` beside the target; `attempt` counts from 1, and
     /// only from the second on is it in the name.
     ///
     /// The stem is cut at a character's boundary so that the name has at most 255 bytes. Nil where the
     /// folder's path leaves no room for any such name.
-    public static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
+    package static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
         let (stem, suffix) = split(target.name)
         let mark =
             ".mirror-conflict-" + instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "") + suffix

@@ -32,15 +32,15 @@ public struct CachedFile: Sendable, Hashable {
 ///
 /// All files count, and only idle ones go. Files last used in the same millisecond go in the order of
 /// their paths' bytes, so that the same tree always gives the same answer.
-public struct EvictionPolicy: Sendable {
+package struct EvictionPolicy: Sendable {
     /// The greatest number of bytes that Caches may hold.
-    public var quota: Int64
+    package var quota: Int64
 
     /// Takes the quota in bytes.
-    public init(quota: Int64) { self.quota = max(quota, 0) }
+    package init(quota: Int64) { self.quota = max(quota, 0) }
 
     /// Chooses among the files that are there; the order in which they are given does not matter.
-    public func eviction(of files: some Sequence<CachedFile>) -> Eviction {
+    package func eviction(of files: some Sequence<CachedFile>) -> Eviction {
         eviction(of: (files as? CachedFileList) ?? CachedFileList(files))
     }
 

@@ -19,7 +19,7 @@ public struct FileStamp: Sendable, Hashable {
 }
 
 /// What is at a target.
-public enum LocalFile: Sendable, Hashable {
+package enum LocalFile: Sendable, Hashable {
     /// Nothing.
     case absent
     /// A regular file; its sha256 (32 bytes) where it was read.

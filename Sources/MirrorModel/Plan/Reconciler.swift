@@ -3,19 +3,19 @@
 ///
 /// The order of the rules is the order of `decide`: what is in the way, what is there and right, what
 /// is there and someone else's, what is there and outdated, and last what is not there.
-public struct Reconciler: Sendable {
+package struct Reconciler: Sendable {
     /// Whether every unpinned file is treated as due.
-    public var everythingIsDue = false
+    package var everythingIsDue = false
     /// Targets that are treated as not there.
-    public var refetched: Set<Target> = []
+    package var refetched: Set<Target> = []
     /// Whether orphans are removed, and so may be renamed instead of copied.
-    public var prunes = false
+    package var prunes = false
 
     /// The defaults: what is due is asked for, orphans are left.
-    public init() {}
+    package init() {}
 
     /// The step for a wanted resource.
-    public func step(for situation: Situation, now: Instant) -> Decision {
+    package func step(for situation: Situation, now: Instant) -> Decision {
         switch situation.file {
         case .other(let kind):
             return Decision(

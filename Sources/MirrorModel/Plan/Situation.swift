@@ -2,34 +2,34 @@
 ///
 /// A situation is made from the manifest, the index, one look at the tree and nothing else; in
 /// particular no server is asked.
-public struct Situation: Sendable {
+package struct Situation: Sendable {
     /// What is wanted.
-    public var resource: Resource
+    package var resource: Resource
     /// Who wants it: the manifest's name, or what stands for it.
-    public var owner: String
+    package var owner: String
     /// Who owns the target once the step is done.
-    public var owners: Owners
+    package var owners: Owners
     /// The keys of the resource's sources, in their order.
-    public var sources: [SourceKey]
+    package var sources: [SourceKey]
     /// What the index knows of the target.
-    public var record: IndexRecord?
+    package var record: IndexRecord?
     /// What is at the target.
-    public var file: LocalFile = .absent
+    package var file: LocalFile = .absent
     /// Digests of the file, sha256 first, where it was read: because its stamp is not the
     /// record's, the index does not know it, or a digest of another algorithm is declared.
-    public var digests: [Digest] = []
+    package var digests: [Digest] = []
     /// Whether the file had to be read and could not be: the disk or its mode refused, or it did not
     /// stay the same.
-    public var isUnreadable = false
+    package var isUnreadable = false
     /// The parts that the index knows for the target.
-    public var parts: [PartRecord] = []
+    package var parts: [PartRecord] = []
     /// Where in the tree the pinned bytes are, unchanged since mirror put them there.
-    public var localSource: Target?
+    package var localSource: Target?
     /// An unchanged orphan of the same manifest that has the bytes.
-    public var orphan: IndexRecord?
+    package var orphan: IndexRecord?
 
     /// Takes what is wanted; the rest says that nothing is known and nothing is there.
-    public init(resource: Resource, owner: String, sources: [SourceKey]) {
+    package init(resource: Resource, owner: String, sources: [SourceKey]) {
         self.resource = resource
         self.owner = owner
         owners = Owners(owner)

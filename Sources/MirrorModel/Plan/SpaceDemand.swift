@@ -2,18 +2,18 @@
 ///
 /// A size that is not known counts as nothing, yet where not even the bytes that stay free are left, there
 /// is no room for it either.
-public struct SpaceDemand: Sendable, Hashable {
+package struct SpaceDemand: Sendable, Hashable {
     /// Bytes, as far as they are known.
-    public private(set) var bytes: Int64 = 0
+    package private(set) var bytes: Int64 = 0
     private var unknown = 0
     private var files = 0
     private var first: Target?
 
     /// Nothing yet.
-    public init() {}
+    package init() {}
 
     /// Adds a file that so many bytes are to be written of; nil is not known.
-    public mutating func add(_ bytes: Int64?, for target: Target) {
+    package mutating func add(_ bytes: Int64?, for target: Target) {
         if bytes == 0 { return }
         first = first ?? target
         files += 1
@@ -21,7 +21,7 @@ public struct SpaceDemand: Sendable, Hashable {
     }
 
     /// Makes room for one more file for a while: the largest of those that pass through.
-    public mutating func passThrough(_ bytes: Int64?, for target: Target) {
+    package mutating func passThrough(_ bytes: Int64?, for target: Target) {
         if bytes == 0 { return }
         first = first ?? target
         files += 1
@@ -34,7 +34,7 @@ public struct SpaceDemand: Sendable, Hashable {
     ///   - place: the file system, as people know it: a folder on it.
     ///   - available: bytes that may still be written there.
     ///   - least: bytes that stay free.
-    public func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
+    package func refusal(at place: String, available: Int64, least: Int64) -> MirrorError? {
         guard let first, available < bytes.addingSaturated(least) else { return nil }
         let others = files - 1
         let more = others > 0 ? " and \(Counted(others, "more file"))" : ""

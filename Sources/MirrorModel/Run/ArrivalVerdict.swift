@@ -1,12 +1,12 @@
 /// What happens with a verified body, given what its step found at the target.
-public enum ArrivalVerdict: Sendable, Hashable {
+package enum ArrivalVerdict: Sendable, Hashable {
     /// The file stays as it is, inode and times included; only the index learns something.
     case leave(Outcome, Reason)
     /// The body gets the final name.
     case land(Outcome, Reason)
 
     /// Judges a body by its sha256; whether part of it was fetched before only names the outcome.
-    public static func judge(
+    package static func judge(
         _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> ArrivalVerdict {
         switch step.existing {

@@ -1,7 +1,7 @@
 /// The exit codes, after sysexits(3) where it has a word for them.
-public enum ExitVerdict {
+package enum ExitVerdict {
     /// The code for what ended a run before its end.
-    public static func code(for failure: FailureCode) -> Int32 {
+    package static func code(for failure: FailureCode) -> Int32 {
         switch failure {
         case .usage: 64
         case .manifestInvalid: 65
@@ -20,7 +20,7 @@ public enum ExitVerdict {
     ///
     /// A deadline may heal, but what had failed for good until then does not: running again
     /// would not help.
-    public static func code(
+    package static func code(
         endedBy failure: FailureCode?, healing: Int, lasting: Int, stale: Int
     ) -> Int32 {
         let rest = code(healing: healing, lasting: lasting, stale: stale)
@@ -35,7 +35,7 @@ public enum ExitVerdict {
     ///   - healing: failures of resources that are not optional and may heal by themselves.
     ///   - lasting: failures of resources that are not optional and will not.
     ///   - stale: files that could not be confirmed and that the caller does not accept.
-    public static func code(healing: Int, lasting: Int, stale: Int) -> Int32 {
+    package static func code(healing: Int, lasting: Int, stale: Int) -> Int32 {
         if lasting > 0 { return 1 }
         return healing > 0 || stale > 0 ? 69 : 0
     }

@@ -2,15 +2,15 @@
 ///
 /// Every resource is entered once; what is entered twice would be a bug in mirror, and the summary's
 /// numbers would no longer add up to its resources.
-public struct Ledger: Sendable {
+package struct Ledger: Sendable {
     /// The numbers so far.
-    public private(set) var summary = Summary()
+    package private(set) var summary = Summary()
     private var healing = 0
     private var lasting = 0
     private var staleBeyondLimit = 0
 
     /// A ledger of a run over so many resources.
-    public init(resources: Int, skipped: Int, orphans: Int, root: String) {
+    package init(resources: Int, skipped: Int, orphans: Int, root: String) {
         summary.resources = resources
         summary[.skipped] = skipped
         summary.deselected = skipped
@@ -19,7 +19,7 @@ public struct Ledger: Sendable {
     }
 
     /// Enters a resource that ended as it should.
-    public mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
+    package mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
         summary[done.outcome] += 1
         let isPromotion: Bool
         switch done.outcome {
@@ -31,13 +31,13 @@ public struct Ledger: Sendable {
     }
 
     /// Enters resources that were kept as they are.
-    public mutating func enterKept(_ count: Int) { summary[.kept] += count }
+    package mutating func enterKept(_ count: Int) { summary[.kept] += count }
 
     /// Enters a resource that had begun, and was not finished when the run ended.
-    public mutating func enterInterrupted() { summary[.interrupted] += 1 }
+    package mutating func enterInterrupted() { summary[.interrupted] += 1 }
 
     /// Enters the parts of interrupted resources, by how much of each can be continued.
-    public mutating func enterParts(_ bytes: some Sequence<Int64>) {
+    package mutating func enterParts(_ bytes: some Sequence<Int64>) {
         for bytes in bytes where bytes > 0 {
             summary.parts += 1
             summary.partBytes = summary.partBytes.addingSaturated(bytes)
@@ -45,10 +45,10 @@ public struct Ledger: Sendable {
     }
 
     /// Enters resources that were not begun when the run ended.
-    public mutating func enterLeftOut(_ count: Int) { summary[.skipped] += count }
+    package mutating func enterLeftOut(_ count: Int) { summary[.skipped] += count }
 
     /// Enters a resource that failed.
-    public mutating func enter(_ failed: Event.Failed) {
+    package mutating func enter(_ failed: Event.Failed) {
         summary[.failed] += 1
         if failed.isOptional {
             summary.failedOptional += 1
@@ -67,7 +67,7 @@ public struct Ledger: Sendable {
     }
 
     /// Enters an orphan that was removed, or that could not be.
-    public mutating func enterRemoval(succeeded: Bool) {
+    package mutating func enterRemoval(succeeded: Bool) {
         if succeeded {
             summary.removed += 1
         } else {
@@ -77,7 +77,7 @@ public struct Ledger: Sendable {
     }
 
     /// Enters orphans whose removal was not begun when the run ended.
-    public mutating func enterOrphansLeft(_ count: Int) { summary.orphans += count }
+    package mutating func enterOrphansLeft(_ count: Int) { summary.orphans += count }
 
     /// The summary of the run that ends now.
     ///
@@ -85,7 +85,7 @@ public struct Ledger: Sendable {
     ///   - error: what ended the run before its end.
     ///   - exit: an exit code that stands above all others, as after a signal.
     ///   - seconds: how long it took.
-    public func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
+    package func closed(error: MirrorError?, exit: Int32?, seconds: Double) -> Summary {
         var summary = summary
         summary.error = error
         summary.seconds = seconds

@@ -1,17 +1,17 @@
 /// A set of positions in a list: a bit for each, however many are in it.
-public struct PositionSet: Sendable {
+package struct PositionSet: Sendable {
     private var words: [UInt64] = []
     /// How many positions are in the set.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// An empty set.
-    public init() {}
+    package init() {}
 
     /// Whether the set has no position.
-    public var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// Puts positions in.
-    public mutating func insert(_ positions: some Sequence<Int>) {
+    package mutating func insert(_ positions: some Sequence<Int>) {
         for position in positions {
             let word = position >> 6
             if word >= words.count {
@@ -25,7 +25,7 @@ public struct PositionSet: Sendable {
 
     /// Takes a position out; false when it was not in.
     @discardableResult
-    public mutating func remove(_ position: Int) -> Bool {
+    package mutating func remove(_ position: Int) -> Bool {
         guard contains(position) else { return false }
         words[position >> 6] &= ~(UInt64(1) << UInt64(position & 63))
         count -= 1
@@ -33,10 +33,10 @@ public struct PositionSet: Sendable {
     }
 
     /// Whether a position is in the set.
-    public func contains(_ position: Int) -> Bool {
+    package func contains(_ position: Int) -> Bool {
         position >> 6 < words.count && words[position >> 6] >> UInt64(position & 63) & 1 == 1
     }
 
     /// Takes all positions out.
-    public mutating func removeAll() { self = PositionSet() }
+    package mutating func removeAll() { self = PositionSet() }
 }

@@ -2,9 +2,9 @@
 ///
 /// A folded `String` is compared with `==`, which is canonical equivalence: so two texts are the same
 /// when they are equal after full case folding and NFC together (Unicode 3.13, D145).
-public enum CaseFolding {
+package enum CaseFolding {
     /// The text with every character replaced by its full case folding.
-    public static func fold(_ text: some StringProtocol) -> String {
+    package static func fold(_ text: some StringProtocol) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar.isASCII {

@@ -2,18 +2,18 @@
 ///
 /// The conversion is that of "chrono-Compatible Low-Level Date Algorithms" (H. Hinnant, 2021):
 /// days are counted in eras of 400 years that begin on 1 March.
-public struct CivilTime: Sendable, Hashable {
+package struct CivilTime: Sendable, Hashable {
     /// The year, 0 being 1 BC.
-    public var year: Int64
+    package var year: Int64
     /// The month, 1 … 12.
-    public var month: Int64
+    package var month: Int64
     /// The day of the month, 1 … 31.
-    public var day: Int64
+    package var day: Int64
     /// Seconds since midnight, 0 … 86399.
-    public var secondOfDay: Int64
+    package var secondOfDay: Int64
 
     /// The date and time of an instant, in whole seconds.
-    public init(_ instant: Instant) {
+    package init(_ instant: Instant) {
         let seconds = instant.seconds
         let days = seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400
         secondOfDay = seconds - days * 86400
@@ -30,7 +30,7 @@ public struct CivilTime: Sendable, Hashable {
     }
 
     /// Hour, minute and second of the day.
-    public var time: (hour: Int64, minute: Int64, second: Int64) {
+    package var time: (hour: Int64, minute: Int64, second: Int64) {
         (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
     }
 }

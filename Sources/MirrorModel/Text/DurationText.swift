@@ -1,13 +1,13 @@
 /// A length of time as people write and read it: `90s`, `15m`, `6h`, `1d`, `2w`.
-public struct DurationText: Sendable, Hashable, CustomStringConvertible {
+package struct DurationText: Sendable, Hashable, CustomStringConvertible {
     /// The length in seconds.
-    public let seconds: Int64
+    package let seconds: Int64
 
     /// Takes seconds.
-    public init(seconds: Int64) { self.seconds = seconds }
+    package init(seconds: Int64) { self.seconds = seconds }
 
     /// Reads a whole number and a unit, `s` where there is none; nil for anything else.
-    public init?(text: String) {
+    package init?(text: String) {
         guard let last = text.utf8.last else { return nil }
         let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")) ~= last
         let factor = isDigit ? 1 : DurationText.factors[last]
@@ -27,7 +27,7 @@ public struct DurationText: Sendable, Hashable, CustomStringConvertible {
     ]
 
     /// The length in its two greatest units: `42 s`, `3 h 5 min`, `12 d`.
-    public var description: String {
+    package var description: String {
         let units: [(Int64, String)] = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         var rest = max(seconds, 0)
         guard let first = units.firstIndex(where: { rest >= $0.0 }) else { return "0 s" }

@@ -1,12 +1,12 @@
 /// The known name that a misspelt one was meant to be.
-public enum NearestName {
+package enum NearestName {
     /// The nearest candidate; nil when none is near enough to be meant.
     ///
     /// Near is an edit distance of at most a third of the name, so that `sha265` suggests `sha256`
     /// and `colour` suggests nothing.
     ///
     /// - Parameter longest: how many characters of a name count; the time grows with their square.
-    public static func suggestion(
+    package static func suggestion(
         for name: String, among candidates: [String], longest: Int = 40
     ) -> String? {
         let word = Array(name.lowercased().unicodeScalars.prefix(longest))

@@ -2,23 +2,23 @@
 ///
 /// Control characters, invisible formatting characters and bidirectional overrides could repaint a
 /// terminal or make a message read as another one, so they are shown by number.
-public struct Quoted: CustomStringConvertible, Sendable {
+package struct Quoted: CustomStringConvertible, Sendable {
     /// The text between quotation marks.
-    public let description: String
+    package let description: String
 
     /// Quotes a text and cuts it after so many characters.
-    public init(_ text: some StringProtocol, limit: Int = 80) {
+    package init(_ text: some StringProtocol, limit: Int = 80) {
         description = "\"" + Escaped(text, limit: limit).description + "\""
     }
 }
 
 /// Text from a server or a manifest made fit to print, without quotation marks around it.
-public struct Escaped: CustomStringConvertible, Sendable {
+package struct Escaped: CustomStringConvertible, Sendable {
     /// The text with what a terminal might act on shown by number.
-    public let description: String
+    package let description: String
 
     /// Escapes a text and cuts it after so many characters.
-    public init(_ text: some StringProtocol, limit: Int = .max) {
+    package init(_ text: some StringProtocol, limit: Int = .max) {
         // Most names are plain, and as they are.
         var whole = String(text)
         let isPlain = whole.withUTF8 { bytes in

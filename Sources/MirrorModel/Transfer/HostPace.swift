@@ -10,15 +10,15 @@
 /// round trip and hardly any bytes. A time in which no transfer waited for a place says nothing
 /// about the limit and is not counted. A host that says it has too much (429, 503) or hangs up gets half
 /// of what it had.
-public struct HostPace: Sendable {
+package struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
-    public static let window: Int64 = 500
+    package static let window: Int64 = 500
     /// The number at the beginning.
-    public static let start = 8
+    package static let start = 8
     /// The most connections to a host.
-    public static let mostConnections = 50
+    package static let mostConnections = 50
     /// The most streams of HTTP/2, as many as servers usually allow on a connection.
-    public static let mostStreams = 100
+    package static let mostStreams = 100
     /// What the end of a transfer counts for, in bytes.
     static let endValue: Int64 = 64 << 10
     /// By how much more must come in for a higher number to have paid.
@@ -43,9 +43,9 @@ public struct HostPace: Sendable {
     }
 
     /// The most transfers at once for now.
-    public private(set) var limit: Int
+    package private(set) var limit: Int
     /// The greatest limit that it may come to.
-    public private(set) var most: Int
+    package private(set) var most: Int
     private let ceiling: Int
     /// What it began with.
     private let first: Int
@@ -62,7 +62,7 @@ public struct HostPace: Sendable {
     ///   - ceiling: never more than so many, at least 1.
     ///   - liked: what a run before found out; nil where there was none.
     ///   - now: milliseconds.
-    public init(ceiling: Int, liked: Int? = nil, now: Int64) {
+    package init(ceiling: Int, liked: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
         most = min(self.ceiling, HostPace.mostConnections)
         limit = min(max(1, liked ?? HostPace.start), most)
@@ -74,7 +74,7 @@ public struct HostPace: Sendable {
     ///
     /// A host that complained gets as little as it got in the end. Of others a low number says only that
     /// few large files are as fast as many, and the next files may be small.
-    public var liked: Int? {
+    package var liked: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
         case .opening: return limit == first ? nil : max(limit, HostPace.start)
@@ -84,7 +84,7 @@ public struct HostPace: Sendable {
     }
 
     /// Counts bytes of bodies.
-    public mutating func received(_ bytes: Int) {
+    package mutating func received(_ bytes: Int) {
         value += Int64(bytes)
         open { rounds, _ in rounds.received(bytes) }
     }
@@ -92,7 +92,7 @@ public struct HostPace: Sendable {
     /// Counts a transfer that ended.
     ///
     /// - Parameter isFull: whether others wait for a place.
-    public mutating func ended(isFull: Bool, now: Int64) {
+    package mutating func ended(isFull: Bool, now: Int64) {
         value += HostPace.endValue
         guard case .opening(var rounds) = phase else { return }
         let verdict = rounds.ended(limit: limit, most: most, isFull: isFull, now: now)
@@ -106,7 +106,7 @@ public struct HostPace: Sendable {
 
     /// A connection stands, so many milliseconds after it was wanted. One for a small body lets another
     /// begin: most of the time that it takes is the line's.
-    public mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
+    package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         open { rounds, limit in
             rounds.connected(after: time, now: now)
             if isBrief, limit < 2 * HostPace.start { limit += 1 }
@@ -114,12 +114,12 @@ public struct HostPace: Sendable {
     }
 
     /// An answer came, so many milliseconds after it was asked for.
-    public mutating func answered(after time: Int64) {
+    package mutating func answered(after time: Int64) {
         open { rounds, _ in rounds.answered(after: time) }
     }
 
     /// Requests to this host share a connection, or could.
-    public mutating func sharesConnection(isBrief: Bool, now: Int64) {
+    package mutating func sharesConnection(isBrief: Bool, now: Int64) {
         guard !sharesConnections else { return }
         sharesConnections = true
         most = min(ceiling, HostPace.mostStreams)
@@ -143,7 +143,7 @@ public struct HostPace: Sendable {
 
     /// Takes the time, and whether a transfer is waiting for a place with this host; changes the
     /// limit when a window is over and says so.
-    public mutating func tick(now: Int64, isFull: Bool) {
+    package mutating func tick(now: Int64, isFull: Bool) {
         if case .opening(let rounds) = phase {
             // Long bodies: how many of them pay takes longer to find out.
             guard rounds.isOverdue(now: now) else { return }
@@ -160,7 +160,7 @@ public struct HostPace: Sendable {
 
     /// The host said that it has too much, or closed connections, in answer to a request that began then:
     /// those that had begun before the last time say it only once more.
-    public mutating func backOff(requestBegan: Int64, now: Int64) {
+    package mutating func backOff(requestBegan: Int64, now: Int64) {
         guard requestBegan >= backedOffAt else { return }
         backedOffAt = now
         limit = max(1, limit / 2)

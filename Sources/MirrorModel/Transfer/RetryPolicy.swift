@@ -3,11 +3,11 @@
 /// Jitter alone may draw a ladder of short waits, and a ladder that ends after five seconds does not
 /// outlive a server that restarts. So the last wait makes up what the ones before it fell short of:
 /// the seven retries of the default come to 22 s at the least, 31 s on average.
-public struct RetryPolicy: Sendable, Hashable {
+package struct RetryPolicy: Sendable, Hashable {
     /// How often all sources are tried again.
-    public var retries: Int
+    package var retries: Int
     /// The longest wait in seconds.
-    public var longestWait: Int64
+    package var longestWait: Int64
 
     /// The ceiling of the first wait in milliseconds; each further one is twice as high.
     static let firstCeiling: Int64 = 500
@@ -17,7 +17,7 @@ public struct RetryPolicy: Sendable, Hashable {
     static let leastShare = 0.72
 
     /// Takes the two limits.
-    public init(retries: Int, longestWait: Int64) {
+    package init(retries: Int, longestWait: Int64) {
         self.retries = retries
         self.longestWait = longestWait
     }
@@ -27,7 +27,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// - Parameters:
     ///   - waited: the waits of this ladder so far, in milliseconds.
     ///   - jitter: picks a number from 0 to its argument, evenly.
-    public func wait(
+    package func wait(
         beforeRetry retry: Int, waited: Int64 = 0, jitter: (Int64) -> Int64
     ) -> Int64 {
         let drawn = jitter(ceiling(of: retry))
@@ -57,21 +57,21 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 /// A failure of the transport: no answer, or half of one.
-public struct TransportFailure: Sendable, Hashable, Error {
+package struct TransportFailure: Sendable, Hashable, Error {
     /// The kind of failure.
-    public var code: FailureCode
+    package var code: FailureCode
     /// What happened, as the middle of a sentence.
-    public var cause: String
+    package var cause: String
     /// Whether the same request may succeed later.
-    public var isPassing: Bool
+    package var isPassing: Bool
     /// Whether any byte of the request was sent.
-    public var wasSent: Bool
+    package var wasSent: Bool
     /// Whether the server may have refused the protocol that was offered, not us: a handshake that
     /// failed, but not because of a certificate (RFC 7301 §3.2).
-    public var mayBeProtocol: Bool
+    package var mayBeProtocol: Bool
 
     /// Takes what happened.
-    public init(
+    package init(
         _ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool,
         mayBeProtocol: Bool = false
     ) {

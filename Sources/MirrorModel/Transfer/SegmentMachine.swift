@@ -4,9 +4,9 @@
 /// goes on. Its bytes are taken by the rules of every range (`ResponseEvaluator`), and three more: not from
 /// before or beyond what was asked for, only of the size that is known, and, without a pin, only
 /// under the strong validator that the transfer's first answer had.
-public struct SegmentMachine: Sendable {
+package struct SegmentMachine: Sendable {
     /// The next request.
-    public private(set) var plan: RequestPlan
+    package private(set) var plan: RequestPlan
     private let source: SourceKey
     private let part: PartState
     private let range: Range<Int64>
@@ -15,7 +15,7 @@ public struct SegmentMachine: Sendable {
     private var redirection: Redirection
 
     /// What an answer leads to.
-    public enum Verdict: Sendable {
+    package enum Verdict: Sendable {
         /// The body is the range, or its beginning.
         case receive(Reception)
         /// The range is elsewhere; the request is made there.
@@ -42,7 +42,7 @@ public struct SegmentMachine: Sendable {
     }
 
     /// An answer's head arrived.
-    public mutating func answered(_ head: ResponseHead, at now: Instant) -> Verdict {
+    package mutating func answered(_ head: ResponseHead, at now: Instant) -> Verdict {
         let evaluator = ResponseEvaluator(
             plan: plan, source: source, part: part, expectation: expectation, policy: policy)
         if let change = change(head, evaluator) { return .changed(change) }
@@ -112,7 +112,7 @@ extension TransferMachine {
     ///
     /// Ranges are joined where a pin, or the strong validator of the one source, vouches for them,
     /// where the size is known, and not in a download that has to be clean.
-    public var segmentSources: [Int] {
+    package var segmentSources: [Int] {
         guard !isPost, !wasCleaned, !bypassesCaches, let reception, let part,
             reception.allowsRanges, knownTotal != nil, plan.url.scheme != .file
         else { return [] }
@@ -133,7 +133,7 @@ extension TransferMachine {
     }
 
     /// The request for a range of the bytes in hand, from one of the `segmentSources`.
-    public func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
+    package func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
         guard let part else { return nil }
         // The source that answers already is asked where it answered; others where they are.
         var plan = RequestPlan(source: source, url: sources[source].source.url)
@@ -154,7 +154,7 @@ extension TransferMachine {
     }
 
     /// Bytes of a further connection are taken into the part.
-    public mutating func joined(by provenance: Provenance) {
+    package mutating func joined(by provenance: Provenance) {
         part?.isSegmented = true
         if part?.provenances.contains(provenance) == false {
             part?.provenances.append(provenance)
@@ -163,7 +163,7 @@ extension TransferMachine {
     }
 
     /// Further connections have no bytes to fetch any more, and the part has so many from the start.
-    public mutating func segmentsEnded(length: Int64) -> TransferAction {
+    package mutating func segmentsEnded(length: Int64) -> TransferAction {
         progressed(to: length)
         forgetReception()
         guard length == knownTotal else { return TransferAction(request()) }
@@ -172,8 +172,8 @@ extension TransferMachine {
     }
 
     /// A further connection learned that the source has another version now.
-    public mutating func versionChanged(_ refusal: Refusal) -> TransferAction { startOver(refusal) }
+    package mutating func versionChanged(_ refusal: Refusal) -> TransferAction { startOver(refusal) }
 
     /// Where bytes that are in hand begin again after the part's length; the next range ends there.
-    public mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
+    package mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
 }

@@ -14,9 +14,9 @@ public enum SegmentLimit: Sendable, Hashable {
 /// and measured for longer. Where mirror itself holds bytes back (a rate limit, digests that are behind,
 /// a pause, a processor that is busy with one connection) more cannot help, and nothing is concluded
 /// from such a time, nor from one in which a new connection has brought nothing yet.
-public struct SegmentPace: Sendable {
+package struct SegmentPace: Sendable {
     /// How often it looks, in milliseconds.
-    public static let look: Int64 = 50
+    package static let look: Int64 = 50
     /// How long a rate is measured, in milliseconds.
     static let measuring: Int64 = 100
     /// How long it is measured the second time, and how long it then takes new connections to be fast.
@@ -47,7 +47,7 @@ public struct SegmentPace: Sendable {
 
     private let limit: SegmentLimit
     /// How many connections there should be.
-    public private(set) var wanted: Int
+    package private(set) var wanted: Int
     private var phase = Phase.quick
     /// When the time that is measured begins, and the bytes until then.
     private var window: Window?
@@ -55,13 +55,13 @@ public struct SegmentPace: Sendable {
     private var earlier: (count: Int, rate: Double)?
 
     /// Takes what was asked for.
-    public init(_ limit: SegmentLimit) {
+    package init(_ limit: SegmentLimit) {
         self.limit = limit
         if case .fixed(let count) = limit { wanted = max(1, count) } else { wanted = 1 }
     }
 
     /// Whether there is nothing left to find out.
-    public var isSettled: Bool {
+    package var isSettled: Bool {
         if case .settled = phase { true } else { limit != .automatic }
     }
 
@@ -74,7 +74,7 @@ public struct SegmentPace: Sendable {
     ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could take
     ///     no more.
     ///   - now: milliseconds.
-    public mutating func look(
+    package mutating func look(
         bytes: Int64, missing: Int64, running: Int, isHeldBack: Bool, now: Int64
     ) {
         guard limit == .automatic else { return }

@@ -14,43 +14,43 @@
 /// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
 /// all that an assignment has left which lags behind, or the second half of the assignment that would take longest.
 /// Whoever loses its rest is cut there: its answer would go on.
-public struct Segmentation: Sendable {
+package struct Segmentation: Sendable {
     /// One connection's range.
-    public struct Assignment: Sendable, Hashable {
+    package struct Assignment: Sendable, Hashable {
         /// Unique in the transfer.
-        public let id: Int
+        package let id: Int
         /// The position of the source among the transfer's sources.
-        public let source: Int
+        package let source: Int
         /// The first byte.
-        public let start: Int64
+        package let start: Int64
         /// The next byte.
-        public fileprivate(set) var position: Int64
+        package fileprivate(set) var position: Int64
         /// The position after the last byte that it fetches.
-        public fileprivate(set) var end: Int64
+        package fileprivate(set) var end: Int64
         /// The position after the last byte that was asked for: the answer ends there by itself.
-        public let askedEnd: Int64
+        package let askedEnd: Int64
         /// Bytes a second, smoothed; 0 while it is not known.
-        public fileprivate(set) var rate: Double = 0
+        package fileprivate(set) var rate: Double = 0
         /// For how many milliseconds it was measured.
-        public fileprivate(set) var age: Int64 = 0
+        package fileprivate(set) var age: Int64 = 0
         fileprivate var measuredAt: Int64
 
         /// Whether it has all its bytes.
-        public var isDone: Bool { position == end }
+        package var isDone: Bool { position == end }
         /// Whether its answer goes on beyond its end.
-        public var isCut: Bool { end < askedEnd }
+        package var isCut: Bool { end < askedEnd }
         /// Bytes that it has still to fetch.
-        public var rest: Int64 { end - position }
+        package var rest: Int64 { end - position }
     }
 
     /// The size of the file.
-    public let total: Int64
+    package let total: Int64
     /// The fewest bytes that are worth a request.
-    public let leastRange: Int64
+    package let leastRange: Int64
     /// What is in hand: ascending, and no two touch.
-    public private(set) var held: [Range<Int64>] = []
+    package private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
-    public private(set) var assignments: [Int: Assignment] = [:]
+    package private(set) var assignments: [Int: Assignment] = [:]
     private var made = 0
     /// Bytes a second of a connection, smoothed over all of them; nil while it is not known.
     private var usualRate: Double?
@@ -62,7 +62,7 @@ public struct Segmentation: Sendable {
 
     /// Begins with the bytes from the start up to `front`, and rangesBeyond beyond; what lies outside the
     /// file is not taken.
-    public init(
+    package init(
         total: Int64, front: Int64 = 0, rangesBeyond: [Range<Int64>] = [],
         leastRange: Int64 = 1 << 20
     ) {
@@ -72,39 +72,39 @@ public struct Segmentation: Sendable {
     }
 
     /// How many bytes from the start are in hand.
-    public var front: Int64 {
+    package var front: Int64 {
         guard let first = held.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
     /// How many bytes are in hand.
-    public var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
+    package var heldBytes: Int64 { held.reduce(0) { $0 + Int64($1.count) } }
 
     /// How many bytes are missing.
-    public var missingBytes: Int64 { total - heldBytes }
+    package var missingBytes: Int64 { total - heldBytes }
 
     /// Whether nothing is missing.
-    public var isComplete: Bool { front == total }
+    package var isComplete: Bool { front == total }
 
     /// Whether bytes beyond the front are in hand.
-    public var hasRangesBeyond: Bool { heldBytes > front }
+    package var hasRangesBeyond: Bool { heldBytes > front }
 
     /// Where the gap at the front ends: at the first rangeBeyond, at an assignment, or with the file.
-    public var gapEnd: Int64 {
+    package var gapEnd: Int64 {
         let front = front
         let starts = held.lazy.map(\.lowerBound) + assignments.values.map(\.position)
         return starts.filter { $0 > front }.min() ?? total
     }
 
     /// Begins the assignment at the front, whose answer goes on up to `askedEnd`.
-    public mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
+    package mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
         add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
     }
 
     /// Finds a range for one more connection; nil when nothing is worth a request.
     ///
     /// - Parameter more: how many connections are begun right after this one.
-    public mutating func open(source: Int, more: Int = 0) -> Assignment? {
+    package mutating func open(source: Int, more: Int = 0) -> Assignment? {
         let piece = piece(connections: assignments.count + 1 + more)
         if let gap = unclaimed.first {
             return add(source: source, prefix(of: gap, piece), askedEnd: nil)
@@ -125,7 +125,7 @@ public struct Segmentation: Sendable {
 
     /// Lets an assignment go on over one that lags behind and has brought nothing, where that one would stop it;
     /// says whether it does.
-    public mutating func passOver(_ id: Int) -> Bool {
+    package mutating func passOver(_ id: Int) -> Bool {
         guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
             takeovers < Segmentation.mostTakeovers,
             let next = assignments.values.first(where: {
@@ -157,7 +157,7 @@ public struct Segmentation: Sendable {
     }
 
     /// Whether an assignment brings so little, beside the others, that its source is no help.
-    public func isHopeless(_ id: Int) -> Bool {
+    package func isHopeless(_ id: Int) -> Bool {
         guard let assignment = assignments[id], !assignment.isDone,
             assignment.age >= 2 * Segmentation.fairTrial
         else {
@@ -167,7 +167,7 @@ public struct Segmentation: Sendable {
     }
 
     /// Whether an assignment has brought nothing yet.
-    public func isSilent(_ id: Int) -> Bool {
+    package func isSilent(_ id: Int) -> Bool {
         assignments[id].map { $0.position == $0.start } ?? false
     }
 
@@ -201,7 +201,7 @@ public struct Segmentation: Sendable {
     }
 
     /// Takes bytes that came for an assignment; says how many of them belong to it.
-    public mutating func arrived(_ count: Int, on id: Int) -> Int {
+    package mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
         hold(assignment.position..<assignment.position + taken)
@@ -212,7 +212,7 @@ public struct Segmentation: Sendable {
 
     /// Ends an assignment: what it did not fetch is anybody's, first of all that of the assignment before it, whose
     /// answer may go on over it.
-    public mutating func end(_ id: Int) {
+    package mutating func end(_ id: Int) {
         guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
             return
         }
@@ -225,7 +225,7 @@ public struct Segmentation: Sendable {
     }
 
     /// Measures the assignments' rates; so many milliseconds went by since the last time.
-    public mutating func measure(milliseconds: Int64) {
+    package mutating func measure(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         if arrivedSince > 0, !assignments.isEmpty {
             let rate =

@@ -1,17 +1,17 @@
 /// What a transfer does next, and what became of its part.
-public struct TransferAction: Sendable {
+package struct TransferAction: Sendable {
     /// The next step.
-    public var next: Next
+    package var next: Next
     /// Whether the part in hand is thrown away first.
-    public var dropsPart: Bool
+    package var dropsPart: Bool
     /// What an observer is told.
-    public var notice: Notice?
+    package var notice: Notice?
     /// Seconds for which the server asked that its host be left alone.
-    public var hostHold: Int64?
+    package var hostHold: Int64?
     /// Whether the host that was asked may speak no HTTP/1.1.
-    public var leavesProtocol = false
+    package var leavesProtocol = false
     /// Whether a wait is for a connection that was lost, and is over when the network comes back.
-    public var waitsForNetwork = false
+    package var waitsForNetwork = false
 
     init(_ next: Next, dropsPart: Bool = false, notice: Notice? = nil) {
         self.next = next
@@ -20,7 +20,7 @@ public struct TransferAction: Sendable {
     }
 
     /// A step of a transfer.
-    public indirect enum Next: Sendable {
+    package indirect enum Next: Sendable {
         /// A request is made; `answered` or `interrupted` comes next.
         case request(RequestPlan)
         /// The body is taken; `bodyEnded`, `interrupted` or `exceeded` comes next.
@@ -38,7 +38,7 @@ public struct TransferAction: Sendable {
     }
 
     /// Something worth telling that does not end the transfer.
-    public enum Notice: Sendable {
+    package enum Notice: Sendable {
         /// A passing failure; the next request is made after so many milliseconds.
         case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
         /// The bytes so far are dropped.

@@ -63,7 +63,7 @@ extension TransferMachine {
     }
 
     /// For how many milliseconds the hosts of the sources are not to be asked, in their order.
-    public mutating func know(closedFor: [Int64]) {
+    package mutating func know(closedFor: [Int64]) {
         for (position, time) in closedFor.enumerated() { sources[position].closedFor = time }
     }
 
@@ -92,7 +92,7 @@ extension TransferMachine {
     /// The bytes were hashed; pieces, where declared, were held against theirs.
     ///
     /// - Parameter digests: of the whole file, one for each declared or sent algorithm and sha256.
-    public mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
+    package mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
         -> TransferAction
     {
         if let expected = expectation.size, expected != size {

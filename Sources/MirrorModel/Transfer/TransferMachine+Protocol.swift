@@ -5,7 +5,7 @@
 /// asked once more, at once, and choose from then on. That is no retry.
 extension TransferMachine {
     /// Leaves the protocol to a source, whatever is asked of it.
-    public mutating func leaveProtocol(to source: Int) { sources[source].choosesProtocol = true }
+    package mutating func leaveProtocol(to source: Int) { sources[source].choosesProtocol = true }
 
     /// Whether so many bytes, asked for by a plan, make a long body. Without TLS no protocol is
     /// negotiated, and there is nothing to choose.
@@ -25,7 +25,7 @@ extension TransferMachine {
     }
 
     /// Whether a failure says nothing of the host but that it may speak another protocol.
-    public func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
+    package func mayRefuseProtocol(_ failure: TransportFailure) -> Bool {
         reception == nil && plan.isRefused(by: failure)
     }
 
@@ -40,13 +40,13 @@ extension TransferMachine {
 extension RequestPlan {
     /// Whether a status says that the protocol is another one: 421, 426 and 505 (RFC 9110 §15), and the
     /// 464 of a load balancer that cannot translate.
-    public func isRefused(by status: Int?) -> Bool {
+    package func isRefused(by status: Int?) -> Bool {
         guard isLong, let status else { return false }
         return [421, 426, 464, 505].contains(status)
     }
 
     /// Whether a failure before any answer may come from a server of another protocol.
-    public func isRefused(by failure: TransportFailure) -> Bool {
+    package func isRefused(by failure: TransportFailure) -> Bool {
         guard isLong else { return false }
         return switch failure.code {
         case .connectionLost: failure.wasSent

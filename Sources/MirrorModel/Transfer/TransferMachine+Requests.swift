@@ -70,7 +70,7 @@ extension TransferMachine {
     }
 
     /// The wait is over.
-    public mutating func waited() -> TransferAction { TransferAction(request()) }
+    package mutating func waited() -> TransferAction { TransferAction(request()) }
 
     /// The part is dropped, and the same source asked anew; no retry is spent.
     mutating func startOver(_ refusal: Refusal) -> TransferAction {

@@ -4,7 +4,7 @@ extension TransferMachine {
     /// again is for all who need it to wait for. The next source first.
     ///
     /// - Parameter wait: when the host is tried again, in milliseconds from now.
-    public mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
+    package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
         forgetReception()
         let refusal = Refusal(failure.code, failure.cause)
         guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
@@ -33,7 +33,7 @@ extension TransferMachine {
 
     /// The request was not made, because the host does not answer; nil when no other source is left to
     /// go to, and the host has to be waited for.
-    public mutating func elsewhere() -> TransferAction? {
+    package mutating func elsewhere() -> TransferAction? {
         guard let next = otherSource else { return nil }
         countRequest(-1)
         failedInRound.insert(current)

@@ -11,7 +11,7 @@
 /// connection that broke after it brought something is made again at once; starting over costs no
 /// retry, but happens twice a source only, then that source is asked without a range; no source sends
 /// more than two whole bodies in one run, and bytes that cannot be resumed come three times at most.
-public struct TransferMachine: Sendable {
+package struct TransferMachine: Sendable {
     let target: Target
     let isPost: Bool
     let expectation: Expectation
@@ -41,18 +41,18 @@ public struct TransferMachine: Sendable {
     var gapEnd: Int64?
 
     /// How many requests were asked for.
-    public private(set) var requests = 0
+    package private(set) var requests = 0
     /// The part in hand.
-    public internal(set) var part: PartState?
+    package internal(set) var part: PartState?
     /// The body that is taken now.
-    public private(set) var reception: Reception?
+    package private(set) var reception: Reception?
     /// What the answer that began the bytes in hand said.
-    public private(set) var answer: Answer?
+    package private(set) var answer: Answer?
     /// Digests that servers sent for the bytes in hand.
-    public private(set) var sentDigests: [Digest] = []
+    package private(set) var sentDigests: [Digest] = []
 
     /// Takes everything that is known before the first request; there is at least one source.
-    public init(
+    package init(
         target: Target, sources: [CandidateSource], isPost: Bool = false,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
         part: (record: PartRecord, length: Int64)? = nil,
@@ -77,7 +77,7 @@ public struct TransferMachine: Sendable {
     }
 
     /// The first action.
-    public mutating func begin() -> TransferAction {
+    package mutating func begin() -> TransferAction {
         if let part, let total = knownTotal, part.length > total {
             self.part = nil
             return TransferAction(request(), dropsPart: true)
@@ -91,7 +91,7 @@ public struct TransferMachine: Sendable {
     }
 
     /// An answer's head arrived.
-    public mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
+    package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
         if let action = askAgain(instead: head) { return action }
         let evaluator = ResponseEvaluator(
             plan: plan, source: sources[current].source.key, part: part, local: local,
@@ -160,7 +160,7 @@ public struct TransferMachine: Sendable {
     /// The transport failed, before an answer or amid a body.
     ///
     /// - Parameter length: how long the part in hand is now, where there is one.
-    public mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
+    package mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
     {
         let hasProgressed = progressed(to: length)
         if let action = askAgain(instead: failure) { return action }
@@ -177,7 +177,7 @@ public struct TransferMachine: Sendable {
     }
 
     /// The transport says that the body ended well; the part in hand has so many bytes now.
-    public mutating func bodyEnded(length: Int64) -> TransferAction {
+    package mutating func bodyEnded(length: Int64) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
         isFramed = reception.end != nil || reception.framing == .chunked
         progressed(to: length)
@@ -199,7 +199,7 @@ public struct TransferMachine: Sendable {
     }
 
     /// More bytes arrived than the reception's limit allows.
-    public mutating func exceeded(limit: Int64) -> TransferAction {
+    package mutating func exceeded(limit: Int64) -> TransferAction {
         let isDeclared = expectation.size != nil || reception?.total != nil
         reception = nil
         let cause =
@@ -236,7 +236,7 @@ public struct TransferMachine: Sendable {
     static let progressThatResetsRetries: Int64 = 16 << 10
 
     /// The host asked to be left alone for longer than we wait, so the request was not made.
-    public mutating func heldOff(seconds: Int64) -> TransferAction {
+    package mutating func heldOff(seconds: Int64) -> TransferAction {
         countRequest(-1)
         let refusal = Refusal(
             .retryAfterTooLong,
@@ -246,7 +246,7 @@ public struct TransferMachine: Sendable {
     }
 
     /// The source cannot be used, for a reason found here, before or amid its bytes.
-    public mutating func refused(_ refusal: Refusal) -> TransferAction {
+    package mutating func refused(_ refusal: Refusal) -> TransferAction {
         reception = nil
         return end(refusal)
     }
