@@ -1,6 +1,5 @@
 import Glibc
 import MirrorKit
-import MirrorModel
 
 /// A program on the library, as a user of it would write one: scenarios run against it too.
 ///

@@ -1,5 +1,4 @@
 import MirrorKit
-import MirrorModel
 
 /// Keeps two files fresh beneath a folder, and shows how far the transfers are.
 ///
