@@ -172,7 +172,9 @@ extension TransferMachine {
     }
 
     /// A further connection learned that the source has another version now.
-    package mutating func versionChanged(_ refusal: Refusal) -> TransferAction { startOver(refusal) }
+    package mutating func versionChanged(_ refusal: Refusal) -> TransferAction {
+        startOver(refusal)
+    }
 
     /// Where bytes that are in hand begin again after the part's length; the next range ends there.
     package mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
