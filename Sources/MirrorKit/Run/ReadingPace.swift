@@ -7,7 +7,7 @@
 struct ReadingPace {
     private static let sample = 64
     private static let fast = Duration.milliseconds(64)
-    private static let pause = Duration.milliseconds(5)
+    static let pause = Duration.milliseconds(5)
 
     private var count = 0
     private var began = ContinuousClock.now

@@ -3,7 +3,7 @@ internal import MirrorModel
 
 extension Database {
     /// Up to this size a database is read through when it is opened; 8 MiB are some 30,000 rows.
-    private static let smallEnoughToVerify: Int64 = 8 << 20
+    static let smallEnoughToVerify: Int64 = 8 << 20
 
     /// Reads a small database through, so that damage is found while it can still be moved aside.
     ///
