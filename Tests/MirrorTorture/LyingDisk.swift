@@ -22,7 +22,9 @@ enum LyingDisk {
             source + "/LyingDisk/lying_disk.c", "-ldl", "-lpthread",
         ]
         let result: Command.Result
-        do { result = try Command.run("/usr/bin/env", words) } catch {
+        // Where swift builds, its compiler for C is at hand.
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
+        do { result = try Command.run("/usr/bin/env", words, environment: ["PATH": path]) } catch {
             throw StoryFailure("the lying disk was not compiled: \(error)")
         }
         guard result.ending == .exited(0), rename(draft, library) == 0 else {
