@@ -24,9 +24,9 @@ import Testing
     }
 
     static let figures: [Figure] = [
-        Figure("transfers.md", "every second or \(mebibytes(TransferEngine.milestoneBytes))"),
-        Figure("crash.md", "every second or \(mebibytes(TransferEngine.milestoneBytes))"),
-        Figure("segments.md", "every second or \(mebibytes(TransferEngine.milestoneBytes))"),
+        Figure("transfers.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
+        Figure("crash.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
+        Figure("segments.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
         Figure("transfers.md", "Bodies of up to \(kibibytes(IncomingBody.memoryLimit))"),
         Figure("transfers.md", "Bodies of at most \(kibibytes(IncomingBody.memoryLimit))"),
         Figure(
@@ -54,7 +54,7 @@ import Testing
         Figure("crash.md", "at \(mebibytes(PromotionInbox.bytesPerBatch)) of bodies in memory"),
         Figure(
             "crash.md",
-            "\(PromotionInbox.patience / .milliseconds(1)) ms after its first work"),
+            "\(Int(PromotionInbox.patience / .milliseconds(1))) ms after its first work"),
         Figure("crash.md", "a batch of \(DurableFlush.fewestForGroup) or more"),
         Figure("crash.md", "an index of up to \(mebibytes(Database.smallEnoughToVerify))"),
         Figure("manifests.md", "deeper than \(XMLPushParser.deepest) levels"),
