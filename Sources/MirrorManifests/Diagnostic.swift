@@ -1,4 +1,4 @@
-internal import MirrorModel
+public import MirrorModel
 
 /// One thing that is wrong, or doubtful, in a manifest, and where.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
@@ -20,19 +20,30 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let severity: Severity
     /// The offending value, what is wrong with it, and what would be right; without secrets.
     public let message: String
+    /// What helps besides a change of the manifest.
+    public let remedy: Remedy?
 
     /// Takes a place and a message.
-    package init(file: String, line: Int, column: Int, severity: Severity, message: String) {
+    package init(
+        file: String, line: Int, column: Int, severity: Severity, message: String,
+        remedy: Remedy? = nil
+    ) {
         self.file = file
         self.line = line
         self.column = column
         self.severity = severity
         self.message = message
+        self.remedy = remedy
     }
 
     /// `file:line:column: error: message`, as compilers print it.
     public var description: String {
-        "\(file.printable):\(line):\(column): \(severity.rawValue): \(message)"
+        "\(prefix)\(message)"
+    }
+
+    /// What stands before the message: `file:line:column: error: `.
+    package var prefix: String {
+        "\(file.printable):\(line):\(column): \(severity.rawValue): "
     }
 }
 

@@ -1,4 +1,4 @@
-internal import MirrorModel
+package import MirrorModel
 
 /// A place in a text: line and column from 1, the column in Unicode scalars.
 package struct TextPosition: Hashable, Comparable {
@@ -32,9 +32,13 @@ package final class DiagnosticLog {
         (errorCount, warningCount) = (0, 0)
     }
 
-    package func error(at place: TextPosition, _ message: @autoclosure () -> String) {
+    package func error(
+        at place: TextPosition, _ message: @autoclosure () -> String, remedy: Remedy? = nil
+    ) {
         errorCount += 1
-        if errors.count < Self.limit { errors.append(diagnostic(.error, place, message())) }
+        if errors.count < Self.limit {
+            errors.append(diagnostic(.error, place, message(), remedy))
+        }
     }
 
     package func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
@@ -50,11 +54,12 @@ package final class DiagnosticLog {
     }
 
     private func diagnostic(
-        _ severity: Diagnostic.Severity, _ place: TextPosition, _ message: String
+        _ severity: Diagnostic.Severity, _ place: TextPosition, _ message: String,
+        _ remedy: Remedy? = nil
     ) -> Diagnostic {
         Diagnostic(
             file: file, line: place.line, column: place.column, severity: severity,
-            message: message)
+            message: message, remedy: remedy)
     }
 }
 

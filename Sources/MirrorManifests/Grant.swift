@@ -14,7 +14,7 @@ public struct Grant: Sendable, Hashable {
         self.origin = origin
     }
 
-    /// Reads what stands after `--env`.
+    /// Reads `NAME`, or `NAME@ORIGIN`.
     ///
     /// - Throws: `MirrorError` with the code `usage` when it is not of that form.
     public init(_ text: String) throws(MirrorError) {
@@ -22,20 +22,20 @@ public struct Grant: Sendable, Hashable {
         let name = halves.first.map(String.init) ?? ""
         guard Template.isName(name) else {
             throw MirrorError(
-                .usage, "--env \(Escaped(text, limit: 80)): \(Quoted(name)) names no variable.")
+                .usage, "\(Escaped(text, limit: 80)): \(Quoted(name)) names no variable.")
         }
         guard halves.count == 2 else {
             self.init(name: name, origin: nil)
             return
         }
-        let form = "write --env \(name)@https://host, with its port where there is one"
+        let form = "write \(name)@https://host, with its port where there is one"
         do throws(URLFlaw) {
             let url = try SourceURL(String(halves[1]))
             guard url.path == "/", url.query == nil, url.userInfo == nil, url.scheme != .file
             else { throw .missingHost }
             self.init(name: name, origin: url.origin)
         } catch {
-            throw MirrorError(.usage, "--env \(Escaped(text, limit: 80)): \(form).")
+            throw MirrorError(.usage, "\(Escaped(text, limit: 80)): \(form).")
         }
     }
 }

@@ -159,7 +159,7 @@ extension ManifestBuilder {
             log.error(
                 at: place,
                 "\(key) \(Quoted(url.description)): a manifest that came by URL cannot give user"
-                    + " names or passwords; use a header with ${NAME}, or --netrc")
+                    + " names or passwords; use a header with ${NAME}, or a netrc file")
             return nil
         }
         return url

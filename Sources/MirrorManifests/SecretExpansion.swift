@@ -126,25 +126,30 @@ private struct SecretCheck {
 
     private mutating func visit(_ use: Use, at place: TextPosition) {
         guard seen.insert(use).inserted else { return }
-        if let flaw = flaw(of: use) { log.error(at: place, "${\(use.name)} \(flaw)") }
+        if let (flaw, grants) = flaw(of: use) {
+            let remedy = grants.isEmpty ? nil : Remedy(.grant, grants.joined(separator: " "))
+            log.error(at: place, "${\(use.name)} \(flaw)", remedy: remedy)
+        }
     }
 
-    private mutating func flaw(of use: Use) -> String? {
-        let exact = "--env \(use.name)@\(use.origin)"
+    /// What is wrong with a use, and the grants, `NAME@ORIGIN`, that would permit it.
+    private mutating func flaw(of use: Use) -> (words: String, grants: [String])? {
+        let exact = "\(use.name)@\(use.origin)"
         let own = grants.filter { $0.name == use.name }
-        guard !own.isEmpty else { return "is not granted; pass \(exact)" }
+        guard !own.isEmpty else { return ("is not granted", [exact]) }
         if !own.contains(where: { $0.origin == use.origin }) {
             guard own.contains(where: { $0.origin == nil }) else {
-                return "is not granted to \(use.origin); pass \(exact) too"
+                return ("is not granted to \(use.origin)", [exact])
             }
             guard allowsBareGrants else {
-                return "needs its origin, because the manifest is no file here; pass \(exact)"
+                return ("needs its origin, because the manifest is no file here", [exact])
             }
             let other = onlyOrigins[use.name] ?? use.origin
             onlyOrigins[use.name] = other
             guard other == use.origin else {
-                return "would go to \(other) and to \(use.origin); pass --env \(use.name)@\(other)"
-                    + " \(exact)"
+                return (
+                    "would go to \(other) and to \(use.origin)", ["\(use.name)@\(other)", exact]
+                )
             }
         }
         guard let value = values[use.name] else {

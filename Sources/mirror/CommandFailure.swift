@@ -18,20 +18,20 @@ struct CommandFailure {
                 error = MirrorError(.cancelled, text)
             } else {
                 error = Interruption.deadlineError ?? wrapped
-                text = "mirror: error: " + error.message.printable
+                text = "mirror: error: " + error.sentence.printable
             }
             return
         }
         switch failure {
         case let refusal as ManifestRefusal:
-            text = refusal.description
+            text = refusal.text
             error = wrapped
         case let failure as MirrorError:
             error = failure
-            text = "mirror: error: " + failure.message.printable
+            text = "mirror: error: " + failure.sentence.printable
         default:
             error = wrapped
-            text = "mirror: error: " + error.message.printable
+            text = "mirror: error: " + error.sentence.printable
         }
     }
 

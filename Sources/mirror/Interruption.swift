@@ -191,7 +191,7 @@ enum Interruption {
         if let words = shared.state.withLock({ $0.lastWords }) {
             words(error, code)
         } else if error.code != .cancelled {
-            Console.error.write(last: Array("mirror: error: \(error.message)\n".utf8))
+            Console.error.write(last: Array("mirror: error: \(error.sentence)\n".utf8))
         }
         _exit(code)
     }

@@ -26,8 +26,8 @@ extension Manifest {
                     file: label ?? origin, line: place.line, column: place.column,
                     severity: .error,
                     message:
-                        "\(resources.target(at: position)) has no sha256, sha512 or integrity, which"
-                        + " --require-pinned asks for; add one"))
+                        "\(resources.target(at: position)) has no sha256, sha512 or integrity, and all"
+                        + " resources must be pinned; add one"))
         }
         guard count > 0 else { return }
         throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)

@@ -73,7 +73,7 @@ struct ManifestLoader: Sendable {
         let known = try view.index?.manifests().first { $0.place == .url(key) }
         let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
         if isOffline {
-            return try serve(copy, url, because: MirrorError(.offline, "--offline"))
+            return try serve(copy, url, because: MirrorError(.offline, "the run is offline"))
         }
         let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
         switch try await fetch.run(ifChangedSince: copy?.version) {
@@ -119,7 +119,8 @@ struct ManifestLoader: Sendable {
         if copy == nil, error.code == .offline {
             throw MirrorError(
                 .offline,
-                "\(url): the manifest is not asked for, because of --offline, and no copy of it is kept here yet. Run once without --offline."
+                "\(url): the manifest is not asked for, because the run is offline, and no copy of it is kept here yet.",
+                remedy: Remedy(.goOnline)
             )
         }
         guard let copy, error.isRetryable else {

@@ -27,7 +27,8 @@ struct RunLimits {
             guard !isAllowed else { continue }
             throw MirrorError(
                 .deleteLimit,
-                "\(manifest.owner): \(count) of its \(Counted(owned, "file")) would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
+                "\(manifest.owner): \(count) of its \(Counted(owned, "file")) would be removed, which is more than the limit allows. Nothing was changed.",
+                remedy: Remedy(.allowRemovals, "\(count)")
             )
         }
     }

@@ -117,7 +117,7 @@ extension ManifestRefusal {
         let diagnostics = disputes.prefix(DiagnosticLog.limit).map { dispute in
             Diagnostic(
                 file: dispute.given.file, line: dispute.given.line, column: dispute.given.column,
-                severity: .error, message: dispute.sentence)
+                severity: .error, message: dispute.sentence, remedy: dispute.remedy)
         }
         self.init(diagnostics: diagnostics, omitted: disputes.count - diagnostics.count)
     }

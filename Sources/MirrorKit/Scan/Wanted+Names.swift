@@ -5,7 +5,7 @@ extension Wanted {
     /// if they had. Throws `MirrorError` with `usage`.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         if !options.only.isEmpty || !options.skip.isEmpty {
-            let asked = [("--only", options.only), ("--skip", options.skip)]
+            let asked = [options.only, options.skip]
             if let words = UnknownName.sentence(asked: asked, known: tags()) {
                 throw MirrorError(.usage, words)
             }

@@ -9,7 +9,8 @@ extension MirrorError {
         case let refusal as ManifestRefusal:
             self.init(
                 .manifestInvalid,
-                refusal.diagnostics.first?.description ?? "The manifest is invalid.")
+                refusal.diagnostics.first?.description ?? "The manifest is invalid.",
+                remedy: refusal.diagnostics.first?.remedy)
         case is CancellationError: self.init(.cancelled, "Interrupted.")
         default:
             self.init(

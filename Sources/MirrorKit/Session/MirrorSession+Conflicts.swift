@@ -53,7 +53,8 @@ private struct Resolution {
             case .wouldNotLast:
                 throw MirrorError(
                     .usage,
-                    "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up with --keep theirs."
+                    "\(name): mirror fetches changed files of Caches and tmp again, so it would not stay. Move the copy elsewhere, or give it up.",
+                    remedy: Remedy(.keepTheirs)
                 )
             }
         }

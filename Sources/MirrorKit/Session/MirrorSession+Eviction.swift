@@ -55,7 +55,8 @@ extension MirrorSession {
         guard limit.allows(removals: count, owned: held, resources: held) else {
             throw MirrorError(
                 .deleteLimit,
-                "\(root): \(count) of \(Counted(held, "file")) in Caches would be removed, which is more than --max-delete allows. Nothing was changed. If that is meant, pass --max-delete \(count)."
+                "\(root): \(count) of \(Counted(held, "file")) in Caches would be removed, which is more than the limit allows. Nothing was changed.",
+                remedy: Remedy(.allowRemovals, "\(count)")
             )
         }
         return EvictionReport(root: root, isDryRun: true, eviction: eviction)

@@ -188,7 +188,8 @@ extension MirrorSession {
         if try location.openIfThere()?.isRoot == true { return }
         throw MirrorError(
             .rootUnusable,
-            "\(root): no root here: it has no .mirror. Pass --root, or make one with mirror sync MANIFEST."
+            "\(root): no root here: it has no .mirror.",
+            remedy: Remedy(.makeRoot)
         )
     }
 

@@ -95,14 +95,12 @@ package struct TargetDispute: Sendable, Hashable {
         self.areBothGiven = areBothGiven
     }
 
-    /// What is wrong and what would be right, for whoever reads it at the given manifest's line.
+    /// The error at the given manifest's line.
     package var sentence: String {
-        let advice =
-            areBothGiven
-            ? "Name it in one of them"
-            : "Name it in one of them, or pass --take-over to move it to \(given.name)"
-        return
-            "\(target) of \(given.name) is also the target of \(other.name) (\(other.place)), and "
-            + "\(difference.because). \(advice)."
+        "\(target) of \(given.name) is also the target of \(other.name) (\(other.place)), and "
+            + "\(difference.because). Name it in one of them."
     }
+
+    /// What helps besides; nil where both manifests are part of the run.
+    package var remedy: Remedy? { areBothGiven ? nil : Remedy(.takeOver, given.name) }
 }

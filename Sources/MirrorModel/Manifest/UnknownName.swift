@@ -6,23 +6,23 @@ package enum UnknownName {
     /// The sentence about a tag that no resource has; nil when all are known.
     ///
     /// - Parameters:
-    ///   - asked: tags by the option that names them, in the order in which they are looked at.
+    ///   - asked: tags, in the order in which they are looked at.
     ///   - known: every tag of the manifests.
     package static func sentence(
-        asked: [(option: String, tags: Set<String>)], known: Set<String>
+        asked: [Set<String>], known: Set<String>
     ) -> String? {
-        for (option, tags) in asked {
+        for tags in asked {
             guard let unknown = tags.subtracting(known).min() else { continue }
             let nearest = NearestName.suggestion(for: unknown, among: known.sorted())
-            return "\(option) \(Quoted(unknown)): no resource has this tag. "
-                + advice(nearest.map { "\(option) \($0)" }, tags: known)
+            return "\(Quoted(unknown)): no resource has this tag. "
+                + advice(nearest, tags: known)
         }
         return nil
     }
 
     private static func advice(_ suggestion: String?, tags: Set<String>) -> String {
         if let suggestion { return "Did you mean \(suggestion)?" }
-        if tags.isEmpty { return "The manifests have no tags: leave the option out." }
+        if tags.isEmpty { return "The manifests have no tags." }
         let shown = tags.sorted().prefix(8).joined(separator: ", ")
         return "There are: \(shown)\(tags.count > 8 ? " and \(tags.count - 8) more" : "")."
     }
@@ -34,8 +34,8 @@ package enum UnknownName {
             .filter { abs($0.utf8.count - length) <= max(1, length / 3) }.prefix(mostCandidates)
         let nearest = NearestName.suggestion(
             for: target.path, among: Array(candidates), longest: 512)
-        return "--refetch \(Quoted(target.path)): no manifest wants this target. "
-            + (nearest.map { "Did you mean --refetch \($0)?" }
-                ?? "mirror plan -v lists those that are wanted.")
+        return "\(Quoted(target.path)): no manifest wants this target. "
+            + (nearest.map { "Did you mean \($0)?" }
+                ?? "The plan lists those that are wanted.")
     }
 }

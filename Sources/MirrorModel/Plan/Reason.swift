@@ -96,7 +96,7 @@ extension Reason {
         case .ownedTogether(let owners): "it is of \(owners) now, who pin the same bytes"
         case .proven: "it was read, and has the digest that the manifest declares"
         case .missing: "not there"
-        case .refetchAsked: "asked for by --refetch"
+        case .refetchAsked: "to be fetched as if it were not there"
         case .digestChanged(let old, let new):
             "the manifest wants \(new.brief), \(old.brief) is there"
         case .sizeChanged(let old, let new):
@@ -134,7 +134,7 @@ extension DueCause {
     fileprivate func because(at now: Instant) -> String {
         switch self {
         case .always: return "due on every run (refresh=always)"
-        case .asked: return "due: asked for by --refresh"
+        case .asked: return "due: every file is to be asked about"
         case .age(let since, let lifetime):
             return "due: \(late(since, now)), refresh=\(Refresh.after(seconds: lifetime))"
         case .expired(let since, let lifetime):

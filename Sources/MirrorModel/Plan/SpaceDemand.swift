@@ -43,7 +43,7 @@ package struct SpaceDemand: Sendable, Hashable {
         let sizes = [size, open].filter { !$0.isEmpty }.joined(separator: " + ")
         return MirrorError(
             .spaceLimit,
-            "\(first)\(more): no room for \(sizes): \(place) has \(ByteCount(available)) left, and \(ByteCount(least)) stay free (--min-free). Make room, or lower --min-free.",
-            target: first)
+            "\(first)\(more): no room for \(sizes): \(place) has \(ByteCount(available)) left, and \(ByteCount(least)) stay free.",
+            target: first, remedy: Remedy(.freeSpace))
     }
 }

@@ -1,49 +1,12 @@
-/// What went wrong, as a word that scripts may rely on; the list is closed and documented.
-public enum FailureCode: String, Sendable, Hashable, CaseIterable {
-    // Reaching a source.
-    case nameNotResolved = "name-not-resolved"
-    case connectFailed = "connect-failed"
-    case tlsFailed = "tls-failed"
-    case connectionLost = "connection-lost"
-    case stalled = "stalled"
-    case privateAddress = "private-address"
-    case offline = "offline"
-    case noCredentials = "no-credentials"
-    // What a source answered.
-    case httpStatus = "http-status"
-    case retryAfterTooLong = "retry-after-too-long"
-    case redirectRefused = "redirect-refused"
-    case tooManyRedirects = "too-many-redirects"
-    case malformedResponse = "malformed-response"
-    case encodingRefused = "encoding-refused"
-    case typeMismatch = "type-mismatch"
-    case sizeMismatch = "size-mismatch"
-    case tooLarge = "too-large"
-    case digestMismatch = "digest-mismatch"
-    case unverifiable = "unverifiable"
-    case sourceChanged = "source-changed"
-    case rangeIgnored = "range-ignored"
-    // The tree.
-    case conflict = "conflict"
-    case obstructed = "obstructed"
-    case nameTaken = "name-taken"
-    case nameMissing = "name-missing"
-    case sourceFileUnreadable = "source-file-unreadable"
-    case inputOutput = "input-output"
-    case noSpace = "no-space"
-    // The run.
-    case deadline = "deadline"
-    case cancelled = "cancelled"
-    case usage = "usage"
-    case manifestInvalid = "manifest-invalid"
-    case manifestUnreadable = "manifest-unreadable"
-    case rootUnusable = "root-unusable"
-    case locked = "locked"
-    case deleteLimit = "delete-limit"
-    case spaceLimit = "space-limit"
-    case transferLimit = "transfer-limit"
-    case indexNewer = "index-newer"
-    case internalError = "internal-error"
+/// A kind of failure, as a word that scripts may rely on; docs/events.md lists them.
+///
+/// More kinds may come, so a `switch` over it needs a `default`.
+public struct FailureCode: RawRepresentable, Sendable, Hashable {
+    /// The word, e.g. `connection-lost`.
+    public let rawValue: String
+
+    /// Takes a word.
+    public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Whether running again, with nothing changed here, may help.
     public var isRetryable: Bool {
@@ -55,52 +18,7 @@ public enum FailureCode: String, Sendable, Hashable, CaseIterable {
         default: false
         }
     }
-}
 
-/// What failed, where, why, and what to do next: the one error that callers of the library see.
-///
-/// The message is a whole sentence for people, without secrets; the other fields are for scripts.
-public struct MirrorError: Error, Sendable, Hashable {
-    /// The kind of failure.
-    public var code: FailureCode
-    /// A sentence: what, where, why, and what to do.
-    public var message: String
-    /// The resource, where one is concerned.
-    public var target: Target?
-    /// The source that failed last, without its query.
-    public var source: String?
-    /// The status code that a server answered with.
-    public var status: Int?
-    /// How many requests were made for the resource.
-    public var attempts: Int = 0
-    /// What was declared or known, e.g. a digest.
-    public var expected: String?
-    /// What was found instead.
-    public var actual: String?
-    /// The sources that were tried, in order, without their queries.
-    public var tried: [String] = []
-    /// Whether running again may help; an answer of 503 may heal, one of 404 will not.
-    public var isRetryable: Bool
-
-    /// Takes a code and a sentence.
-    public init(_ code: FailureCode, _ message: String, target: Target? = nil) {
-        self.code = code
-        self.message = message
-        self.target = target
-        self.isRetryable = code.isRetryable
-    }
-}
-
-extension MirrorError {
-    /// The sentence without the target that it begins with, for a line that has named it.
-    public func message(without target: Target) -> String {
-        let prefix = target.path + ": "
-        return message.utf8.starts(with: prefix.utf8)
-            ? String(message.utf8.dropFirst(prefix.utf8.count)) ?? message : message
-    }
-}
-
-extension FailureCode {
     /// Whether it would be met again by every other resource of the run.
     public var endsRun: Bool {
         switch self {
@@ -108,4 +26,107 @@ extension FailureCode {
         default: false
         }
     }
+}
+
+extension FailureCode {
+    // Reaching a source.
+    /// The host's name could not be resolved.
+    public static let nameNotResolved = FailureCode(rawValue: "name-not-resolved")
+    /// No connection.
+    public static let connectFailed = FailureCode(rawValue: "connect-failed")
+    /// No safe connection: a certificate or the protocol.
+    public static let tlsFailed = FailureCode(rawValue: "tls-failed")
+    /// The connection ended before the answer did.
+    public static let connectionLost = FailureCode(rawValue: "connection-lost")
+    /// A transfer was slower than 1 KiB/s for longer than the stall timeout.
+    public static let stalled = FailureCode(rawValue: "stalled")
+    /// The address is not public, and only public ones are allowed.
+    public static let privateAddress = FailureCode(rawValue: "private-address")
+    /// The run is offline, and the resource needs a request.
+    public static let offline = FailureCode(rawValue: "offline")
+    /// The program that uses the library could not supply headers for an origin.
+    public static let noCredentials = FailureCode(rawValue: "no-credentials")
+
+    // What a source answered.
+    /// A status that brings no bytes; `MirrorError.status` is its number.
+    public static let httpStatus = FailureCode(rawValue: "http-status")
+    /// The host asks for a wait longer than the longest wait.
+    public static let retryAfterTooLong = FailureCode(rawValue: "retry-after-too-long")
+    /// A redirect that is not followed: its scheme, from https to http, or a POST elsewhere.
+    public static let redirectRefused = FailureCode(rawValue: "redirect-refused")
+    /// More than 10.
+    public static let tooManyRedirects = FailureCode(rawValue: "too-many-redirects")
+    /// An answer that contradicts itself or the request.
+    public static let malformedResponse = FailureCode(rawValue: "malformed-response")
+    /// A Content-Encoding that mirror did not ask for, and no digest that would decide.
+    public static let encodingRefused = FailureCode(rawValue: "encoding-refused")
+    /// A media type other than the declared one, or a page where a file was expected.
+    public static let typeMismatch = FailureCode(rawValue: "type-mismatch")
+    /// A size other than the declared or promised one.
+    public static let sizeMismatch = FailureCode(rawValue: "size-mismatch")
+    /// The body passes the size limit, and no size is declared.
+    public static let tooLarge = FailureCode(rawValue: "too-large")
+    /// The bytes do not have the digest; `expected` and `actual` show both.
+    public static let digestMismatch = FailureCode(rawValue: "digest-mismatch")
+    /// Neither a length nor a digest vouches for the bytes, and the run is strict.
+    public static let unverifiable = FailureCode(rawValue: "unverifiable")
+    /// The file changed while it was read.
+    public static let sourceChanged = FailureCode(rawValue: "source-changed")
+    /// The server sent the whole file where mirror asked for the rest.
+    public static let rangeIgnored = FailureCode(rawValue: "range-ignored")
+
+    // The tree.
+    /// Other people's bytes are at the target and are to be kept.
+    public static let conflict = FailureCode(rawValue: "conflict")
+    /// Something that is not a regular file is in the way.
+    public static let obstructed = FailureCode(rawValue: "obstructed")
+    /// The name that the server suggests is taken.
+    public static let nameTaken = FailureCode(rawValue: "name-taken")
+    /// The server is to give the name, and neither it nor the URL does.
+    public static let nameMissing = FailureCode(rawValue: "name-missing")
+    /// A `file:` source is not there, not readable or not a regular file.
+    public static let sourceFileUnreadable = FailureCode(rawValue: "source-file-unreadable")
+    /// The disk failed; ends the run.
+    public static let inputOutput = FailureCode(rawValue: "input-output")
+    /// The disk or the quota is full; ends the run, parts kept.
+    public static let noSpace = FailureCode(rawValue: "no-space")
+
+    // The run.
+    /// The deadline is over; parts are kept.
+    public static let deadline = FailureCode(rawValue: "deadline")
+    /// The run was interrupted, or the caller cancelled a resource; parts kept.
+    public static let cancelled = FailureCode(rawValue: "cancelled")
+    /// An option or argument is wrong.
+    public static let usage = FailureCode(rawValue: "usage")
+    /// A manifest is refused.
+    public static let manifestInvalid = FailureCode(rawValue: "manifest-invalid")
+    /// A manifest cannot be read or fetched.
+    public static let manifestUnreadable = FailureCode(rawValue: "manifest-unreadable")
+    /// The root cannot be used.
+    public static let rootUnusable = FailureCode(rawValue: "root-unusable")
+    /// Another run holds the lock.
+    public static let locked = FailureCode(rawValue: "locked")
+    /// More removals than the limit allows.
+    public static let deleteLimit = FailureCode(rawValue: "delete-limit")
+    /// Too little disk space stays free.
+    public static let spaceLimit = FailureCode(rawValue: "space-limit")
+    /// The run received as many bytes as it may.
+    public static let transferLimit = FailureCode(rawValue: "transfer-limit")
+    /// The index was written by a newer mirror.
+    public static let indexNewer = FailureCode(rawValue: "index-newer")
+    /// A bug in mirror.
+    public static let internalError = FailureCode(rawValue: "internal-error")
+}
+
+extension FailureCode: CaseIterable {
+    /// The kinds that this version knows.
+    public static let allCases: [FailureCode] = [
+        .nameNotResolved, .connectFailed, .tlsFailed, .connectionLost, .stalled, .privateAddress,
+        .offline, .noCredentials, .httpStatus, .retryAfterTooLong, .redirectRefused,
+        .tooManyRedirects, .malformedResponse, .encodingRefused, .typeMismatch, .sizeMismatch,
+        .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
+        .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
+        .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
+        .locked, .deleteLimit, .spaceLimit, .transferLimit, .indexNewer, .internalError,
+    ]
 }

@@ -4,8 +4,8 @@ extension MirrorError {
     static func conflictKept(_ target: Target) -> MirrorError {
         MirrorError(
             .conflict,
-            "\(target): it has bytes that mirror did not put there, and --on-conflict keep leaves them. Move the file away, or run with --on-conflict rename.",
-            target: target)
+            "\(target): it has bytes that mirror did not put there, and such files are to be kept.",
+            target: target, remedy: Remedy(.renameConflicts))
     }
 
     /// The time for the run is over; the summary says how far it came.
@@ -34,8 +34,8 @@ extension MirrorError {
         if step.reason == .unreadable {
             return MirrorError(
                 .obstructed,
-                "\(step.target): \(step.reason.because). Move it away, or fetch it anew with --refetch \(step.target).",
-                target: step.target)
+                "\(step.target): \(step.reason.because).",
+                target: step.target, remedy: Remedy(.refetch, step.target.path))
         }
         return MirrorError(
             .obstructed,

@@ -28,7 +28,10 @@ extension StepFlow {
         }
         for position in offline { window.ended(position) }
         begin(offline) { step in
-            .failed(MirrorError(.offline, "\(step.target): not asked for, because of --offline."))
+            .failed(
+                MirrorError(
+                    .offline, "\(step.target): not asked for, because the run is offline.",
+                    remedy: Remedy(.goOnline)))
         }
         if !claims.isEmpty { act(.claim(claims)) }
     }

@@ -23,10 +23,8 @@ enum PromotionFault: Error {
         .failed(
             MirrorError(
                 .conflict,
-                """
-                \(target): the file there is not one that mirror put there. It was kept; move it \
-                away, or run with --on-conflict rename.
-                """, target: target))
+                "\(target): the file there is not one that mirror put there. It was kept.",
+                target: target, remedy: Remedy(.renameConflicts)))
     }
 }
 

@@ -33,7 +33,8 @@ package final class RootDirectory: Sendable {
             }
         } catch {
             throw MirrorError(
-                .rootUnusable, "\(path): the root cannot be opened: \(error). Pass another --root.")
+                .rootUnusable, "\(path): the root cannot be opened: \(error).",
+                remedy: Remedy(.chooseRoot))
         }
         self.path = path
         descriptor = Descriptor(owning: number)
@@ -55,7 +56,8 @@ package final class RootDirectory: Sendable {
         let kind = status.kind?.rawValue ?? "file"
         throw MirrorError(
             .rootUnusable,
-            "\(path)/\(name): a \(kind) is in the place of a folder, and mirror follows no links beneath the root. Move it away, or pass another --root."
+            "\(path)/\(name): a \(kind) is in the place of a folder, and mirror follows no links beneath the root. Move it away, or choose another root.",
+            remedy: Remedy(.chooseRoot)
         )
     }
 

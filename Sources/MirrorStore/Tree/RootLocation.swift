@@ -27,7 +27,8 @@ package struct RootLocation: Hashable {
         package static func ofThisProcess() throws(MirrorError) -> Surroundings {
             guard let folder = getcwd(nil, 0) else {
                 throw MirrorError(
-                    .rootUnusable, "The current folder cannot be read (getcwd). Pass --root.")
+                    .rootUnusable, "The current folder cannot be read (getcwd).",
+                    remedy: Remedy(.chooseRoot))
             }
             defer { free(folder) }
             return Surroundings(
@@ -43,7 +44,7 @@ package struct RootLocation: Hashable {
         let named = root ?? surroundings.mirrorRoot.flatMap { $0.isEmpty ? nil : $0 }
         if let named {
             guard !named.isEmpty else {
-                throw MirrorError(.rootUnusable, "--root is empty. Pass --root DIR.")
+                throw MirrorError(.rootUnusable, "The root's name is empty.", remedy: Remedy(.chooseRoot))
             }
             path =
                 named.utf8.first == UInt8(ascii: "/")
@@ -55,7 +56,8 @@ package struct RootLocation: Hashable {
         path = RootLocation.ancestor(of: surroundings.currentFolder) ?? surroundings.currentFolder
         if let reason = RootLocation.refusal(of: path, home: surroundings.home) {
             throw MirrorError(
-                .rootUnusable, "\(path): not taken as the root, because \(reason). Pass --root.")
+                .rootUnusable, "\(path): not taken as the root, because \(reason).",
+                remedy: Remedy(.chooseRoot))
         }
     }
 
@@ -64,7 +66,8 @@ package struct RootLocation: Hashable {
         if isExplicit, mkdir(path, 0o755) != 0, errno != EEXIST {
             let error = Errno(number: errno, call: "mkdir", path: path)
             throw MirrorError(
-                .rootUnusable, "\(path): the root cannot be made: \(error). Pass another --root.")
+                .rootUnusable, "\(path): the root cannot be made: \(error).",
+                remedy: Remedy(.chooseRoot))
         }
         return try RootDirectory(opening: path)
     }

@@ -71,8 +71,8 @@ package final class RootLock: Sendable {
             if let heldBy {
                 throw MirrorError(
                     .locked,
-                    "\(root.path): another run holds the lock (\(heldBy)). "
-                        + "Wait for it with --wait 30s, or stop it.")
+                    "\(root.path): another run holds the lock (\(heldBy)).",
+                    remedy: Remedy(.waitForLock))
             }
             // The place is right, and what was written could not be: another root would not help.
             let isOfTheDisk = error.number == EIO || error.number == EFBIG

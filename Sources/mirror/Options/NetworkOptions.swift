@@ -71,6 +71,11 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
 
     /// The values that `--env` grants, and to whom. Throws `MirrorError` with `usage`.
     func secrets() throws -> Secrets {
-        Secrets.ofThisProcess(grants: try env.map { try Grant($0) })
+        Secrets.ofThisProcess(
+            grants: try env.map { text in
+                do { return try Grant(text) } catch {
+                    throw MirrorError(error.code, "--env \(error.message)")
+                }
+            })
     }
 }

@@ -7,11 +7,11 @@ struct CheckOutput {
 
     /// Prints errors and warnings to standard error, and the verdict to standard output.
     func show(_ report: CheckReport) {
-        for diagnostic in report.diagnostics { Console.error.line(diagnostic.description) }
+        for diagnostic in report.diagnostics { Console.error.line(diagnostic.line) }
         if report.omitted > 0 { Console.error.line("and \(report.omitted) more") }
         if let error = report.error {
             if report.diagnostics.isEmpty || error.code != .manifestInvalid {
-                Console.error.line("mirror: error: \(error.message.printable)")
+                Console.error.line("mirror: error: \(error.sentence.printable)")
             }
             return
         }
@@ -46,7 +46,7 @@ struct CheckOutput {
             json.member("notation", report.decoded?.notation.rawValue)
             json.member("name", report.decoded?.manifest.name)
             json.member("resources", report.decoded?.manifest.resources.count)
-            json.member("error", report.error?.message)
+            json.member("error", report.error?.sentence)
             json.key("diagnostics")
             json.array { json in
                 for diagnostic in report.diagnostics {
@@ -55,7 +55,7 @@ struct CheckOutput {
                         json.member("file", diagnostic.file)
                         json.member("line", diagnostic.line)
                         json.member("column", diagnostic.column)
-                        json.member("message", diagnostic.message)
+                        json.member("message", diagnostic.sentence)
                     }
                 }
             }

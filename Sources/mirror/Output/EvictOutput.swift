@@ -8,7 +8,7 @@ struct EvictOutput {
     /// Prints the report to standard output, and what failed to standard error.
     func show(_ report: EvictionReport) {
         for error in report.failures {
-            Console.error.line("mirror: error: \(error.message.printable)")
+            Console.error.line("mirror: error: \(error.sentence.printable)")
         }
         if options.json { return report.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))

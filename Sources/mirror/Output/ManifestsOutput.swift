@@ -54,7 +54,7 @@ struct ForgetOutput {
     /// Prints the report to standard output, and what failed to standard error.
     func show(_ report: ForgetReport) {
         for error in report.failures {
-            Console.error.line("mirror: error: \(error.message.printable)")
+            Console.error.line("mirror: error: \(error.sentence.printable)")
         }
         guard !options.json else {
             var json = JSONWriter()

@@ -56,7 +56,7 @@ struct RunOutput {
         guard let error = failure as? MirrorError else { return CommandFailure(failure).text }
         if error.code == .cancelled, Interruption.exitCode != nil { return error.message }
         if held.hasTold(error) { return nil }
-        return "mirror: error: \(error.message.printable)"
+        return "mirror: error: \(error.sentence.printable)"
     }
 
     /// The first line of a report: which root it is about.
@@ -116,7 +116,7 @@ struct RunOutput {
         let isInterrupted = error.code == .cancelled
         if isInterrupted || !options.json {
             let prefix = isInterrupted ? "" : "mirror: error: "
-            Console.error.write(last: Array("\(prefix)\(error.message)\n".utf8))
+            Console.error.write(last: Array("\(prefix)\(error.sentence)\n".utf8))
         }
         guard options.json else { return }
         end?.summary.exit = exit
@@ -129,7 +129,7 @@ struct RunOutput {
 
     private static func line(_ event: Event) -> [UInt8] {
         var json = JSONWriter()
-        event.write(to: &json)
+        event.worded.write(to: &json)
         json.newline()
         return json.bytes
     }

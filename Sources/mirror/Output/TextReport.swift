@@ -55,7 +55,7 @@ struct TextReport {
     private func line(for failed: Event.Failed) -> String {
         let label = failed.isOptional ? "optional" : "failed"
         return errorStyle.label(label, failed.isOptional ? .warning : .failure)
-            + failed.error.message.printable
+            + failed.error.sentence.printable
     }
 
     private func line(for removed: Event.Removed) -> String {

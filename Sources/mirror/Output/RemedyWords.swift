@@ -1,0 +1,86 @@
+import MirrorKit
+import MirrorModel
+
+// The library says what helps as a value; here it becomes a sentence about the command's options.
+
+extension Remedy {
+    /// The sentence that names options; empty for a kind that the command has no words for.
+    var sentence: String {
+        switch kind {
+        case .chooseRoot: "Pass --root DIR."
+        case .makeRoot: "Pass --root, or make one with mirror sync MANIFEST."
+        case .waitForLock: "Wait for it with --wait 30s, or stop it."
+        case .allowRemovals: "If that is meant, pass --max-delete \(subject)."
+        case .freeSpace: "Make room, or lower --min-free."
+        case .renameConflicts: "Move the file away, or run with --on-conflict rename."
+        case .refetch: "Move it away, or fetch it anew with --refetch \(subject)."
+        case .takeOver: "Or pass --take-over to move it to \(subject)."
+        case .goOnline: "Run once without --offline."
+        case .keepTheirs: "Or use --keep theirs."
+        case .grant: "Pass \(grants)."
+        default: ""
+        }
+    }
+
+    private var grants: String {
+        subject.split(separator: " ").map { "--env \($0)" }.joined(separator: " ")
+    }
+}
+
+extension MirrorError {
+    /// The message with what helps: what, where, why, and what to do.
+    var sentence: String {
+        guard let words = remedy?.sentence, !words.isEmpty else { return message }
+        return "\(message) \(words)"
+    }
+
+    /// The error for a reader of the command's output: its message is the whole sentence.
+    var worded: MirrorError {
+        var error = self
+        error.message = sentence
+        error.remedy = nil
+        return error
+    }
+}
+
+extension Event {
+    /// The event for a reader of the command's output.
+    var worded: Event {
+        var event = self
+        switch body {
+        case .retry(var again):
+            again.cause = again.cause.worded
+            event.body = .retry(again)
+        case .restart(var again):
+            again.cause = again.cause.worded
+            event.body = .restart(again)
+        case .failed(var failed):
+            failed.error = failed.error.worded
+            event.body = .failed(failed)
+        case .summary(var summary):
+            summary.error = summary.error?.worded
+            event.body = .summary(summary)
+        case .plan, .start, .progress, .done, .removed: break
+        }
+        return event
+    }
+}
+
+extension Diagnostic {
+    /// The message with what helps.
+    var sentence: String {
+        guard let words = remedy?.sentence, !words.isEmpty else { return message }
+        return "\(message). \(words)"
+    }
+
+    /// The line that compilers print, with what helps.
+    var line: String { remedy == nil ? description : "\(prefix)\(sentence)" }
+}
+
+extension ManifestRefusal {
+    /// A line for each error, with what helps, and how many more there are.
+    var text: String {
+        let lines = diagnostics.map(\.line)
+        return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
+    }
+}
