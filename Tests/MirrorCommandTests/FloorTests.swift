@@ -57,6 +57,19 @@ import Testing
         }
     }
 
+    /// The library gives remedies as values; options are the command's.
+    @Test(arguments: FloorTests.files.filter { !$0.hasPrefix("mirror/") })
+    func theLibraryNamesNoOption(_ file: String) throws {
+        for line in try text(file).split(separator: "\n") {
+            let code = line.drop { $0 == " " }
+            guard !code.hasPrefix("//"), code.contains("\"") else { continue }
+            let words = code.split { " \"(".contains($0) }
+            for word in words where word.hasPrefix("--") && word.dropFirst(2).first?.isLetter == true {
+                Issue.record("\(file): \(word)")
+            }
+        }
+    }
+
     @Test func everyWayToImportIsSeen() {
         let text = """
             internal import A

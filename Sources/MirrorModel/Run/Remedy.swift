@@ -41,5 +41,11 @@ public struct Remedy: Sendable, Hashable {
         public static let keepTheirs = Kind(rawValue: "keep-theirs")
         /// Permit values of the environment; the subject is a list of `NAME@ORIGIN`, by spaces.
         public static let grant = Kind(rawValue: "grant")
+
+        /// The kinds that this version knows.
+        package static let all: [Kind] = [
+            .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
+            .refetch, .takeOver, .goOnline, .keepTheirs, .grant,
+        ]
     }
 }

@@ -44,7 +44,8 @@ package struct RootLocation: Hashable {
         let named = root ?? surroundings.mirrorRoot.flatMap { $0.isEmpty ? nil : $0 }
         if let named {
             guard !named.isEmpty else {
-                throw MirrorError(.rootUnusable, "The root's name is empty.", remedy: Remedy(.chooseRoot))
+                throw MirrorError(
+                    .rootUnusable, "The root's name is empty.", remedy: Remedy(.chooseRoot))
             }
             path =
                 named.utf8.first == UInt8(ascii: "/")

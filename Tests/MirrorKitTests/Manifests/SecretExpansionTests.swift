@@ -31,7 +31,9 @@ import Testing
             return []
         } catch let refusal as ManifestRefusal {
             #expect(!refusal.description.contains("s3cret"))
-            return refusal.diagnostics.map(\.description)
+            return refusal.diagnostics.map { diagnostic in
+                diagnostic.description + (diagnostic.remedy.map { " [\($0.subject)]" } ?? "")
+            }
         }
     }
 
@@ -61,8 +63,8 @@ import Testing
         let two = resource("a.example") + ",\n" + resource("a.example", "OTHER")
         #expect(
             try errors(two, []) == [
-                "m.json:2:1: error: ${TOKEN} is not granted; pass --env TOKEN@https://a.example",
-                "m.json:3:1: error: ${OTHER} is not granted; pass --env OTHER@https://a.example",
+                "m.json:2:1: error: ${TOKEN} is not granted [TOKEN@https://a.example]",
+                "m.json:3:1: error: ${OTHER} is not granted [OTHER@https://a.example]",
             ])
         let same = (0..<50).map {
             "{ \"path\": \"Caches/\($0)\", \"url\": \"https://a.example/\($0)\","
@@ -74,8 +76,8 @@ import Testing
     @Test func aGrantForOneOriginIsNoneForAnother() throws {
         #expect(
             try errors(resource("b.example"), ["TOKEN@https://a.example"]) == [
-                "m.json:2:1: error: ${TOKEN} is not granted to https://b.example; pass --env"
-                    + " TOKEN@https://b.example too"
+                "m.json:2:1: error: ${TOKEN} is not granted to https://b.example"
+                    + " [TOKEN@https://b.example]"
             ])
     }
 
@@ -84,14 +86,13 @@ import Testing
         #expect(
             try errors(two, ["TOKEN"]) == [
                 "m.json:3:1: error: ${TOKEN} would go to https://a.example and to"
-                    + " https://b.example; pass --env TOKEN@https://a.example --env"
-                    + " TOKEN@https://b.example"
+                    + " https://b.example [TOKEN@https://a.example TOKEN@https://b.example]"
             ])
         for origin in [ManifestOrigin.standardInput, .url(try SourceURL("https://a.example/m"))] {
             #expect(
                 try errors(resource("a.example"), ["TOKEN"], origin) == [
                     "m.json:2:1: error: ${TOKEN} needs its origin, because the manifest is no file"
-                        + " here; pass --env TOKEN@https://a.example"
+                        + " here [TOKEN@https://a.example]"
                 ])
         }
     }

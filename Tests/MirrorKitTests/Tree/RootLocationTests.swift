@@ -40,7 +40,7 @@ import Testing
         try folder.write("", to: area + "/file")
         let error = #expect(throws: MirrorError.self) { try locate(from: folder.path) }
         #expect(error?.code == .rootUnusable)
-        #expect(error?.message.contains("Pass --root") == true)
+        #expect(error?.remedy == Remedy(.chooseRoot))
     }
 
     @Test func theHomeFolderAndTheTopAreRefusedUnlessNamed() throws {

@@ -28,7 +28,7 @@ import Testing
         let one = try demand([nil]).refusal(at: "/r", available: 10, least: 1 << 20)
         #expect(
             one?.message
-                == "Caches/0: no room for 1 of unknown size: /r has 10 B left, and 1.0 MiB stay free (--min-free). Make room, or lower --min-free."
+                == "Caches/0: no room for 1 of unknown size: /r has 10 B left, and 1.0 MiB stay free."
         )
         let three = try demand([1024, nil, 1024]).refusal(at: "/r", available: 10, least: 0)
         #expect(
