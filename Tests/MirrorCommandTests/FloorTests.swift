@@ -64,7 +64,8 @@ import Testing
             let code = line.drop { $0 == " " }
             guard !code.hasPrefix("//"), code.contains("\"") else { continue }
             let words = code.split { " \"(".contains($0) }
-            for word in words where word.hasPrefix("--") && word.dropFirst(2).first?.isLetter == true {
+            for word in words
+            where word.hasPrefix("--") && word.dropFirst(2).first?.isLetter == true {
                 Issue.record("\(file): \(word)")
             }
         }
