@@ -8,7 +8,7 @@ private actor Tokens {
     func current(for origin: Origin) async throws -> String { origin.description }
 }
 
-private func show(_ target: Target, bytes: Int64, of size: Int64?) {}
+private func show(_ target: Target, _ bytes: Int64, of size: Int64?) {}
 private func hide(_ target: Target) {}
 private func offerToClearCaches() {}
 
@@ -25,9 +25,9 @@ private func credentials(_ session: MirrorSession, _ plan: Plan, _ tokens: Token
 private func progress(_ session: MirrorSession, _ plan: Plan) async throws {
     for try await event in session.execute(plan) {
         switch event.body {
-        case .start(let start): show(start.target, bytes: start.offset, of: start.size)
+        case .start(let start): show(start.target, start.offset, of: start.size)
         case .progress(let progress):
-            show(progress.target, bytes: progress.bytes, of: progress.size)
+            show(progress.target, progress.bytes, of: progress.size)
         case .done(let done): hide(done.target)
         case .failed(let failed): hide(failed.target)
         default: break
