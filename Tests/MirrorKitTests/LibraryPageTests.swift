@@ -26,8 +26,7 @@ private func progress(_ session: MirrorSession, _ plan: Plan) async throws {
     for try await event in session.execute(plan) {
         switch event.body {
         case .start(let start): show(start.target, start.offset, of: start.size)
-        case .progress(let progress):
-            show(progress.target, progress.bytes, of: progress.size)
+        case .progress(let progress): show(progress.target, progress.bytes, of: progress.size)
         case .done(let done): hide(done.target)
         case .failed(let failed): hide(failed.target)
         default: break

@@ -195,7 +195,7 @@ extension ResourceTable {
         }
     }
 
-    /// A hash of what is asked of one resource's first source: equal for equal requests.
+    /// A hash of the request to a resource's first source: equal for equal requests.
     package func requestHash(at position: Int) -> Int {
         if let hash = plainRequestHash(at: position) { return hash }
         let resource = self[position]

@@ -1,10 +1,10 @@
 /// The steps of a plan in the order of their targets' bytes: eight bytes for one that says nothing new.
 ///
-/// Of a million files most stay as they are, and most of those that do not are simply fetched. What
-/// such a step says is in its manifest's resource already, so only the resource's place is kept, and
-/// the step is put together when it is asked for. A file that is adopted has its stamp besides, one
-/// that is kept without a pin what the index says of it, and one that is removed its place among the
-/// orphans. Every other step is kept as it is.
+/// Most of a million files stay as they are, and most of the others are simply fetched. Such a step
+/// says nothing that its manifest's resource does not, so the list keeps only the resource's position
+/// and builds the step on demand. An adopted file also keeps its stamp, a file kept without a pin keeps
+/// its row's facts, and a removed file keeps its position among the orphans. The list stores every
+/// other step whole.
 public struct StepList: Sendable {
     private var tables: [ResourceTable]
     private var owners: [String]

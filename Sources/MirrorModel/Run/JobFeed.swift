@@ -145,8 +145,8 @@ package struct JobFeed: Sendable {
         return isRunningLow
     }
 
-    /// Whether there is room, and a host of which the loop knows less than half of what it should. It
-    /// is heard of an end some time after it, so not each one is answered.
+    /// Whether there is room, and the loop knows less than half of the jobs that it should know of some
+    /// host. The feed learns of an end a little later, so it does not refill after each one.
     package var isRunningLow: Bool { belowHalf > 0 && known.count < window }
 
     private mutating func change(_ host: Int, left: Int = 0, known: Int = 0) {

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells work that blocks a thread that nobody waits for it any more.
+/// Tells work that blocks a thread that its result is no longer wanted.
 package final class CancellationFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 

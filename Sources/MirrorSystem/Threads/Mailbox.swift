@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// Messages for one thread from any others, taken many at a time.
 ///
-/// While messages come all the time the thread looks for them once in a millisecond, because to be
-/// woken for each would cost a system call where they are posted; after a quiet look the next one
-/// wakes it.
+/// While messages keep arriving, the receiver polls once in a millisecond, because a wake-up for each
+/// message would cost the sender a system call. After a poll that found nothing, the next message
+/// wakes the receiver.
 package final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
@@ -21,9 +21,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// Throws where the process has as many descriptors as it may.
     package init() throws(Errno) { signal = try WakeSignal() }
 
-    /// Leaves a message; any thread may. False when the mailbox is closed: nobody will take it.
+    /// Leaves a message; any thread may call it. False when the mailbox is closed.
     ///
-    /// - Parameter isUrgent: whether the thread is woken even if it would look soon.
+    /// - Parameter isUrgent: whether the receiver is woken even if it would poll soon.
     @discardableResult
     package func post(_ message: Message, isUrgent: Bool = false) -> Bool {
         let (isTaken, wakes) = state.withLock { state in
@@ -36,8 +36,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
-    /// Takes all messages so far; waits for the first at most so many milliseconds, nil is for ever.
-    /// May come back with none before that.
+    /// Takes all messages so far. Waits at most `limit` milliseconds for the first one; nil waits
+    /// without a limit. May return none before that.
     package func take(waitingAtMost limit: Int64?) -> [Message] {
         let (messages, wasBusy) = look(isFirst: limit != 0)
         if !messages.isEmpty || limit == 0 { return messages }

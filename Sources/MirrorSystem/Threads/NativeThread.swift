@@ -26,10 +26,10 @@ package struct NativeThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for its end; to be called once.
+    /// Waits until the thread has ended; call it once.
     package func join() { pthread_join(thread, nil) }
 
-    /// Lets it end by itself, with nobody waiting; to be called once, instead of `join`.
+    /// Lets the thread end without a wait for it; call it once, instead of `join`.
     package func detach() { pthread_detach(thread) }
 
     private final class Start: Sendable {

@@ -21,17 +21,18 @@ package enum Offload {
     }
 }
 
-/// A thread that takes one piece of work after another, and ends when none has come for a while: a
-/// run asks for many in a row, each of which is short.
+/// A thread that runs one piece of work after another, and ends when none has arrived for a while.
+///
+/// A run offloads many short pieces in a row, and a new thread for each would cost more than they do.
 private final class OffloadThread: Sendable {
     private static let idle = Mutex<[OffloadThread]>([])
-    /// How long it waits for more work, in seconds.
+    /// Seconds that an idle thread waits for more work.
     private static let patience = 1
 
     private let next = Mutex<(@Sendable () -> Void)?>(nil)
     private let wakeup = Semaphore()
 
-    /// Hands work to a thread that has none; false where there is no such thread.
+    /// Hands work to an idle thread; false if there is none.
     static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = idle.withLock({ $0.popLast() }) else { return false }
         thread.next.withLock { $0 = body }
@@ -58,7 +59,7 @@ private final class OffloadThread: Sendable {
             idle.remove(at: place)
             return true
         }
-        // Somebody took this thread at the last moment: the work is on its way.
+        // Another thread claimed this one at the last moment, and its work is about to arrive.
         if !isUnasked { wakeup.wait() }
         return !isUnasked
     }

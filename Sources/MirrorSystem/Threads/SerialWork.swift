@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Work that is done one piece after the other, in order, on whatever worker of a pool is free.
+/// A queue of work pieces that run in order, one at a time, on any free worker of a pool.
 package final class SerialWork: Sendable {
     package typealias Piece = @Sendable () -> Void
 
@@ -24,9 +24,9 @@ package final class SerialWork: Sendable {
         if mustStart, !workers.submit({ self.run() }) { run() }
     }
 
-    /// Does what has gathered; what comes meanwhile waits its turn with the pool, so that nobody who is
-    /// never without work keeps a worker from the others. A pool that stops takes nothing more, and
-    /// what was begun ends here.
+    /// Runs the pieces that have gathered, then submits itself again for those that arrived meanwhile.
+    /// So a queue that never runs empty does not keep a worker from other queues. If the pool has
+    /// stopped, this call runs the remaining pieces itself.
     private func run() {
         repeat {
             let pieces = queue.withLock { queue in

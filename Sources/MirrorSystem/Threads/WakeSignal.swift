@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// Wakes a thread that waits in poll(2), from any other thread (eventfd(2)).
 ///
-/// A signal stays until it is cleared: one that comes before the wait is not lost. Whoever raises it
-/// changes first what it is about; whoever clears it looks at that afterwards. So a second signal
-/// that comes before the first was cleared costs no system call.
+/// A signal stays until it is cleared, so one that arrives before the wait is not lost. The sender
+/// changes the shared state before it raises the signal; the receiver clears the signal before it
+/// reads that state. So a second signal before the first clear costs no system call.
 package final class WakeSignal: Sendable {
     /// To be polled for reading.
     package let descriptor: Int32
@@ -28,20 +28,20 @@ package final class WakeSignal: Sendable {
         _ = write(descriptor, &one, 8)
     }
 
-    /// Forgets all signals so far; what they were about is to be looked at after this.
+    /// Forgets all signals so far. The caller reads the state that they announced after this call.
     package func clear() {
-        // Most turns of a loop find none, and need no system call for that.
+        // Most iterations of a loop find no signal, and need no system call to learn it.
         guard isRaised.load(ordering: .sequentiallyConsistent) else { return }
         var count: UInt64 = 0
-        // Whoever set the flag may not have written yet: then the next wait ends at once, and the flag
-        // stays until what was written is read. Nor is it put down before the read, which would
-        // take a signal along that was raised in between.
+        // A sender may have set the flag and not written yet. Then the next wait ends at once, and the
+        // flag stays until the written value is read. The flag is not cleared before the read, because
+        // the read would then consume a signal that was raised in between.
         if read(descriptor, &count, 8) == 8 {
             isRaised.store(false, ordering: .sequentiallyConsistent)
         }
     }
 
-    /// Waits for a signal, at most so many milliseconds, and for nothing else.
+    /// Waits for a signal for at most this many milliseconds.
     package func wait(milliseconds: Int32) {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&entry, 1, milliseconds)
