@@ -19,7 +19,7 @@ extension Database {
         FROM files WHERE path >= ? ORDER BY path
         """
 
-    /// The same, and what each file was held against.
+    /// The same, with what each file was verified against.
     static let everyRowWithVerification = """
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
         verified FROM files WHERE path >= ? ORDER BY path

@@ -17,7 +17,7 @@ extension Database {
         return liked
     }
 
-    /// Remembers what hosts liked, in the place of what was known of them before.
+    /// Remembers how many transfers hosts liked, in the place of earlier numbers.
     mutating func put(likedByHosts liked: [Host: Int], at now: Instant) throws(IndexError) {
         for (host, number) in liked {
             try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {

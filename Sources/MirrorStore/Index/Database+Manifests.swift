@@ -57,7 +57,7 @@ extension Database {
         }
     }
 
-    /// Lets a manifest let go of all that it owns: what nobody else owns loses its row.
+    /// Removes a manifest from the owners of all its targets; a target without an owner loses its row.
     mutating func release(allOf name: String) throws(IndexError) {
         try execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
         try changeSharedOwners { $0.without(name) }

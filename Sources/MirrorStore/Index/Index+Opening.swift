@@ -4,7 +4,7 @@ internal import Glibc
 package import MirrorModel
 internal import MirrorSystem
 
-/// An open index, and what is to be said about how it was found.
+/// An open index, and a note for the user about the state in which it was found.
 package struct OpenedIndex: Sendable {
     package let index: Index
     /// A sentence for people when it was damaged; nil otherwise.

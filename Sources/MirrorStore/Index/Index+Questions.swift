@@ -10,15 +10,15 @@ extension Index {
         }
     }
 
-    /// What is known of a target.
+    /// The record of a target.
     package func record(for target: Target) throws(MirrorError) -> IndexRecord? {
         try reading { (database: inout Database) throws(IndexError) in
             try database.record(for: target)
         }
     }
 
-    /// What is known of targets, by their places in the list; read in one transaction, whose locks
-    /// cost more than the rows.
+    /// The records of targets, in the order of the list. One transaction reads them all, because its
+    /// locks cost more than the rows.
     package func records(for targets: [Target]) throws(MirrorError) -> [IndexRecord?] {
         if targets.isEmpty { return [] }
         return try reading { (database: inout Database) throws(IndexError) in
@@ -62,7 +62,7 @@ extension Index {
         do throws(IndexError) { return try records() } catch { throw error.mirrorError }
     }
 
-    /// A walk over the rows from a path on that makes nothing of them but what is asked for.
+    /// A walk over the rows from a path on that decodes a column only when it is asked for.
     package func projectionCursor(from start: String) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) { return try projections(from: start) } catch {
             throw error.mirrorError
@@ -76,7 +76,7 @@ extension Index {
         } catch { throw error.mirrorError }
     }
 
-    /// A walk over all rows, which knows what each file was held against.
+    /// A walk over all rows, which knows how each file was verified.
     package func cursorOfVerifications() throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
             return try projections(Database.everyRowWithVerification, from: "")

@@ -25,7 +25,7 @@ package final class Index: Sendable {
     private let isWriter: Bool
     private let sawDamage = Atomic<Bool>(false)
     private let isBeyondDoubt = Atomic<Bool>(false)
-    /// Why nothing is asked of it any more: each question would wait as long as the first.
+    /// Why the index answers no more questions: each would wait as long as the first did.
     private let lost = Mutex<IndexError?>(nil)
     private let isClosed = Atomic<Bool>(false)
     /// Whether it was made by this run: there was none, or a damaged one.
@@ -61,7 +61,7 @@ package final class Index: Sendable {
         if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
     }
 
-    /// Reads with the connection that writes, so what was written is seen.
+    /// Reads with the writing connection, so that it sees what was written.
     package func read<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {

@@ -4,7 +4,7 @@ package import MirrorSystem
 
 /// Why the index could not be read or written.
 package enum IndexError: Error, Hashable {
-    /// Its bytes, or a row's values, make no sense; the words say what was found.
+    /// The file's bytes, or a row's values, are damaged; the words name the damage.
     case damaged(String)
     /// SQLite says that its bytes make no sense. Of bytes that it could not read it sometimes says the
     /// same, so that this is damage only when a second look finds it too.
@@ -40,7 +40,7 @@ package enum IndexError: Error, Hashable {
         return IndexError.unreadable.contains(code)
     }
 
-    /// What was found to make no sense, in doubt or not; nil for any other error.
+    /// The damage that was found, certain or not; nil for any other error.
     var damage: String? {
         switch self {
         case .damaged(let words), .doubtful(let words): words

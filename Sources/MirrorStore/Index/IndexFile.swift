@@ -116,14 +116,14 @@ struct IndexFile: Sendable {
         return name
     }
 
-    /// Says what was found in the database, for the next run to judge by.
+    /// Records a finding about the database, by which the next run judges it.
     func put(_ mark: Mark) {
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
         let number = linux_openat(folder.number, mark.rawValue, flags, 0o644)
         if number >= 0 { close(number) }
     }
 
-    /// Forgets what was found: the database is sound, or is not there any more.
+    /// Forgets the finding: the database is sound, or is gone.
     func removeMarks() {
         for mark in Mark.allCases where has(mark) { unlinkat(folder.number, mark.rawValue, 0) }
     }

@@ -1,6 +1,6 @@
 package import MirrorModel
 
-/// A manifest that this root remembers, and what is known of its last good copy.
+/// A manifest that this root remembers, and the facts about its last good copy.
 package struct ManifestRecord: Sendable, Hashable {
     /// Its name, which owns its targets; unique.
     package var name: String

@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// A copy of the index's file and write-ahead log in a folder of its own, removed with this value.
 ///
-/// What is opened here cannot disturb the original: SQLite writes to a database even to read it. The
+/// Opening the copy cannot disturb the original: SQLite writes to a database even to read it. The
 /// folder is held with flock(2): one that nobody holds is what a killed process left.
 final class PrivateCopy: Sendable {
     /// The path of the copied database.

@@ -14,8 +14,8 @@ package struct RowProjection {
     package let isExecutable: Bool
 }
 
-/// A walk over the rows of an index, in the order of their paths' bytes, which makes nothing of them
-/// but what is asked for.
+/// A walk over the rows of an index, in the order of their paths' bytes, that decodes a column only
+/// when it is asked for.
 package struct ProjectionCursor: ~Copyable {
     private var database: Database?
     private var statement: OpaquePointer?
@@ -72,11 +72,11 @@ package struct ProjectionCursor: ~Copyable {
     package var lastUse: Instant {
         guard let statement else { return Instant(milliseconds: 0) }
         let promoted = Instant(milliseconds: sqlite3_column_int64(statement, 9))
-        // 0, for a file that nobody used, is before every promotion.
+        // 0, for a file without a recorded use, is before every promotion.
         return max(promoted, Instant(milliseconds: sqlite3_column_int64(statement, 10)))
     }
 
-    /// What the row's file was held against, in a walk over `Database.everyRowWithVerification`.
+    /// How the row's file was verified, in a walk over `Database.everyRowWithVerification`.
     package var verification: Verification {
         guard let statement, let word = text(statement, 9) else { return .none }
         return Verification(rawValue: String(decoding: word, as: UTF8.self)) ?? .none

@@ -15,7 +15,7 @@ struct PromotionIntent: Sendable, Hashable {
     var aside: String?
     /// The inode of the new bytes.
     var stagedInode: UInt64
-    /// Whether what was at the target may be dropped, whoever put it there.
+    /// Whether the existing file may be dropped even if mirror did not put it there.
     var replaces: Bool
     /// The row that the target gets.
     var record: IndexRecord

@@ -61,7 +61,7 @@ struct Row {
         guard try checkOptionalText(isSound) else { throw nonsense() }
     }
 
-    /// Goes past the next column, which holds so many bytes.
+    /// Skips the next column, which holds this many bytes.
     mutating func checkBlob(count: Int) throws(IndexError) {
         guard advance() == SQLITE_BLOB, Int(sqlite3_column_bytes(statement, index)) == count else {
             throw nonsense()

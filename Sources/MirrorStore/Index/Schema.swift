@@ -12,7 +12,7 @@ enum Schema {
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
-    /// The columns that say what is known of a version, in `files` and in `intents`.
+    /// The columns with the facts of a version, in `files` and in `intents`.
     static let recordColumns = """
         path, owner, size, modified, changed, inode, sha256, other_algorithm, other_digest, source, \
         answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at, \

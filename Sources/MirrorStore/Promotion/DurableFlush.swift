@@ -8,7 +8,7 @@ internal import MirrorSystem
 /// what lies on the root's own file system. It writes the index's log out with the rest, so the two
 /// need no order between them. Everything else is flushed file by file.
 struct DurableFlush: Sendable {
-    /// Below so many files, a flush of each is cheaper than one of the whole file system.
+    /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16
 
     /// The file system that a group flush writes out.
@@ -33,7 +33,7 @@ struct DurableFlush: Sendable {
         return allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
     }
 
-    /// Whether a batch of so many works is flushed as a group.
+    /// Whether a batch of this many works is flushed as a group.
     func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
 
     /// Writes out the root's whole file system. Its descriptor is as old as the run, so an error of

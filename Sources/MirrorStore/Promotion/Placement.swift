@@ -29,7 +29,7 @@ struct Placement {
         let entry = try folders.entry(target.path)
         var conflict: Target?
         var unnamed = staged.isUnnamed ? staged.file : nil
-        // Somebody who keeps putting files there wins in the end.
+        // Another program that keeps putting files there wins in the end.
         for _ in 1...8 {
             guard let there = try entry.status() else {
                 do throws(Errno) {
@@ -88,7 +88,7 @@ struct Placement {
         return try settle(source, there, staged, entry)
     }
 
-    /// Keeps what is at the target under a second name while the new bytes replace it.
+    /// Keeps the existing file under a second name while the new bytes replace it.
     private func replaceWithoutExchange(
         _ entry: DirectoryEntry, _ there: FileStatus, by staged: Staged, at source: DirectoryEntry
     ) throws -> Placed? {
@@ -114,7 +114,7 @@ struct Placement {
         return try settle(aside, there, staged, entry)
     }
 
-    /// Looks at what came out of the target: mirror's own goes, everything else gets a name.
+    /// Looks at the file that the exchange brought out: mirror's own is removed, any other gets a name.
     private func settle(
         _ out: DirectoryEntry, _ there: FileStatus, _ staged: Staged, _ entry: DirectoryEntry
     ) throws -> Placed {

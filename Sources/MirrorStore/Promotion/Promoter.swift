@@ -58,16 +58,16 @@ package final class Promoter: Sendable {
         if let refusal { tell(works, refusal) } else if isUrgent { wakeup.raise() }
     }
 
-    /// Says that nothing more will come soon: what is waiting need not wait for company.
+    /// Says that no more works will arrive soon, so that those that wait are promoted now.
     package func hurry() {
         inbox.withLock { $0.isHurried = true }
         wakeup.raise()
     }
 
-    /// Has `stop` finish only what is under way: what waits is left to the next run.
+    /// Has `stop` finish only the batch under way; the next run does the works that wait.
     package func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
 
-    /// Finishes what was submitted and ends the thread; later works fail.
+    /// Finishes the submitted works and ends the thread; later works fail.
     package func stop() async {
         await withCheckedContinuation { continuation in
             let hasEnded = inbox.withLock { inbox in

@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// The steps after staging, in their order.
 extension PromotionBatch {
-    /// Writes the intents in one transaction; without it, nothing of what is staged goes on.
+    /// Writes the intents in one transaction; if that fails, no staged file is placed.
     mutating func intend() throws(PromotionFault) {
         guard !staged.isEmpty else { return }
         let items = staged.values
@@ -77,7 +77,7 @@ extension PromotionBatch {
         } catch { throw .unflushed(error) }
     }
 
-    /// Removes what was superseded, now that it is not needed any more, and folders left empty.
+    /// Removes superseded files, which are not needed any more, and folders that they leave empty.
     mutating func cleanUp() {
         for (at, item) in placed {
             // A leftover that cannot be removed is settled by the next run.
@@ -169,7 +169,7 @@ extension PromotionBatch {
         touch(item.landing.target.folder)
     }
 
-    /// Whether the staged name still holds what was staged, and nothing was set aside.
+    /// Whether the staged name still holds the staged file, and no file was set aside.
     private mutating func isUntouched(_ intent: PromotionIntent) -> Bool {
         do {
             let source = try folders.entry(intent.staged).status()

@@ -17,7 +17,7 @@ struct PromotionBatch {
 
     var folders: FolderCache
     let works: [PromotionWork]
-    /// What is staged, by the position of its work.
+    /// Staged files by the position of their work.
     var staged: [Int: Staged] = [:]
     /// Files that were adopted and must be flushed by themselves.
     var adopted: [Descriptor] = []
@@ -25,7 +25,7 @@ struct PromotionBatch {
     var restamped: [Int: FileStamp] = [:]
     var placed: [Int: Placed] = [:]
     var failures: [Int: MirrorError] = [:]
-    /// Who was told of a failure before the batch ended.
+    /// Works whose failure was told before the batch ended.
     private(set) var told: Set<Int> = []
     /// What failed after a name had changed: its intent stays, and the next run settles it.
     var unsettled: Set<Int> = []

@@ -36,16 +36,16 @@ enum PromotionStep: Sendable, CaseIterable {
     case intended
     /// Bytes and intents are on the disk.
     case flushedBytes
-    /// What is at a target has a second name, because names cannot be exchanged.
+    /// The existing file has a second name, because names cannot be exchanged.
     case setAside
-    /// A target and its staged name were exchanged; what came out was not yet looked at.
+    /// A target and its staged name were exchanged; the file that came out was not looked at yet.
     case exchanged
     /// All targets have their bytes.
     case placed
     /// The folders are on the disk.
     case flushedNames
-    /// What came out and was mirror's own is removed.
+    /// The file that came out was mirror's own, and is removed.
     case cleaned
-    /// The rows are written, durable, and nobody was told.
+    /// The rows are written and durable; no receiver was told.
     case indexed
 }

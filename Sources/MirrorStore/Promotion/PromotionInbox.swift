@@ -14,7 +14,7 @@ struct PromotionInbox {
     /// What the thread does next.
     enum Decision {
         case promote([PromotionWork])
-        /// Sleeps until it is woken, at most so many milliseconds; -1 is without end.
+        /// Sleeps until a wake-up, for at most this many milliseconds; -1 is without a limit.
         case wait(milliseconds: Int32)
         case end
     }
@@ -54,7 +54,7 @@ struct PromotionInbox {
         works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch
     }
 
-    /// Decides what is next, and hands over a batch that is due.
+    /// Decides what the thread does next, and hands over a batch that is due.
     mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
         if isStopping, abandonsAtStop { return .end }
         guard let firstAt else {
@@ -75,14 +75,14 @@ struct PromotionInbox {
         return .promote(batch)
     }
 
-    /// Refuses everything from now on; gives what was waiting.
+    /// Refuses all later works; returns those that waited.
     mutating func refuse(_ error: MirrorError) -> [PromotionWork] {
         poison = poison ?? error
         defer { (works, bytes, firstAt) = ([], 0, nil) }
         return works
     }
 
-    /// The thread ends; gives who waited for it, and what was dropped.
+    /// Notes that the thread ends; returns the callers that waited for it, and the dropped works.
     mutating func end() -> (
         waiters: [CheckedContinuation<Void, Never>], dropped: [PromotionWork]
     ) {

@@ -1,6 +1,6 @@
 internal import MirrorSystem
 
-/// Where tests reach into a promotion; a run has none of it.
+/// Points where tests reach into a promotion; in a run they do nothing.
 package struct PromotionProbe: Sendable {
     /// Asked after a step; false ends everything there, as a power cut would.
     var goesOn: @Sendable (PromotionStep) -> Bool = { _ in true }

@@ -16,7 +16,7 @@ package struct PromotionWork: Sendable {
     package let number: Int
     package let receiver: any PromotionReceiver
 
-    /// Takes a work and who hears of it.
+    /// Takes a task, its number, and the receiver of its result.
     package init(task: Task, number: Int, receiver: any PromotionReceiver) {
         self.task = task
         self.number = number
@@ -29,7 +29,7 @@ package struct PromotionWork: Sendable {
         return 0
     }
 
-    /// How it ended when nothing came of it.
+    /// How a work ended that did not succeed.
     package func failed(_ error: MirrorError) -> PromotionEnd {
         switch task {
         case .land(let landing): PromotionEnd(number, .landed(landing.target, .failed(error)))

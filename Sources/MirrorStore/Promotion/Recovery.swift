@@ -222,7 +222,7 @@ package struct Recovery {
     }
 }
 
-/// What the index is told of an intent that was settled.
+/// The change of the index that settles an intent.
 struct IntentEnding: Sendable {
     let intent: PromotionIntent
     /// The target's stamp when it has the intended bytes; nil leaves its row alone.

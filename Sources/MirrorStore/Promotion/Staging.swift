@@ -19,7 +19,7 @@ final class Staged {
     let needsFlush: Bool
     /// Whether it has the name of the intent not yet.
     let isUnnamed: Bool
-    /// Whether nobody else knows of the file: it is removed when the promotion fails.
+    /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
     let isDisposable: Bool
 
     init(

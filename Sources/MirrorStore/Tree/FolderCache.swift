@@ -38,7 +38,7 @@ package struct FolderCache {
         return DirectoryEntry(folder: try open(folder).descriptor, name: name, path: path)
     }
 
-    /// Forgets what is held, e.g. because folders were removed.
+    /// Forgets the open folders, e.g. because folders were removed.
     mutating func drop() { folders = [:] }
 
     /// A path's folder and last component.

@@ -21,7 +21,7 @@ package struct StatCursor: ~Copyable {
     /// A scan that has not looked at anything.
     package init(_ root: RootDirectory) { self.root = root }
 
-    /// What is at a target: a stat only, no bytes are read. Throws `MirrorError` with
+    /// Looks at a target with a stat; no bytes are read. Throws `MirrorError` with
     /// `inputOutput` where the folder cannot be looked into.
     package mutating func look(at target: Target) throws(MirrorError) -> LocalFile {
         do throws(Errno) {
