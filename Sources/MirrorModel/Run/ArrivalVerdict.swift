@@ -5,7 +5,7 @@ package enum ArrivalVerdict: Sendable, Hashable {
     /// The body gets the final name.
     case land(Outcome, Reason)
 
-    /// Judges a body by its sha256; whether part of it was fetched before only names the outcome.
+    /// Judges a body by its sha256. An earlier fetch of a part of it changes only the outcome's name.
     package static func judge(
         _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> ArrivalVerdict {
@@ -50,7 +50,7 @@ extension Step {
         return nil
     }
 
-    /// The part that a transfer goes on from.
+    /// The part that a transfer continues.
     public var part: PartRecord? {
         if case .transfer(let part, _) = means { return part }
         return nil

@@ -48,10 +48,10 @@ public struct Event: Sendable {
         public var source: String?
         /// The size of the whole file in bytes, where known.
         public var size: Int64?
-        /// The offset in bytes that it goes on from.
+        /// The offset in bytes at which the transfer continues.
         public var offset: Int64
 
-        /// Takes what is said; the rest has its defaults.
+        /// Takes the values; the others have their defaults.
         public init(
             target: Target, step: Step.Kind, reason: Reason, source: String?, size: Int64?,
             offset: Int64
@@ -76,7 +76,7 @@ public struct Event: Sendable {
         /// Bytes a second.
         public var rate: Int64
 
-        /// Takes what is said; the rest has its defaults.
+        /// Takes the values; the others have their defaults.
         public init(
             target: Target, bytes: Int64, size: Int64?, rate: Int64
         ) {
@@ -98,7 +98,7 @@ public struct Event: Sendable {
         /// Milliseconds until it begins.
         public var wait: Int64
 
-        /// Takes what is said; the rest has its defaults.
+        /// Takes the values; the others have their defaults.
         public init(
             target: Target, cause: MirrorError, attempt: Int, wait: Int64
         ) {
@@ -127,12 +127,12 @@ public struct Event: Sendable {
         public var sha256: Digest?
         /// What answered, without a query; nil when nothing was asked.
         public var source: String?
-        /// What the bytes were held against.
+        /// How the bytes were verified.
         public var verified: Verification
-        /// Where other people's bytes, found at the target, are now.
+        /// The conflict copy's name, if the target held bytes that mirror did not put there.
         public var conflict: Target?
 
-        /// Takes what is said; the rest has its defaults.
+        /// Takes the values; the others have their defaults.
         public init(
             target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
             verified: Verification
@@ -154,7 +154,7 @@ public struct Event: Sendable {
         /// How many bytes it had, where known.
         public var size: Int64?
 
-        /// Takes what is said.
+        /// Takes the values.
         public init(target: Target, reason: Reason, size: Int64?) {
             self.target = target
             self.reason = reason
@@ -177,7 +177,7 @@ public struct Event: Sendable {
         /// The line that names it; 0 when it was made in code.
         public var line: Int
 
-        /// Takes what is said; the rest has its defaults.
+        /// Takes the values; the others have their defaults.
         public init(
             target: Target, step: Step.Kind, error: MirrorError, isOptional: Bool, manifest: String,
             line: Int

@@ -8,7 +8,7 @@ extension Summary {
     /// How many resources a further run has still to do, failed ones left out.
     public var unfinished: Int { self[.skipped] - deselected + self[.interrupted] }
 
-    /// `64 done, 736 to go, 3 parts kept (41.0 MiB)`; what is none is left out, but for the first two.
+    /// `64 done, 736 to go, 3 parts kept (41.0 MiB)`; only the first two are shown when they are 0.
     public var interimCounts: String {
         var words = ["\(finished) done"]
         if self[.failed] > 0 { words.append("\(self[.failed]) failed") }

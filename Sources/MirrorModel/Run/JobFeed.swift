@@ -1,9 +1,9 @@
 /// Which transfers the loop should know: by priority, and the hosts in turn.
 ///
-/// What waits here costs eight bytes; a transfer that the loop knows costs a thousand. So the loop
-/// knows a window of them, and each host that has any left a share of it: a host that does not answer
-/// fills its own share and no other one's. A transfer that has once waited for a retry does not
-/// count, so that thousands of them wait at once and not a window after the other.
+/// A job that waits here takes eight bytes; a transfer that the loop knows takes a thousand. So the
+/// loop knows a window of the jobs, and each host with jobs left has a share of the window: a host
+/// that does not answer fills its own share only. A transfer that has waited for a retry once does not
+/// count, so thousands of them can wait at the same time.
 package struct JobFeed: Sendable {
     private struct Queue {
         let host: Int

@@ -80,7 +80,7 @@ package struct Confirmed: Sendable {
 package struct Removal: Sendable {
     /// The file.
     package let target: Target
-    /// Its stamp when it was decided; another stamp has its bytes held against the row.
+    /// Its stamp when the removal was decided; if the stamp differs, the bytes are compared with the row.
     package let stamp: FileStamp?
 
     /// Takes the file and its stamp.

@@ -1,7 +1,7 @@
 /// Counts how the resources of a run ended.
 ///
-/// Every resource is entered once; what is entered twice would be a bug in mirror, and the summary's
-/// numbers would no longer add up to its resources.
+/// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
+/// would no longer add up to its resources.
 package struct Ledger: Sendable {
     /// The numbers so far.
     package private(set) var summary = Summary()
@@ -9,7 +9,7 @@ package struct Ledger: Sendable {
     private var lasting = 0
     private var staleBeyondLimit = 0
 
-    /// A ledger of a run over so many resources.
+    /// A ledger of a run over a number of resources.
     package init(resources: Int, skipped: Int, orphans: Int, root: String) {
         summary.resources = resources
         summary[.skipped] = skipped
@@ -59,7 +59,7 @@ package struct Ledger: Sendable {
         }
     }
 
-    /// Enters what a transfer cost, whatever came of it.
+    /// Enters the cost of a transfer, also of one that failed.
     package mutating func enter(_ cost: TransferCost) {
         summary.requests += cost.requests
         summary.bytesReceived += cost.bytesReceived

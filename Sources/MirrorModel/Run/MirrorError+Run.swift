@@ -16,7 +16,7 @@ extension MirrorError {
             "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
     }
 
-    /// A resource's transfer was cancelled by itself, and the run goes on.
+    /// One resource's transfer was cancelled, and the run continues.
     static func cancelled(_ target: Target) -> MirrorError {
         MirrorError(
             .cancelled, "\(target): cancelled before it was finished. Run again to go on.",
@@ -45,7 +45,7 @@ extension MirrorError {
 }
 
 extension Plan {
-    /// What is told of a step that failed.
+    /// The event for a step that failed.
     func failure(of step: Step, _ error: MirrorError) -> Event.Failed {
         let resource = resource(of: step)
         var error = error

@@ -16,9 +16,9 @@ public struct MirrorError: Error, Sendable, Hashable {
     public var status: Int?
     /// How many requests were made for the resource.
     public var attempts: Int = 0
-    /// What was declared or known, e.g. a digest.
+    /// The declared or known value, e.g. a digest.
     public var expected: String?
-    /// What was found instead.
+    /// The value that was found instead.
     public var actual: String?
     /// The sources that were tried, in order, without their queries.
     public var tried: [String] = []

@@ -1,10 +1,10 @@
-/// What ended a run early, or will, and how long what is under way is waited for.
+/// Why a run ends early, and how long it waits for the work under way.
 struct RunEnd: Sendable {
-    /// What ended it; nil while nothing did.
+    /// The cause of the end; nil while there is none.
     private(set) var ending: RunEnding?
     /// Milliseconds of the run after which it ends; nil is no limit.
     private let deadline: Int64?
-    /// When the wait for what is under way is over, in milliseconds of the run; nil waits to the end.
+    /// When the wait for work under way is over, in milliseconds of the run; nil waits without a limit.
     private var graceEnd: Int64?
 
     /// - Parameter deadline: in seconds.
@@ -30,7 +30,7 @@ struct RunEnd: Sendable {
         ending == nil && deadline.map { elapsed >= $0 } ?? false
     }
 
-    /// Whether what is under way is waited for no longer.
+    /// Whether the run no longer waits for the work under way.
     func isGraceOver(at elapsed: Int64) -> Bool { graceEnd.map { elapsed >= $0 } ?? false }
 
     /// Milliseconds until the next of these moments; nil when there is none.
@@ -44,8 +44,8 @@ extension RunEnding {
     /// How long a run may go on after its deadline, in milliseconds.
     fileprivate static let graceAfterDeadline: Int64 = 1000
 
-    /// For how many milliseconds what is under way is waited for: a flush that takes its time is left
-    /// to the next run, which settles it as after a crash. Nil waits to the end.
+    /// Milliseconds to wait for the work under way; nil is without a limit. The next run settles a flush
+    /// that takes longer as it would after a crash.
     fileprivate var grace: Int64? {
         switch self {
         case .interrupted: 400

@@ -1,4 +1,4 @@
-/// A run of a plan as a state machine: it is told what happened, and says what is to be done.
+/// A run of a plan as a state machine: inputs say what happened, actions say what to do.
 ///
 /// It belongs to the one thread that drives it: that thread gives each input with the moment at which it
 /// came, does what `takeActions` asks, in that order, and sleeps for `wait` when there is nothing more.
@@ -42,7 +42,7 @@ package final class RunMachine {
     /// Whether something ended the run early.
     package var isEnding: Bool { steps.isEnding }
 
-    /// Takes what is to be done, in order.
+    /// Takes the actions to carry out, in order.
     package func takeActions() -> [RunAction] { steps.takeActions() }
 
     /// Takes in what happened.
@@ -222,7 +222,7 @@ extension RunMachine {
 // MARK: Ending early
 
 extension RunMachine {
-    /// Ends the run; what is under way keeps its part.
+    /// Ends the run; transfers under way keep their parts.
     private func end(_ ending: RunEnding) {
         guard end.end(ending, at: now) else { return }
         steps.noteEnding(ending)

@@ -1,4 +1,4 @@
-/// What a run is told: results of what it asked for, and wishes of whoever steers it.
+/// Inputs of a run: results of its actions, and the wishes of the caller that steers it.
 package indirect enum RunInput: Sendable {
     /// The limits hold and the index is open: steps may begin.
     case ready
@@ -62,7 +62,7 @@ package indirect enum RunAction: Sendable {
     case release(Int, Target, StepEnd)
     /// The loop asks for no more bytes of these transfers.
     case pause([Int])
-    /// The loop goes on with these transfers.
+    /// The loop resumes these transfers.
     case resume([Int])
     /// The loop ends these transfers.
     case cancel([Int], discardingParts: Bool)
@@ -74,7 +74,7 @@ package indirect enum RunAction: Sendable {
 package enum StepEnd: Sendable {
     case done(Event.Done)
     case failed(MirrorError)
-    /// The run that it belonged to ended early; whoever waited goes on without it.
+    /// The run that it belonged to ended early; a run that waited for it continues without it.
     case abandoned
 }
 
@@ -104,7 +104,7 @@ package struct KnownRow: Sendable {
 package struct Submission: Sendable {
     /// The step.
     package let position: Int
-    /// What is to be done.
+    /// The work to do.
     package let step: Step
     /// The media type of the version that is there, where known.
     package let storedMediaType: String?
@@ -120,9 +120,9 @@ package struct Submission: Sendable {
 package enum RunEnding: Sendable {
     /// Nothing more can be done, or a limit was reached.
     case error(MirrorError)
-    /// Somebody asked for it; the exit code that follows.
+    /// The caller asked for it; the exit code that follows.
     case interrupted(exit: Int32)
-    /// A resource failed, and that was to end the run.
+    /// A resource failed, and the options say that a failure ends the run.
     case firstFailure
 }
 

@@ -1,4 +1,4 @@
-/// What comes of a step once the bytes that it wants, or an answer about them, are there.
+/// What follows for a step once its bytes, or a response about them, are there.
 package enum Settlement: Sendable {
     /// The bytes get their final name; when they have it, the step has ended so.
     case land(Landing, Event.Done)
@@ -10,14 +10,14 @@ package enum Settlement: Sendable {
     case fail(MirrorError)
 }
 
-/// Decides what comes of steps: which row is written, which file changes, and what is told.
+/// Decides how steps settle: which row is written, which file changes, which event is sent.
 ///
-/// It knows the plan and is told what the index has; it reads and writes nothing.
+/// It knows the plan and gets rows of the index as arguments; it reads and writes nothing itself.
 struct Settler: Sendable {
     let plan: Plan
     let onConflict: ConflictPolicy
 
-    /// What comes of a body that was received and verified.
+    /// Settles a body that was received and verified.
     ///
     /// - Parameters:
     ///   - target: where it belongs; another than the step's where the server gave the name.
@@ -53,7 +53,7 @@ struct Settler: Sendable {
         }
     }
 
-    /// What comes of a source's word that the version that is there is the current one.
+    /// Settles a source's confirmation that the existing version is the current one.
     func settle(
         _ answer: Answer, for step: Step, row: IndexRecord?, now: Instant
     ) -> Settlement {
@@ -78,7 +78,7 @@ struct Settler: Sendable {
         return confirm(record, isAdoption: false, row: row, done)
     }
 
-    /// What comes of bytes that another step fetched for this one too.
+    /// Settles bytes that another step fetched for this step too.
     func share(
         _ landed: IndexRecord, with step: Step, row: IndexRecord?, now: Instant
     ) -> Settlement {
@@ -104,7 +104,7 @@ struct Settler: Sendable {
         }
     }
 
-    /// What comes of a failure to reach every source: good bytes that are there are no loss yet.
+    /// Settles a failure to reach any source: good bytes that are there become `stale`.
     func settle(_ failure: MirrorError, for step: Step, row: IndexRecord?) -> Settlement {
         guard failure.isRetryable, step.kind == .revalidate || step.kind == .edited else {
             return .fail(failure)
@@ -120,7 +120,7 @@ struct Settler: Sendable {
 // MARK: Steps that need no server
 
 extension Settler {
-    /// What comes of a step that needs no server.
+    /// Settles a step that needs no server.
     ///
     /// - Parameter row: what the index knows of the target, or of the file that is copied or moved;
     ///   without the latter, the step is a transfer after all, and this is nil.

@@ -9,7 +9,7 @@ extension StepFlow {
         for position in positions { accounts.leaveOut(sharing.followers[position] ?? []) }
     }
 
-    /// Leaves out what waits for its turn, for somebody to let it go on, or for another run.
+    /// Skips the steps that wait for their turn, for a resume, or for another run.
     mutating func leaveOutWhatWaits() {
         leaveOut(window.takeRest())
         for position in window.takeHeld() { breakOff(position) }

@@ -1,4 +1,4 @@
-// Transfers: begun, steered, and what comes of them.
+// Transfers: how they begin, are steered, and end.
 
 extension StepFlow {
     /// Begins as many transfers as may begin now.
@@ -78,7 +78,7 @@ extension StepFlow {
         act(.pause(running(target)))
     }
 
-    /// Goes on asking for bytes.
+    /// Resumes asking for bytes.
     mutating func resume(_ target: Target?) {
         if target == nil { submit(window.resume()) }
         act(.resume(running(target)))

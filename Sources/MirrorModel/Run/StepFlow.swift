@@ -14,7 +14,7 @@ struct StepFlow {
     var localUnderWay = 0
     /// Steps whose targets another run of the process has.
     var joined: Set<Int> = []
-    /// What is to end the run, or has.
+    /// The cause that ends the run, or has ended it.
     private(set) var ending: RunEnding?
     private var actions: [RunAction] = []
     /// When the input came that is acted on.
@@ -31,7 +31,7 @@ struct StepFlow {
     /// Adds something that is to be done.
     mutating func act(_ action: RunAction) { actions.append(action) }
 
-    /// Takes what is to be done, in order.
+    /// Takes the actions to carry out, in order.
     mutating func takeActions() -> [RunAction] {
         defer { actions = [] }
         return actions
@@ -66,7 +66,7 @@ extension StepFlow {
         if !wishes.isEmpty { act(.read(wishes)) }
     }
 
-    /// Goes on with a step whose row is there.
+    /// Continues a step whose row is there.
     mutating func found(_ row: IndexRecord?, for position: Int) {
         guard let work = works[position] else { return }
         work.row = row
@@ -124,7 +124,7 @@ extension StepFlow {
         }
     }
 
-    /// Does what comes of a step.
+    /// Carries out the settlement of a step.
     mutating func carryOut(_ settlement: Settlement, _ position: Int) {
         switch settlement {
         case .land(let landing, let done):
@@ -153,7 +153,7 @@ extension StepFlow {
 // MARK: What the disk says
 
 extension StepFlow {
-    /// Goes on with a step whose bytes have their final name, or failed to get it.
+    /// Continues a step whose bytes have their final name, or failed to get it.
     mutating func landed(_ position: Int, _ result: LandingResult) {
         guard let work = works[position], var done = work.done else { return }
         window.landingEnded(bytesInMemory: work.bytesInMemory)
@@ -174,7 +174,7 @@ extension StepFlow {
         }
     }
 
-    /// Goes on with a step whose row was written, or not.
+    /// Continues a step whose row was written, or failed to be.
     mutating func confirmed(_ position: Int, _ error: MirrorError?) {
         if let error { return fail(position, error) }
         if let done = works[position]?.done { finish(position, done) }

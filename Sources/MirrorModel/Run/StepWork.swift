@@ -4,9 +4,9 @@
 /// to look is not to copy.
 final class StepWork {
     let step: Step
-    /// What is done once the row is there.
+    /// The action that follows once the row is there.
     let purpose: Purpose
-    /// What the index knows: of the target, or of the file that is copied or moved.
+    /// The row of the target, or of the file that is copied or moved.
     var row: IndexRecord?
     /// How the step will have ended when the disk has it.
     var done: Event.Done?
@@ -51,7 +51,7 @@ final class StepWork {
 
 /// Steps that wait for their turn, and how many of those whose turn came have not ended.
 ///
-/// What is under way takes a kilobyte or more a step, and there may be a million.
+/// A step under way takes a kilobyte or more, and a plan may have a million steps.
 struct StepQueue: Sendable {
     static let mostUnderWay = 8192
     private static let together = 512
@@ -67,7 +67,7 @@ struct StepQueue: Sendable {
     /// How many wait.
     var count: Int { positions.count - next }
 
-    /// Those whose turn it is, some at a time; empty when so many are under way that it is enough.
+    /// The steps to begin next, a few at a time; empty while enough steps are under way.
     mutating func take(underWay: Int) -> ArraySlice<Int> {
         let room = min(StepQueue.mostUnderWay - underWay, StepQueue.together)
         let end = min(positions.count, next + max(0, room))

@@ -4,7 +4,7 @@ package indirect enum TransferEvent: Sendable {
     case started(source: String, size: Int64?, offset: Int64)
     /// Bytes on disk or in memory so far, at most twice a second.
     case progress(bytes: Int64, size: Int64?, bytesPerSecond: Int64)
-    /// A passing failure; the next request comes after so many milliseconds.
+    /// A passing failure; the next request follows after `waitMilliseconds`.
     case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
     /// The bytes so far belong to another version, or cannot be continued.
     case restart(cause: MirrorError, attempt: Int)
@@ -14,7 +14,7 @@ package indirect enum TransferEvent: Sendable {
 
 /// How a transfer ended.
 package indirect enum TransferResult: Sendable {
-    /// All bytes are here and are what was expected.
+    /// All bytes are here and match what was expected.
     case received(ReceivedBody)
     /// The source confirmed the local version.
     case notModified(Answer, TransferCost)
@@ -62,7 +62,7 @@ package struct ReceivedBody: Sendable {
     package var suggestedName: String?
     package var cost: TransferCost
 
-    /// Takes what came.
+    /// Takes the body's place, its digests, and the response's facts.
     package init(
         content: Storage, size: Int64, sha256: Digest, otherDigest: Digest?, verified: Verification,
         answer: Answer, cost: TransferCost
@@ -84,7 +84,7 @@ package struct ReceivedBody: Sendable {
 }
 
 extension Event.Body {
-    /// What is told of a transfer under way; nil for its end, after which more comes of its step.
+    /// The event that reports a transfer under way; nil for its end, after which its step continues.
     init?(_ event: TransferEvent, of step: Step) {
         switch event {
         case .started(let source, let size, let offset):
