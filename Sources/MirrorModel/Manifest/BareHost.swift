@@ -2,7 +2,7 @@
 package enum BareHost {
     /// The host, with its port, that a reference begins with; nil when it begins with none.
     ///
-    /// A host is what has a port, begins with `www.`, or ends in a domain that no folder's name does.
+    /// A text is a host if it has a port, begins with `www.`, or ends in a domain that no folder name has.
     package static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = reference.parts(at: "/").first ?? ""

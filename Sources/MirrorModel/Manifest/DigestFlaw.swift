@@ -26,7 +26,7 @@ public enum DigestFlaw: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Digest {
-    /// Reads the hexadecimal digits of a declared digest, and says what is wrong where it cannot.
+    /// Reads the hexadecimal digits of a declared digest. Throws the flaw.
     public init(_ algorithm: DigestAlgorithm, declared text: String) throws(DigestFlaw) {
         if let digest = Digest(algorithm, hex: text) {
             self = digest

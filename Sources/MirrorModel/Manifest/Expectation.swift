@@ -35,7 +35,7 @@ package struct Expectation: Sendable, Hashable {
         refusesHTML = saysOtherwise ?? false || storedMediaType.map { $0 != "text/html" } ?? false
     }
 
-    /// Extensions under which a page is what was asked for.
+    /// Extensions of files that are HTML pages.
     private static let pageExtensions: Set<String> = [
         "html", "htm", "xhtml", "xht", "shtml", "php", "asp", "aspx", "jsp", "cgi",
     ]
@@ -48,7 +48,7 @@ package struct Expectation: Sendable, Hashable {
 public struct LocalVersion: Sendable, Hashable {
     /// Where it came from; nil when it is not known, and so no source can be asked about it.
     public var provenance: Provenance?
-    /// What the server said of it.
+    /// The facts from the response.
     public var validators: Validators
     /// Its size in bytes.
     public var size: Int64

@@ -7,8 +7,8 @@ package enum Integrity {
 
     /// The digest of the strongest algorithm that the text names (SRI §3.3.3).
     ///
-    /// sha1 is read because npm wrote it; algorithms that nobody here knows are passed over where a
-    /// known one stands beside them. Options after `?` are ignored, as the specification says.
+    /// sha1 is read because npm wrote it. An unknown algorithm is skipped if a known one stands beside
+    /// it. Options after `?` are ignored, as the specification says.
     package static func strongest(in text: String) throws(IntegrityFlaw) -> Digest {
         var strongest: Digest?
         var unknown: String?

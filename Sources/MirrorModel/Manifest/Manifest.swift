@@ -9,8 +9,8 @@ public struct Manifest: Sendable {
     public var resources: ResourceTable
     /// Where it came from.
     public var whereabouts = Whereabouts.code
-    /// What people are told of where it is: a path as it was given, or a URL; nil when it was made by
-    /// a program.
+    /// The manifest's place in messages: a path as it was given, or a URL; nil for a manifest that a
+    /// program made.
     public var label: String?
 
     /// Where a manifest can come from.

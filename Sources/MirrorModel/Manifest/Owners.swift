@@ -19,7 +19,7 @@ public struct Owners: Sendable, Hashable {
         text = name.parts(at: "\u{1F}").joined(separator: " ")
     }
 
-    /// Several owners; nobody when there are none.
+    /// Several owners; an empty list is no owner.
     public init(_ names: some Sequence<String>) {
         let all = Array(names)
         guard all.count != 1 else {
@@ -40,7 +40,7 @@ public struct Owners: Sendable, Hashable {
         return isShared ? text.parts(at: "\u{1F}").map(String.init) : [text]
     }
 
-    /// Whether nobody is left.
+    /// Whether no owner is left.
     public var isEmpty: Bool { text.isEmpty }
 
     /// Whether there are several.
@@ -78,11 +78,11 @@ extension Owners: CustomStringConvertible {
     }
 }
 
-/// Who owns a wanted target from now on, when the index knows other owners of it.
+/// Decides the owners of a wanted target when the index knows other owners.
 package enum OwnerVerdict {
-    /// What another owner says of the target that a manifest wants.
+    /// Another owner's position on the target that a manifest wants.
     package enum State: Sendable, Hashable {
-        /// It no longer names the target, or nobody knows what it names.
+        /// It no longer names the target, or its text is not known.
         case silent
         /// It wants the same bytes.
         case agrees
@@ -117,8 +117,8 @@ package enum OwnerVerdict {
         return Owners(names)
     }
 
-    /// What is left of a row's owners when the manifests of a run no longer name its target; nil when
-    /// none of the run's is an owner, so that nothing changes.
+    /// The remaining owners of a row when the manifests of a run no longer name its target; nil when no
+    /// manifest of the run is an owner, so that nothing changes.
     ///
     /// - Parameter letsGo: whether a manifest of the run has this name and may let go.
     package static func left(of recorded: Owners, letsGo: (String) -> Bool) -> Owners? {

@@ -35,7 +35,7 @@ public struct Pieces: Sendable, Hashable {
         (0..<count).compactMap { Digest(.sha256, bytes: Array(sha256(at: $0))) }
     }
 
-    /// Whether so many pieces are what a file of a size has.
+    /// Whether a file of this size has this number of pieces.
     public func fits(size: Int64) -> Bool {
         let (whole, rest) = size.quotientAndRemainder(dividingBy: length)
         return Int64(count) == max(whole + (rest > 0 ? 1 : 0), 1)

@@ -4,11 +4,11 @@ public struct PinFinding: Sendable, Hashable {
     public var target: Target
     /// The line of the manifest that the resource begins in.
     public var line: Int
-    /// What becomes of it.
+    /// The result for the resource.
     public var verdict: Verdict
-    /// The size in bytes of what is there; nil when nothing was read.
+    /// The file's size in bytes; nil when it was not read.
     public var size: Int64?
-    /// The sha256 of what is there; nil when nothing was read.
+    /// The file's sha256; nil when it was not read.
     public var sha256: Digest?
 
     /// What becomes of a resource.
@@ -19,7 +19,7 @@ public struct PinFinding: Sendable, Hashable {
         case keep
         /// There is nothing that it could be pinned to.
         case leave(Obstacle)
-        /// What it declares is not what is there, as a sentence's end.
+        /// Its declarations contradict the file; the text ends a sentence.
         case contradiction(String)
     }
 
@@ -45,7 +45,7 @@ public struct PinFinding: Sendable, Hashable {
         }
     }
 
-    /// Takes what was found.
+    /// Takes the findings.
     public init(
         target: Target, line: Int, verdict: Verdict, size: Int64? = nil, sha256: Digest? = nil
     ) {
@@ -109,7 +109,7 @@ public struct PinReport: Sendable {
     /// One a selected resource, in the order of the targets.
     public var findings: [PinFinding]
 
-    /// Takes what was found.
+    /// Takes the findings.
     public init(root: String, manifest: String, isDryRun: Bool, findings: [PinFinding]) {
         self.root = root
         self.manifest = manifest
@@ -117,7 +117,7 @@ public struct PinReport: Sendable {
         self.findings = findings
     }
 
-    /// The resources whose declarations are not what is there; any of them keeps the manifest as it is.
+    /// The resources whose declarations contradict their files; one of them keeps the manifest unchanged.
     public var contradictions: [PinFinding] {
         findings.filter { if case .contradiction = $0.verdict { true } else { false } }
     }

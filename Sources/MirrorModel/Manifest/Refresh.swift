@@ -6,7 +6,7 @@ public enum Refresh: Sendable, Hashable {
     case never
     /// As the server's Cache-Control and Expires say (RFC 9111 §4.2).
     case http
-    /// When so many seconds have gone by since it was last confirmed; greater than 0.
+    /// After this many seconds since the last confirmation; greater than 0.
     case after(seconds: Int64)
 
     /// Reads `always`, `never`, `http` or a duration with its unit; nil for anything else.

@@ -20,7 +20,7 @@ public struct RememberedManifest: Sendable, Hashable {
         case path, url
     }
 
-    /// Takes what is always known.
+    /// Takes the facts that are always known.
     public init(name: String, place: String, kind: Kind) {
         self.name = name
         self.place = place
@@ -52,7 +52,7 @@ public struct ForgetReport: Sendable {
     public var isDryRun: Bool
     /// Files that were removed with it, and their sizes.
     public var removed: [(target: Target, size: Int64)] = []
-    /// Files that stay, and belong to nobody any more.
+    /// Files that stay without an owner.
     public var left: [Target] = []
     /// Files that would have been removed, and stay because they were changed.
     public var changed: [Target] = []

@@ -1,4 +1,4 @@
-/// One wanted file: a target, one or more sources, and what is known of its bytes.
+/// One wanted file: a target, one or more sources, and the known facts about its bytes.
 public struct Resource: Sendable, Hashable {
     /// Where the file belongs; for a name that the server gives, the name that the URL suggests.
     public var target: Target
@@ -33,7 +33,7 @@ public struct Resource: Sendable, Hashable {
     /// The column in that line, in Unicode scalars from 1; 0 when it was made in code.
     public var column: Int = 0
 
-    /// A resource with one source and nothing else said of it.
+    /// A resource with one source and defaults for everything else.
     public init(target: Target, url: SourceURL, headers: [HeaderField] = []) {
         self.target = target
         self.primary = Source(url: url, headers: headers)

@@ -1,5 +1,5 @@
 extension ResourceTable {
-    /// The declared size of one resource, without making the rest of it.
+    /// The declared size of one resource; the resource itself is not built.
     func size(at position: Int) -> Int64? {
         let size = columns.records[position].size
         return size < 0 ? nil : size

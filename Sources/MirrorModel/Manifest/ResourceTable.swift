@@ -1,7 +1,7 @@
 /// The resources of a manifest, kept compactly: about 130 bytes for a pinned one.
 ///
-/// A resource is put together when it is asked for. What is often needed alone, the target, can be
-/// had without the rest.
+/// A resource is built on demand. Its target, which is often needed alone, is available without the
+/// rest.
 public struct ResourceTable: Sendable, RandomAccessCollection {
     private(set) var columns = Columns()
 
@@ -110,23 +110,23 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         return resource
     }
 
-    /// The target of one resource, without making the rest of it.
+    /// The target of one resource; the resource itself is not built.
     public func target(at position: Int) -> Target {
         withPath(at: position) { Target(unchecked: String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// Whether the server may name one resource's file, without making the rest of it.
+    /// Whether the server may name one resource's file; the resource itself is not built.
     public func isNamedByServer(at position: Int) -> Bool {
         let rarity = columns.records[position].rarity
         return rarity > 0 && columns.rarities[Int(rarity) - 1].isNamedByServer
     }
 
-    /// Whether one resource's file is to be executable, without making the rest of it.
+    /// Whether one resource's file is executable; the resource itself is not built.
     func isExecutable(at position: Int) -> Bool {
         columns.traits.values[Int(columns.records[position].traits)].isExecutable
     }
 
-    /// When one resource's turn comes and which host is asked first, without making the rest of it.
+    /// The priority and the first host of one resource; the resource itself is not built.
     package func turn(at position: Int) -> (priority: Int32, host: Host) {
         let record = columns.records[position]
         let sources = record.rarity > 0 ? columns.rarities[Int(record.rarity) - 1].sources : []

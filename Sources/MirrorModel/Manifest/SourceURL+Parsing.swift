@@ -1,6 +1,6 @@
 // Strict parsing of URLs and references to them (RFC 3986). What a lenient parser would repair is
 // refused with the right spelling, because two parsers that repair differently are how a request
-// ends up at a host that nobody checked.
+// ends up at an unchecked host.
 
 extension SourceURL {
     /// The greatest length of a URL's text in bytes.

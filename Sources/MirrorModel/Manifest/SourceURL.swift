@@ -1,7 +1,7 @@
 /// The address of a resource's bytes: an absolute http, https or file URL (RFC 3986).
 ///
-/// The parser is strict, and what is sent is put together again from the parsed parts, so that the
-/// transport cannot read another host out of the same text.
+/// The parser is strict, and requests are built from the parsed parts, so that the transport cannot
+/// read another host out of the same text.
 public struct SourceURL: Sendable, Hashable {
     /// The scheme.
     public let scheme: URLScheme

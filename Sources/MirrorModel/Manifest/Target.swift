@@ -133,7 +133,7 @@ extension Target {
         return path.count > name.count && path[name.count] == slash && path.starts(with: name)
     }
 
-    /// What is wrong with the bytes, which are valid UTF-8; a million paths go through here.
+    /// The flaw of the bytes, which are valid UTF-8; a million paths go through here.
     private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetFlaw? {
         var start = 0
         var dots = 0

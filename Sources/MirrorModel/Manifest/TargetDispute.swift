@@ -1,4 +1,4 @@
-/// Why two manifests cannot both have a target: what they say of it is not the same bytes.
+/// Why two manifests cannot share a target: they declare different bytes for it.
 package enum TargetDifference: Sendable, Hashable {
     /// Their digests differ.
     case digests(Digest, Digest)

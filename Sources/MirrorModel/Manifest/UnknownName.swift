@@ -1,6 +1,6 @@
 /// A tag or a target in an option that no manifest of the run has.
 package enum UnknownName {
-    /// How many targets a misspelt one is held against; more would take seconds.
+    /// How many targets a misspelt one is compared with; more would take seconds.
     private static let mostCandidates = 20_000
 
     /// The sentence about a tag that no resource has; nil when all are known.

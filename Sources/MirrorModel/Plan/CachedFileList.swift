@@ -29,7 +29,7 @@ public struct CachedFileList: Sendable {
         records.append(record)
     }
 
-    /// The files at some positions, in the order of these; they share what is kept of them.
+    /// The files at some positions, in their order; the two lists share their storage.
     func selecting(_ positions: some Sequence<Int>) -> CachedFileList {
         var list = self
         list.order = positions.map { UInt32(place($0)) }

@@ -41,7 +41,7 @@ struct Adoption: Sendable {
         return former < 0 ? Adoption.reasons[reasonNumber] : Adoption.reason(owner(former))
     }
 
-    /// What is numbered of a reason that names owners; one mark tells those before from those now.
+    /// The number of a reason that names owners; one bit tells former owners from present ones.
     private static func label(of reason: Reason) -> String? {
         switch reason {
         case .ownedBefore(let owner): owner
@@ -77,7 +77,7 @@ struct UnpinnedKeep: Sendable {
     let manifest: UInt32
     let resource: UInt32
     let size: Int64
-    /// Milliseconds since the epoch until which the file is fresh; `forEver` where nobody asks again.
+    /// Milliseconds since the epoch until which the file is fresh; `forEver` where no request will follow.
     private let freshUntil: Int64
     private let sha256: (UInt64, UInt64, UInt64, UInt64)
 

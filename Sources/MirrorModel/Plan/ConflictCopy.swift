@@ -7,7 +7,7 @@ public struct ConflictCopy: Sendable, Hashable {
     /// Its size in bytes.
     public var size: Int64
 
-    /// Takes what was found.
+    /// Takes a copy and its target.
     public init(target: Target, copy: Target, size: Int64) {
         self.target = target
         self.copy = copy
@@ -16,7 +16,7 @@ public struct ConflictCopy: Sendable, Hashable {
 }
 
 extension ConflictName {
-    /// What is in every conflict name.
+    /// The mark in every conflict name.
     package static let mark = ".mirror-conflict-"
 
     /// Whether a name has the mark in it; a cheap first look.

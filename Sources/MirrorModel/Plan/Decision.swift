@@ -6,7 +6,7 @@ public struct Decision: Sendable, Hashable {
     public var reason: Reason
     /// Where the bytes come from.
     public var means: Step.Means
-    /// What is at the target.
+    /// The existing file.
     public var existing: Step.ExistingFile
 
     init(

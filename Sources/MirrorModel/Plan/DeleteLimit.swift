@@ -1,10 +1,10 @@
 /// How many files a run may remove before it is taken for a mistake.
 public enum DeleteLimit: Sendable, Hashable {
-    /// At most so many.
+    /// At most this number.
     case count(Int)
-    /// At most so many of a hundred that the manifest owned.
+    /// At most this percentage of the files that the manifest owned.
     case percent(Int)
-    /// What holds when nothing was said: half of more than ten files, and none at all for a
+    /// The default: half of more than ten files, and none at all for a
     /// manifest that names no resource.
     case whenOmitted
 

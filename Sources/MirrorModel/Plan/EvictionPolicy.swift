@@ -2,24 +2,24 @@
 public struct CachedFile: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// The size in bytes of what is there now.
+    /// The file's size in bytes, as it is now.
     public var stamp: FileStamp
-    /// When it was last used, as far as that can be told.
+    /// When it was last used, as far as mirror can tell.
     public var lastUsed: Instant
     /// Whether it may be removed, or why not.
     public var state: State
 
     /// Whether a file may be removed.
     public enum State: String, Sendable, Hashable {
-        /// It is as mirror put it there, and nobody reads it.
+        /// It is as mirror put it there, and no reader holds it.
         case idle
-        /// It has changed since mirror put it there: it is somebody's now.
+        /// It has changed since mirror put it there, so it belongs to the user.
         case changed
         /// A reader holds it.
         case inUse = "in-use"
     }
 
-    /// Takes what is known.
+    /// Takes the facts.
     public init(target: Target, stamp: FileStamp, lastUsed: Instant, state: State) {
         self.target = target
         self.stamp = stamp
@@ -84,7 +84,7 @@ public struct Eviction: Sendable {
     public var files: Int
     /// What they take up in bytes.
     public var bytesBefore: Int64
-    /// What is left of that when the chosen files are gone.
+    /// Bytes that remain when the chosen files are gone.
     public var bytesAfter: Int64
     /// The files that go, least recently used first.
     public var evicted = CachedFileList()

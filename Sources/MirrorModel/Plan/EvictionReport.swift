@@ -4,12 +4,12 @@ public struct EvictionReport: Sendable {
     public var root: String
     /// Whether nothing was to be removed.
     public var isDryRun: Bool
-    /// What was chosen; files that could not be removed are in `failures`, not here.
+    /// The evicted files; a file that could not be removed is in `failures` instead.
     public var eviction: Eviction
     /// Why files that were chosen are still there.
     public var failures: [MirrorError] = []
 
-    /// Takes what was chosen.
+    /// Takes the chosen files.
     public init(root: String, isDryRun: Bool, eviction: Eviction) {
         self.root = root
         self.isDryRun = isDryRun

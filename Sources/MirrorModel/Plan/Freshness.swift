@@ -28,9 +28,9 @@ public enum Freshness: Sendable, Hashable {
 }
 
 extension IndexRecord {
-    /// Whether the last confirmation is at most so many seconds old.
+    /// Whether the last confirmation is at most this many seconds old.
     ///
-    /// One from the future says that a clock was wrong, and nothing of its age: it could count as
+    /// A confirmation from the future shows a wrong clock and no age: it could count as
     /// young for as many years as the clock was off.
     public func wasConfirmed(within seconds: Int64, of now: Instant) -> Bool {
         confirmedAt <= now && now.seconds(since: confirmedAt) <= seconds

@@ -8,7 +8,7 @@ public struct IndexRecord: Sendable, Hashable {
     public var stamp: FileStamp
     /// The sha256 of the bytes.
     public var sha256: Digest
-    /// A digest of another algorithm that the bytes were held against, strongest only.
+    /// A verified digest of another algorithm, strongest only.
     public var otherDigest: Digest?
     /// Where the version came from; nil when it was adopted or copied by digest.
     public var provenance: Provenance?
@@ -18,7 +18,7 @@ public struct IndexRecord: Sendable, Hashable {
     public var mediaType: String?
     /// Whether it was given mode 0755.
     public var isExecutable = false
-    /// What its bytes were held against.
+    /// How its bytes were verified.
     public var verified: Verification
     /// When its bytes were promoted.
     public var promotedAt: Instant
@@ -42,7 +42,7 @@ public struct IndexRecord: Sendable, Hashable {
     }
 }
 
-/// What a file's bytes were held against before it was promoted.
+/// How a file's bytes were verified before its promotion.
 public enum Verification: String, Sendable, Hashable {
     /// A declared digest that proves the bytes.
     case digest

@@ -18,7 +18,7 @@ public struct FileStamp: Sendable, Hashable {
     }
 }
 
-/// What is at a target.
+/// The result of a look at a target.
 package enum LocalFile: Sendable, Hashable {
     /// Nothing.
     case absent

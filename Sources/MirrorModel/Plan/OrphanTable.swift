@@ -67,7 +67,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
             sha256: sha256)
     }
 
-    /// The target of one file, without the rest of it.
+    /// The target of one orphan; its record is not built.
     package func target(at position: Int) -> Target {
         let record = records[position]
         return arena.withBytes(at: record.position, count: Int(record.pathLength)) {
@@ -75,7 +75,7 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
-    /// One file as it is now, without the rest of it.
+    /// The stamp of one orphan; its record is not built.
     package func stamp(at position: Int) -> FileStamp { records[position].stamp }
 
     /// What tells a source here; never 0, and another number in the next process.

@@ -21,7 +21,7 @@ public struct PartRecord: Sendable, Hashable {
     /// How many runs wrote to it; from 1.
     public var runs: Int
 
-    /// Takes what is known when a part is begun.
+    /// Takes the facts that are known when a part begins.
     public init(
         name: String, target: Target, identity: PartIdentity, total: Int64?,
         provenance: Provenance, validators: Validators

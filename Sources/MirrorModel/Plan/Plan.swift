@@ -12,7 +12,7 @@ public struct Plan: Sendable {
     public var orphansLeft: Int
     /// Resources that `--only` or `--skip` left out.
     public var skipped = 0
-    /// How many files the index knows of each owner; what a limit on removals is held against.
+    /// How many files of each owner the index knows; a limit on removals refers to this number.
     public var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     public var forgotten: [Target] = []
@@ -21,7 +21,7 @@ public struct Plan: Sendable {
     public var owners: [Target: Owners] = [:]
     /// Who still owns files that manifests of the run have let go.
     public var released: [Target: Owners] = [:]
-    /// Parts of wanted targets that no step goes on from, by target: file names in `tmp/`.
+    /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
     /// Takes the parts of a plan.
@@ -92,7 +92,7 @@ public struct Plan: Sendable {
         return plan
     }
 
-    /// Whether there is nothing to do: nothing to change, nobody to ask, and nothing in the way.
+    /// Whether there is nothing to do: no change, no request, and no obstacle.
     public var isEmpty: Bool {
         steps.notable.allSatisfy { position in
             let step = steps[position]

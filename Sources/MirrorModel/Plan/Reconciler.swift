@@ -1,8 +1,9 @@
-/// Decides one step for each target: the first rule that holds, from what is wanted, what is known
-/// and what is there.
+/// Decides one step for each target by the first rule that holds.
 ///
-/// The order of the rules is the order of `decide`: what is in the way, what is there and right, what
-/// is there and someone else's, what is there and outdated, and last what is not there.
+/// A rule looks at the wanted resource, the row of the index, and the existing file.
+///
+/// The order of the rules is the order of `step(for:now:)`: obstacles, right files, files of the user,
+/// outdated files, and last missing files.
 package struct Reconciler: Sendable {
     /// Whether every unpinned file is treated as due.
     package var everythingIsDue = false
@@ -11,7 +12,7 @@ package struct Reconciler: Sendable {
     /// Whether orphans are removed, and so may be renamed instead of copied.
     package var prunes = false
 
-    /// The defaults: what is due is asked for, orphans are left.
+    /// The defaults: due files are asked for, orphans are left.
     package init() {}
 
     /// The step for a wanted resource.

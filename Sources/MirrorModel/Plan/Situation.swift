@@ -5,7 +5,7 @@
 package struct Situation: Sendable {
     /// What is wanted.
     package var resource: Resource
-    /// Who wants it: the manifest's name, or what stands for it.
+    /// The owner: the manifest's name, or its substitute where it has none.
     package var owner: String
     /// Who owns the target once the step is done.
     package var owners: Owners
@@ -13,7 +13,7 @@ package struct Situation: Sendable {
     package var sources: [SourceKey]
     /// What the index knows of the target.
     package var record: IndexRecord?
-    /// What is at the target.
+    /// The file at the target.
     package var file: LocalFile = .absent
     /// Digests of the file, sha256 first, where it was read: because its stamp is not the
     /// record's, the index does not know it, or a digest of another algorithm is declared.
@@ -28,7 +28,7 @@ package struct Situation: Sendable {
     /// An unchanged orphan of the same manifest that has the bytes.
     package var orphan: IndexRecord?
 
-    /// Takes what is wanted; the rest says that nothing is known and nothing is there.
+    /// Takes the wanted resource; by default nothing is known and nothing is there.
     package init(resource: Resource, owner: String, sources: [SourceKey]) {
         self.resource = resource
         self.owner = owner
@@ -63,7 +63,7 @@ extension Situation {
         return digests.contains(pin) && (resource.size ?? stamp.size) == stamp.size
     }
 
-    /// The file may be somebody's, and it was not read: between two looks it came to be, or changed.
+    /// The file may be the user's, and it was not read: it appeared or changed between two looks.
     var isUnread: Bool {
         guard case .file(let stamp, _) = file, digests.isEmpty else { return false }
         guard let record, !isUnreadable else { return true }

@@ -1,4 +1,4 @@
-/// What is to be written to one file system, held against what is free there.
+/// The bytes that a plan writes to one file system, compared with the free space there.
 ///
 /// A size that is not known counts as nothing, yet where not even the bytes that stay free are left, there
 /// is no room for it either.
@@ -12,7 +12,7 @@ package struct SpaceDemand: Sendable, Hashable {
     /// Nothing yet.
     package init() {}
 
-    /// Adds a file that so many bytes are to be written of; nil is not known.
+    /// Adds a file and the number of bytes that will be written for it; nil is not known.
     package mutating func add(_ bytes: Int64?, for target: Target) {
         if bytes == 0 { return }
         first = first ?? target

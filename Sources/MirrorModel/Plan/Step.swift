@@ -50,7 +50,7 @@ public struct Step: Sendable, Hashable {
         set { decision.means = newValue }
     }
 
-    /// What is at the target, as far as the step relies on it.
+    /// The existing file, as far as the step relies on it.
     public var existing: ExistingFile {
         get { decision.existing }
         set { decision.existing = newValue }
@@ -77,7 +77,7 @@ public struct Step: Sendable, Hashable {
         case removal
     }
 
-    /// What is at a target when its step is decided.
+    /// The file at a target when its step is decided.
     public enum ExistingFile: Sendable, Hashable {
         /// Nothing.
         case nothing
@@ -93,7 +93,7 @@ public struct Step: Sendable, Hashable {
         case obstacle(FileKind)
     }
 
-    /// The offset in bytes from which a transfer goes on; 0 when it begins at the start.
+    /// The offset in bytes at which a transfer continues; 0 when it begins at the start.
     public var offset: Int64 {
         if case .transfer(let part?, _) = means { return part.trustedLength }
         return 0

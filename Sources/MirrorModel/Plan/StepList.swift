@@ -207,7 +207,7 @@ public struct StepList: Sendable {
             size: tables[entry.manifest].size(at: resource))
     }
 
-    /// What is fetched by a step that says nothing that its resource does not.
+    /// The resource of a step that fetches it whole, because nothing is there and nothing more is to say.
     package struct PlainFetch: Sendable {
         package let manifest: Int
         package let resource: Int
@@ -218,7 +218,7 @@ public struct StepList: Sendable {
     /// The positions of all steps but the plain keeps.
     public var notable: some Sequence<Int> { indices.lazy.filter { !isPlainKeep(at: $0) } }
 
-    /// The target of one step, without the rest of it.
+    /// The target of one step; the step itself is not built.
     public func target(at position: Int) -> Target {
         let entry = entries[position]
         switch entry.kind {

@@ -10,7 +10,7 @@ public struct StoredFile: Sendable, Hashable {
     public var size: Int64?
     /// The sha256 of the bytes that mirror put there.
     public var sha256: Digest?
-    /// What those bytes were held against.
+    /// How those bytes were verified.
     public var verified: Verification?
     /// Where they came from, without a query.
     public var source: String?
