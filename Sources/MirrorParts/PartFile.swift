@@ -5,14 +5,14 @@ package import MirrorSystem
 
 /// The file of an unfinished download, held open; closed when the last reference goes.
 ///
-/// Thread-safe as pwrite(2) and pread(2) are: no position is shared. Who writes and who cuts agree
-/// on the order between themselves.
+/// It is thread-safe as pwrite(2) and pread(2) are, because no position is shared. The callers that
+/// write and the callers that cut must agree on the order between themselves.
 package final class PartFile: Sendable {
     /// The file name in `tmp/`.
     package let name: String
     private let file: Descriptor
 
-    /// The open file, for calls that this type has no word for.
+    /// The open descriptor, for calls that this type does not provide.
     package var descriptor: Int32 { file.number }
 
     /// Takes over an open descriptor.
@@ -39,8 +39,8 @@ package final class PartFile: Sendable {
         try file.write(bytes, at: offset, path: path)
     }
 
-    /// Reads back bytes that were just written, into a buffer that they fit in, and throws `EBADMSG`
-    /// when the file holds others.
+    /// Reads back bytes that were just written, into a buffer that can hold them. Throws `EBADMSG`
+    /// when the file holds other bytes.
     package func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer
@@ -48,7 +48,7 @@ package final class PartFile: Sendable {
         try file.confirm(bytes, at: offset, with: buffer, path: path)
     }
 
-    /// Reads bytes at an offset; fewer than the buffer holds only at the end.
+    /// Reads bytes at an offset; returns fewer than the buffer holds only at the end.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
         -> Int
     {
@@ -60,27 +60,29 @@ package final class PartFile: Sendable {
         try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(length)) }
     }
 
-    /// Sends bytes that were written on their way to the disk, without waiting until they are there
-    /// (sync_file_range(2)): the flush that does wait finds little left to do. It promises nothing, so
-    /// an error is that flush's to report.
+    /// Starts writing bytes to the disk, without waiting for the end of the write
+    /// (sync_file_range(2)).
+    ///
+    /// The later flush that does wait then has little left to do. The call promises nothing, so
+    /// that flush reports any error.
     package func startWriteback(_ range: Range<Int64>) {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }
 
-    /// Lets pages go that are on the disk (posix_fadvise(2)); those that are not yet stay.
+    /// Releases pages that are on the disk (posix_fadvise(2)); other pages stay in memory.
     ///
-    /// They are not waited for: a wait by sync_file_range(2) takes an error of the disk away from the
-    /// flush that a promotion rests on.
+    /// The call does not wait for those. A wait by sync_file_range(2) would consume a disk error
+    /// that the flush before a promotion must report.
     package func release(_ range: Range<Int64>) {
         _ = posix_fadvise(
             file.number, off_t(range.lowerBound), off_t(range.count), POSIX_FADV_DONTNEED)
     }
 
-    /// Has the file system find room for bytes that are about to be written, without making the file
-    /// longer (fallocate(2) with `FALLOC_FL_KEEP_SIZE`).
+    /// Reserves space for bytes that are about to be written, without making the file longer.
     ///
-    /// ext4 then writes them for half of what it takes to find room page by page. An error is left to
-    /// the write, which meets it too.
+    /// It uses fallocate(2) with `FALLOC_FL_KEEP_SIZE`. ext4 then writes the bytes in half of the
+    /// time that it needs to find space page by page. This call ignores an error, because the write
+    /// meets the same error.
     package func reserve(_ range: Range<Int64>) {
         guard FileSystemKind(of: file).gainsByReserving else { return }
         _ = linux_reserve(file.number, range.lowerBound, Int64(range.count))

@@ -3,11 +3,11 @@ internal import MirrorSystem
 
 /// The name of a part in `tmp/`: the target's name, a key, and `.part`.
 ///
-/// The key stands for the target, for what the bytes belong to, and for a random generation. So a
-/// part of another version has another name, and after a crash between the index and the file a row
-/// can never speak of somebody else's bytes.
+/// The key is derived from the target, from the identity of the bytes, and from a random
+/// generation. So a part of another version has another name. After a crash between the index and
+/// the file, a row can never refer to the bytes of another part.
 package enum PartName {
-    /// How many bytes of the target's name are kept.
+    /// Maximum number of bytes of the target's name that are kept.
     static let longestStem = 160
 
     /// A name that no part had before.
@@ -15,7 +15,7 @@ package enum PartName {
         name(for: target, identity: identity, generation: RandomBytes.make(keyLength))
     }
 
-    /// A name for bytes that no later run goes on with: the key is random, and stands for nothing.
+    /// A name for bytes that no later run resumes; its key is random and derived from nothing.
     package static func passing(for target: Target) -> String {
         name(for: target, key: RandomBytes.make(keyLength))
     }
@@ -26,7 +26,7 @@ package enum PartName {
     ) -> String {
         var hasher = ByteHasher(.sha256)
         for field in [target.path] + fields(of: identity) {
-            // NUL occurs in none of them, so two lists of fields never run together.
+            // No field contains NUL, so two lists of fields never give the same bytes.
             hasher.update(Array(field.utf8) + [0])
         }
         hasher.update(generation)
@@ -39,7 +39,7 @@ package enum PartName {
         "\(target.name.prefix(bytes: longestStem)).\(Hex.encode(key)).part"
     }
 
-    /// Whether a file name in `tmp/` is that of a part: 32 hexadecimal digits before `.part`.
+    /// Whether a file name in `tmp/` is the name of a part: 32 hexadecimal digits before `.part`.
     package static func isPart(_ name: String) -> Bool {
         let suffix = Array(name.utf8.suffix(38))
         guard suffix.count == 38, suffix.first == UInt8(ascii: "."),

@@ -2,25 +2,26 @@ internal import Glibc
 package import MirrorModel
 package import MirrorSystem
 
-/// What of a part was vouched for, with the digests that go on from there.
+/// The verified bytes of a part, with the digests that continue from there.
 package struct TrustedPart: ~Copyable, Sendable {
-    /// How many bytes from the start hold.
+    /// Number of bytes from the start that are verified.
     package let length: Int64
     /// The sha256 of those bytes, to be continued.
     package var sha256: ByteHasher
     /// The digest of a second algorithm over the same bytes.
     package var other: ByteHasher?
-    /// What holds beyond that: ascending, and no two overlap.
+    /// The verified ranges beyond the front: ascending, and no two overlap.
     package var rangesBeyond: [Range<Int64>] = []
 }
 
 /// Finds out how far an interrupted part can be trusted.
 ///
 /// Size, age and boot id prove nothing after a power cut: a file can have its length and not its
-/// bytes. So the part is read from its start and held against the digests that the index logged, and
-/// what lies beyond the last one that holds is cut off. The reading is not extra work: the digest of
-/// the whole file needs those bytes anyway. Extents that further connections fetched are read and
-/// held against their own digests; what lies between them is nothing, whatever the file says.
+/// bytes. So the part is read from its start and compared with the digests that the index logged.
+/// The bytes beyond the last matching digest are cut off. The reading is not extra work, because
+/// the digest of the whole file needs those bytes anyway. Extents that further connections fetched
+/// are read and compared with their own digests. The bytes between extents do not count, whatever
+/// the file holds there.
 package struct PartTrust: ~Copyable {
     private let file: PartFile
     private let isCancelled: () -> Bool
@@ -31,8 +32,8 @@ package struct PartTrust: ~Copyable {
     private var rangesBeyond: [Range<Int64>] = []
     private var wasCancelled = false
 
-    /// Reads, hashes, and cuts the file. `isCancelled` is asked once a MiB; when it says so, the
-    /// part is left as it is and nil comes back.
+    /// Reads, hashes, and cuts the file. `isCancelled` is called once a MiB. When it returns true,
+    /// the part stays unchanged and the result is nil.
     package static func establish(
         _ record: PartRecord, file: PartFile, other: DigestAlgorithm?,
         isCancelled: @escaping () -> Bool = { false }
@@ -55,8 +56,8 @@ package struct PartTrust: ~Copyable {
 
     deinit { buffer.deallocate() }
 
-    /// Goes on from the start up to an end; false when the bytes up to there do not have the digest,
-    /// where there is one. A wrong byte spoils every later prefix too.
+    /// Extends the verified prefix to an offset. Returns false when the bytes up to there do not
+    /// have the digest, where one is given. A wrong byte spoils every later prefix too.
     private mutating func reach(_ end: Int64, _ digest: Digest?) throws(Errno) -> Bool {
         guard end > length else { return true }
         var first = sha256.copy()
@@ -72,9 +73,9 @@ package struct PartTrust: ~Copyable {
         return true
     }
 
-    /// Holds an extent against its milestones.
+    /// Compares an extent with its milestones.
     private mutating func read(_ extent: Extent) throws(Errno) {
-        // What lies within the front, or within the extents before, needs no second look.
+        // Bytes within the front, or within earlier extents, need no second check.
         guard extent.range.upperBound > max(length, rangesBeyond.last?.upperBound ?? 0) else {
             return
         }
@@ -95,13 +96,14 @@ package struct PartTrust: ~Copyable {
         }
     }
 
-    /// Goes on from the front over what begins there, or before, and holds.
+    /// Extends the front over verified ranges that begin at the front or before it.
     private mutating func join() throws(Errno) {
         while let next = rangesBeyond.first, next.lowerBound <= length {
             if try !reach(next.upperBound, nil) { break }
             rangesBeyond.removeFirst()
         }
-        // Only where the file became shorter meanwhile: an rangeBeyond never lies within the front.
+        // This happens only if the file became shorter meanwhile: a range beyond the front never
+        // lies within the front.
         rangesBeyond.removeAll { $0.lowerBound <= length }
     }
 
@@ -112,7 +114,8 @@ package struct PartTrust: ~Copyable {
             length: length, sha256: sha256.copy(), other: other?.copy(), rangesBeyond: rangesBeyond)
     }
 
-    /// Reads a range of the file; false when it is not all there, or nobody wants it any more.
+    /// Reads a range of the file; returns false when the file is too short, or when the read was
+    /// cancelled.
     private mutating func read(
         _ range: Range<Int64>, _ take: (UnsafeRawBufferPointer) -> Void
     ) throws(Errno) -> Bool {

@@ -1,50 +1,50 @@
 internal import MirrorModel
 
-/// One request and its answer, as the wire tells of them.
+/// One request and its response, as the wire reports them.
 ///
-/// The wire calls in here inside `perform` and `resume`, where no request may be made or ended. So bytes are
-/// only taken in, and what follows is noted as one `Finding`; the engine acts on it when the wire says
-/// that the request has ended.
+/// The wire calls this object inside `perform` and `resume`, where no request may be made or ended.
+/// So the callbacks only take bytes in and note their consequence as one `Finding`. The engine acts
+/// on the finding when the wire reports that the request has ended.
 final class ActiveRequest {
-    /// All bytes of heads and trailers that are read; libcurl's own limits look like lost
+    /// Maximum bytes of heads and trailers together. libcurl's own limits look like lost
     /// connections.
     static let headerLimit = 256 << 10
-    /// How much of a body that nobody wants is read to keep the connection.
+    /// Maximum bytes of an unwanted body that are read to keep the connection.
     static let unwantedLimit: Int64 = 64 << 10
-    /// For how many milliseconds it is read.
+    /// Milliseconds for which an unwanted body is read.
     static let unwantedPatience: Int64 = 1000
 
-    /// What the callbacks tell.
+    /// Receives the reports of the callbacks.
     protocol Listener: AnyObject {
-        /// The final head came; whether its body is wanted.
+        /// The final head came; returns whether its body is wanted.
         func received(head: ResponseHead, on active: ActiveRequest) -> Bool
-        /// The connection stands and the request is on its way.
+        /// The connection is established and the request is being sent.
         func began(_ active: ActiveRequest)
-        /// Its bytes wait until it is let go on.
+        /// The bytes of the request wait until the loop resumes it.
         func heldBack(_ active: ActiveRequest)
         /// Bytes of a wanted body came.
         func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> Reply
     }
 
-    /// What becomes of an active after bytes came.
+    /// How an active request continues after bytes came.
     enum Reply {
         case proceed
-        /// The bytes are not taken; they come again when the handle is let go on.
+        /// The bytes are not taken; they come again when the handle is resumed.
         case pause
         case stop
     }
 
-    /// What a request came to where its callbacks found that out, before the wire says how it ended.
+    /// A result that the callbacks found before the wire reported the end of the request.
     enum Finding {
         /// Its head cannot be trusted.
         case refused(Refusal)
-        /// Its head says all: what the transfer does next.
+        /// The head decides alone: the next action of the transfer.
         case acted(TransferAction)
-        /// Its head says all: what follows for a further connection.
+        /// The head decides alone: the verdict for a further connection.
         case judged(SegmentMachine.Verdict)
-        /// More bytes came than it may have.
+        /// More bytes came than the limit allows.
         case exceeded(limit: Int64)
-        /// Somebody else has what would come next.
+        /// Another connection has the bytes that would come next.
         case cut
         /// Something failed on this side of the connection.
         case failedHere(MirrorError)
@@ -52,10 +52,10 @@ final class ActiveRequest {
 
     /// Unique in the run.
     let number: Int
-    /// Its transfer.
+    /// The id of its transfer.
     let id: Int
     unowned let listener: any Listener
-    /// What the wire keeps with it while it runs.
+    /// An object that the wire attaches to the request while it runs.
     var connection: AnyObject?
     private var collector = HeadCollector()
     private var headerBytes = 0
@@ -63,29 +63,31 @@ final class ActiveRequest {
     private var wantsBody = false
     private var isDeclined = false
 
-    /// Whether the connection stands and the request is on its way: from here the stall clock runs.
+    /// Whether the connection is established and the request is being sent. From then on the stall
+    /// clock runs.
     private(set) var isAsking = false
-    /// The port of its connection on this side; requests that share one share the connection.
+    /// The local port of its connection; requests with the same port share the connection.
     private(set) var localPort: Int32 = 0
-    /// When the final head came, at a time of `AskingTime`.
+    /// The time at which the final head came, in the time of `AskingTime`.
     var answeredAt: Int64 = 0
     /// Whether the final head came.
     var hasAnswered = false
     /// Bytes of bodies that came since this was last read and reset.
     var arrivedBytes = 0
-    /// Whether its bytes wait within libcurl until the loop lets it go on.
+    /// Whether its bytes wait within libcurl until the loop resumes it.
     var isHeldBack = false
-    /// The further connection that it belongs to; nil when it is the transfer's own.
+    /// The id of its further connection; nil for the transfer's own connection.
     let segment: Int?
-    /// Whether too little comes for too long: of the transfer as a whole, or of a further connection.
+    /// Measures whether too few bytes come for too long, for the transfer or for a further
+    /// connection.
     var stall: StallClock
-    /// What it came to, where its callbacks found that out.
+    /// The result that its callbacks found, if they found one.
     private(set) var finding: Finding?
     /// Whether an address was refused because it is not public.
     var refusedAddress = false
     /// Whether a socket was opened for it.
     var hasSocket = false
-    /// Whether the process had no descriptor left for one.
+    /// Whether the process had no descriptor left for a socket.
     var lacksDescriptor = false
 
     init(
@@ -98,8 +100,8 @@ final class ActiveRequest {
         self.listener = listener
     }
 
-    /// Notes what it came to. The first that was found stands, but for a failure on this side: nothing
-    /// that the answer says can be done then.
+    /// Notes a finding. The first finding is kept, except that a failure on this side replaces it,
+    /// because no result of the response can be carried out then.
     func find(_ finding: Finding) {
         if self.finding == nil {
             self.finding = finding
@@ -108,14 +110,14 @@ final class ActiveRequest {
         }
     }
 
-    /// It has a connection, and the request is on its way.
+    /// The request has a connection and is being sent.
     func requestBegins(localPort: Int32) {
         isAsking = true
         self.localPort = localPort
         listener.began(self)
     }
 
-    /// Takes a line of a head or a trailer, its end included; false ends the request.
+    /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
     func take(line: UnsafeRawBufferPointer) -> Bool {
         headerBytes += line.count
         guard headerBytes <= ActiveRequest.headerLimit else {
@@ -137,9 +139,9 @@ final class ActiveRequest {
         }
     }
 
-    /// Whether a body that nobody wants says where it ends, so that the next answer can follow it.
+    /// Whether an unwanted body declares its end, so that the next response can follow it.
     ///
-    /// A stream of HTTP/2 is ended without its connection.
+    /// HTTP/2 can end a stream without closing its connection.
     private static func mayKeepConnection(after head: ResponseHead) -> Bool {
         if head.version == .http2 { return true }
         return switch try? Framing.judge(head) {
@@ -149,12 +151,12 @@ final class ActiveRequest {
         }
     }
 
-    /// Whether a body that nobody wants has kept its place too long, at a time of `AskingTime`.
+    /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
         isDeclined && time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
-    /// Takes bytes of a body, and says what becomes of the request.
+    /// Takes bytes of a body, and returns how the request continues.
     func take(body: UnsafeRawBufferPointer) -> Reply {
         if wantsBody {
             let reply = listener.received(bytes: body, on: self)

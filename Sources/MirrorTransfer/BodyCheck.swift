@@ -2,27 +2,28 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// Holds complete bytes against everything that was declared of them, on a worker where they are many.
+/// Compares complete bytes with every declared digest, on a worker if there are many bytes.
 ///
-/// sha256 and one more digest were made while the bytes came in. Only what is left, pieces without a
-/// digest of the whole, or a third algorithm, costs reading the file again.
+/// The pipeline made sha256 and one more digest while the bytes came in. The file is read again
+/// only for pieces without a digest of the whole, or for a third algorithm.
 struct BodyCheck: Sendable {
     let job: TransferJob
     /// Digests that the server sent.
     let sent: [Digest]
     let inbox: TransferInbox
 
-    /// So few bytes are looked at sooner than a worker wakes.
+    /// Up to this number of bytes, a check takes less time than waking a worker.
     static let fewBytes = 16 << 10
 
-    /// Whether a part that is expected to be so is read again when it is complete; `other` is the
-    /// algorithm besides sha256 whose digest was made on the way.
+    /// Whether a complete part with these expectations is read again. `other` is the algorithm
+    /// besides sha256 whose digest was made while the bytes came in.
     static func readsAgain(_ expectation: Expectation, other: DigestAlgorithm?) -> Bool {
         !expectation.digests.allSatisfy { $0.algorithm == .sha256 || $0.algorithm == other }
             || PieceCheck(expectation).isNeeded
     }
 
-    /// What bytes in memory are; `piecesHold` is nil when no pieces had to be looked at.
+    /// Returns the digests of bytes in memory; `piecesHold` is nil when no pieces had to be
+    /// checked.
     func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
         var digests = [ByteHasher.digest(.sha256, of: bytes)]
         for algorithm in (job.expectation.digests + sent).map(\.algorithm)
@@ -34,17 +35,17 @@ struct BodyCheck: Sendable {
         return (digests, pieces.end())
     }
 
-    /// Bytes in memory.
+    /// Checks bytes in memory.
     func run(_ bytes: [UInt8]) {
         let found = judge(bytes)
         inbox.post(.hashed(job.id, found.digests, piecesHold: found.piecesHold))
     }
 
-    /// Bytes in a part, once all of them have gone through its pipeline.
+    /// Checks bytes in a part, once all of them have passed through its pipeline.
     func run(_ file: PartFile, size: Int64, pipeline: WritePipeline) {
         let (id, target, inbox) = (job.id, job.target, inbox)
         pipeline.submit { digests in
-            // Whatever was lost has been told before, with its cause.
+            // The pipeline reported any loss before, with its cause.
             guard !digests.isBroken, digests.length == size else {
                 let error = MirrorError(
                     .internalError, "\(target): bytes of the part are not accounted for.")
@@ -54,7 +55,7 @@ struct BodyCheck: Sendable {
         }
     }
 
-    /// Bytes in a part whose running digests are known.
+    /// Checks bytes in a part whose running digests are known.
     private func run(_ file: PartFile, _ digests: [Digest]) {
         let made = Set(digests.map(\.algorithm))
         let missing = Set(job.expectation.digests.map(\.algorithm)).subtracting(made)
@@ -65,7 +66,7 @@ struct BodyCheck: Sendable {
         }
         do throws(Errno) {
             var all = digests
-            // One pass each: more than one missing algorithm is as rare as it is pointless.
+            // Each algorithm takes one pass: more than one missing algorithm is rare and pointless.
             for algorithm in missing {
                 var hasher = ByteHasher(algorithm)
                 try read(file) { hasher.update($0) }
@@ -93,8 +94,8 @@ struct BodyCheck: Sendable {
     }
 }
 
-/// Holds bytes against the declared digests of pieces; needed only where no digest of the whole
-/// proves them.
+/// Compares bytes with the declared digests of pieces. This is needed only where no digest of the
+/// whole proves the bytes.
 struct PieceCheck: ~Copyable {
     private let pieces: Pieces?
     /// None before the first byte of a piece.
@@ -122,7 +123,7 @@ struct PieceCheck: ~Copyable {
         }
     }
 
-    /// Whether all pieces hold; nil when none had to be looked at.
+    /// Whether all pieces hold; nil when none had to be checked.
     mutating func end() -> Bool? {
         guard let pieces else { return nil }
         if filled > 0 { close(pieces) }

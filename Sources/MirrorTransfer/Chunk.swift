@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// A buffer of received bytes on its way from the socket to the disk and then to the digest.
 ///
-/// It has one owner at a time: the transfer thread fills it, then a part's pipeline writes it, reads it
-/// for the digest, and gives it back; nobody touches it in between. That is why it may cross threads.
+/// It has one owner at a time: the transfer thread fills it; then a part's pipeline writes it,
+/// reads it for the digest, and gives it back. No other code touches it in between. That is why it
+/// may cross threads.
 final class Chunk: @unchecked Sendable {
     private let buffer: UnsafeMutableRawBufferPointer
     /// How many bytes are filled.
@@ -21,10 +22,10 @@ final class Chunk: @unchecked Sendable {
     /// The filled bytes.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
 
-    /// The whole buffer, for what is only looked at.
+    /// The whole buffer, for bytes that are only read.
     var space: UnsafeMutableRawBufferPointer { buffer }
 
-    /// Takes as many bytes as fit, and says how many.
+    /// Takes as many bytes as fit, and returns their number.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int {
         let taken = min(room, bytes.count)
         UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
@@ -36,7 +37,7 @@ final class Chunk: @unchecked Sendable {
     fileprivate func clear() { count = 0 }
 }
 
-/// Buffers that are used again, so that a transfer allocates nothing while it runs.
+/// Reusable buffers, so that a transfer allocates nothing while it runs.
 final class ChunkPool: Sendable {
     private struct State {
         var free: [Chunk] = []
@@ -48,8 +49,8 @@ final class ChunkPool: Sendable {
     private let kept: Int
 
     /// - Parameters:
-    ///   - capacity: bytes a buffer.
-    ///   - kept: how many free buffers are held back at the most.
+    ///   - capacity: bytes in each buffer.
+    ///   - kept: maximum number of free buffers that are kept.
     init(capacity: Int, kept: Int) {
         self.capacity = capacity
         self.kept = kept

@@ -2,10 +2,10 @@ internal import CCurl
 internal import Glibc
 internal import MirrorModel
 
-/// What libcurl's error numbers mean for a transfer (libcurl-errors(3)).
+/// Translates libcurl's error numbers into transfer failures (libcurl-errors(3)).
 enum CurlFailure {
     /// - Parameters:
-    ///   - words: what libcurl says of the number.
+    ///   - words: libcurl's text for the number.
     ///   - detail: the handle's error text, or an empty text.
     ///   - systemError: the errno of the last failed call.
     ///   - wasSent: whether a byte of the request was sent.
@@ -27,12 +27,12 @@ enum CurlFailure {
             mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
     }
 
-    /// What is told of a failure.
+    /// The text that is reported for a failure.
     static func cause(of kind: FailureCode, detail: String, reason: String) -> String {
         switch kind {
         case .nameNotResolved: "the host's name was not resolved: \(reason)"
         case .connectFailed: "no connection: \(reason)"
-        // What OpenSSL says when the first bytes of the answer are text.
+        // OpenSSL reports this when the first bytes of the response are text.
         case .tlsFailed where detail.contains("wrong version number"):
             "the server does not speak TLS on this port; it may speak HTTP there: write http://, or the port of HTTPS"
         case .tlsFailed: "no safe connection: \(reason)"
@@ -50,7 +50,7 @@ enum CurlFailure {
         case CURLE_COULDNT_CONNECT, CURLE_OPERATION_TIMEDOUT, CURLE_PROXY:
             return (.connectFailed, true)
         case CURLE_SSL_CONNECT_ERROR:
-            // The handshake fails with this number too when the connection breaks in its midst.
+            // The handshake also fails with this number when the connection breaks during it.
             let isLoss =
                 [Int(ECONNRESET), Int(EPIPE), Int(ETIMEDOUT)].contains(systemError)
                 || detail.contains("SSL_ERROR_SYSCALL") || detail.contains("unexpected eof")

@@ -2,10 +2,10 @@ internal import CCurl
 internal import Glibc
 internal import MirrorModel
 
-/// One request of libcurl: a handle, and the active that its callbacks tell.
+/// One request of libcurl: a handle, and the active request that receives its callbacks.
 ///
-/// libcurl calls back inside `MultiHandle.perform` and `EasyHandle.resume`, and nothing may be added to or removed
-/// from the multi handle there.
+/// libcurl calls back inside `MultiHandle.perform` and `EasyHandle.resume`. There no handle may be
+/// added to the multi handle or removed from it.
 final class CurlRequest {
     let easy: EasyHandle
     let multi: MultiHandle
@@ -21,7 +21,7 @@ final class CurlRequest {
         self.publicAddressesOnly = publicAddressesOnly
     }
 
-    /// Puts the callbacks into the handle; this object must outlive its use.
+    /// Registers the callbacks with the handle; this object must outlive its use.
     func connect() {
         let context = Unmanaged.passUnretained(self).toOpaque()
         easy.set(CURLOPT_PRIVATE, pointer: context)
@@ -35,7 +35,7 @@ final class CurlRequest {
         easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
     }
 
-    /// How it ended, by libcurl's result.
+    /// Converts libcurl's result into the end of the request.
     func end(_ result: CURLcode) -> WireEnd {
         let wasSent = easy.sentBytes > 0
         return WireEnd(
@@ -53,7 +53,7 @@ final class CurlRequest {
             systemError: easy.systemError, wasSent: wasSent)
     }
 
-    /// Opens a socket to this address; negative when that may not, or cannot be done (socket(2)).
+    /// Opens a socket for this address; negative when that is forbidden or fails (socket(2)).
     fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         guard !publicAddressesOnly || allows(address) else { return -1 }
         let made = socket(
@@ -67,7 +67,7 @@ final class CurlRequest {
     private func allows(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
         guard let start = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return false }
         // sin_addr and sin6_addr lie at these offsets of a socket address (ip(7), ipv6(7)). libcurl
-        // keeps the whole of it, which for IPv6 is longer than the `sockaddr` that it declares.
+        // keeps the whole address, which for IPv6 is longer than the `sockaddr` that it declares.
         let place: Range<Int>
         switch address.pointee.family {
         case AF_INET: place = start + 4..<start + 8

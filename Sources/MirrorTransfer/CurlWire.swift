@@ -2,14 +2,14 @@ internal import CCurl
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Requests over libcurl: its handles, their options, and what their ends mean.
+/// Makes requests over libcurl: handles, their options, and the results of transfers.
 final class CurlWire: Wire {
     private let settings: TransferSettings
     private let multis: MultiHandles
-    /// Handles that ended, to be used again.
+    /// Handles of ended requests, for reuse.
     private var idle: [EasyHandle] = []
 
-    /// - Parameter signal: what ends a wait besides.
+    /// - Parameter signal: a signal that also ends a wait.
     init(_ configuration: Configuration, signal: WakeSignal) {
         settings = TransferSettings(configuration)
         multis = MultiHandles(connections: configuration.jobs, signal: signal)
@@ -40,7 +40,7 @@ final class CurlWire: Wire {
 
     func resume(_ active: ActiveRequest) -> WireEnd? {
         guard let request = CurlWire.request(of: active) else { return nil }
-        // Its end, if this is it, may come while its bytes are delivered.
+        // The request may end while its bytes are delivered.
         return withExtendedLifetime(request) {
             let result = request.easy.resume()
             return result == CURLE_OK ? nil : request.end(result)
@@ -63,7 +63,7 @@ final class CurlWire: Wire {
     func wait(milliseconds: Int64) { multis.wait(milliseconds: milliseconds) }
 
     private static func request(of active: ActiveRequest) -> CurlRequest? {
-        // Only this wire puts anything there.
+        // Only this wire sets the connection.
         active.connection.map { unsafeDowncast($0, to: CurlRequest.self) }
     }
 }

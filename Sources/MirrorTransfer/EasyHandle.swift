@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-/// One transfer of libcurl (libcurl-easy(3)), used again for the next when it has ended.
+/// One transfer of libcurl (libcurl-easy(3)); the handle is reused after the transfer ends.
 final class EasyHandle {
     private let curl: UnsafePointer<ccurl>
     let handle: UnsafeMutableRawPointer
@@ -10,7 +10,7 @@ final class EasyHandle {
 
     init(_ curl: UnsafePointer<ccurl>) {
         self.curl = curl
-        // It fails only where malloc does (curl_easy_init(3)); Swift itself traps there.
+        // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
         guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
         self.handle = handle
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -23,7 +23,7 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// Forgets all options; connections, names and TLS sessions stay with the multi handle.
+    /// Resets all options; connections, names and TLS sessions stay with the multi handle.
     func reset() {
         ccurl_easy_reset(curl, handle)
         ccurl_slist_free_all(curl, fields)
@@ -60,17 +60,17 @@ final class EasyHandle {
         _ = ccurl_set_request_callback(curl, handle, requestCallback)
     }
 
-    /// Adds a header line; libcurl takes `Name;` for a field with an empty value, and `Name:` for
-    /// one of its own that is left out.
+    /// Adds a header line. libcurl takes `Name;` for a field with an empty value, and `Name:` to
+    /// leave out one of its own fields.
     func add(field line: String) { fields = ccurl_slist_append(curl, fields, line) }
 
     /// Hands over the header lines that were added.
     func useFields() { set(CURLOPT_HTTPHEADER, pointer: UnsafeMutableRawPointer(fields)) }
 
-    /// What the last error was, in libcurl's words; may be empty.
+    /// libcurl's description of the last error; may be empty.
     var errorDetail: String { String(cString: errorText) }
 
-    /// libcurl's words for an error number.
+    /// libcurl's text for an error number.
     func words(for code: CURLcode) -> String {
         ccurl_easy_strerror(curl, code).map { String(cString: $0) } ?? "error \(code.rawValue)"
     }
@@ -81,8 +81,8 @@ final class EasyHandle {
     /// Bytes of the request that were sent.
     var sentBytes: Int { ccurl_get_long(curl, handle, CURLINFO_REQUEST_SIZE) }
 
-    /// Goes on receiving after a callback has paused it (curl_easy_pause(3)): what was held back is
-    /// delivered before this returns. An error is the transfer's end, of which the multi handle says
-    /// nothing.
+    /// Resumes receiving after a callback has paused it (curl_easy_pause(3)). The bytes held back
+    /// are delivered before this returns. An error ends the transfer, and the multi handle does not
+    /// report that end.
     func resume() -> CURLcode { ccurl_easy_go_on(curl, handle) }
 }

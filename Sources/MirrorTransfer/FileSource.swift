@@ -6,9 +6,9 @@ internal import MirrorSystem
 
 /// A source that is a local file, read by mirror itself (`file:`).
 ///
-/// It is made to answer as a server would, so that the rules of transfers hold for it unchanged: its
-/// entity tag is made of device, inode, size, mtime and ctime, which are the same before and after
-/// the bytes were read, else the bytes are not taken.
+/// It responds as a server would, so that the rules of transfers apply unchanged. Its entity tag is
+/// made of device, inode, size, mtime and ctime. The bytes are accepted only if these values are
+/// the same before and after the bytes were read.
 struct FileSource: Sendable {
     private let file: Descriptor
     private let path: String
@@ -35,7 +35,7 @@ struct FileSource: Sendable {
     /// The size in bytes when it was opened.
     var size: Int64 { status.stamp.size }
 
-    /// The answer that a server would give to a request.
+    /// The response that a server would give to a request.
     func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
         let tag = "\"file-\(fingerprint(status))\""
         let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
@@ -56,9 +56,10 @@ struct FileSource: Sendable {
         try file.bytes(at: 0, count: Int(size) + 1, path: path)
     }
 
-    /// Puts the bytes into an empty part, shared where the file system can, and hashes them; blocks.
+    /// Copies the bytes into an empty part, shared where the file system can, and hashes them;
+    /// blocks.
     ///
-    /// - Parameter isCancelled: asked once a MiB; when it says so, the copy ends early.
+    /// - Parameter isCancelled: called once a MiB; when it returns true, the copy ends early.
     func copy(
         to part: PartFile, digests: inout PipelineDigests, isCancelled: () -> Bool
     ) throws(Errno) -> Int64 {
@@ -94,8 +95,8 @@ struct FileSource: Sendable {
         ].joined(separator: "-")
     }
 
-    /// Why the bytes that were read are not to be taken: the file is not the one that was opened any
-    /// more. Nil when it is; blocks.
+    /// Returns a failure if the file is no longer the one that was opened, and nil otherwise;
+    /// blocks. After a failure the bytes that were read must not be used.
     func change() -> TransportFailure? {
         if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
             return nil
@@ -104,7 +105,7 @@ struct FileSource: Sendable {
             .sourceChanged, "the file changed while it was read", isPassing: true, wasSent: true)
     }
 
-    /// Whether an error is one of reading the source, and not of writing what was read.
+    /// Whether an error came from reading the source, and not from writing the bytes.
     func isCause(of error: Errno) -> Bool { error.path == path }
 
     static func refusal(_ error: Errno) -> Refusal {
@@ -112,7 +113,7 @@ struct FileSource: Sendable {
     }
 }
 
-/// The bytes of a source file, or why they could not be had.
+/// The bytes of a source file, or the failure to read them.
 struct CopiedBytes: Sendable {
     /// The bytes; nil when they are in the part.
     let memory: [UInt8]?

@@ -1,17 +1,17 @@
 internal import MirrorModel
 internal import MirrorParts
 
-/// The bytes in hand of one transfer: in memory while they are few and young, else in a part. Only
-/// the transfer thread calls in here.
+/// The bytes in hand of one transfer: in memory while they are few and young, otherwise in a part.
+/// Only the transfer thread calls this class.
 final class IncomingBody {
-    /// The greatest body that stays in memory, in bytes.
+    /// Maximum size of a body that stays in memory, in bytes.
     static let memoryLimit = 64 << 10
-    /// How long a body may stay in memory, in milliseconds.
+    /// Maximum time that a body may stay in memory, in milliseconds.
     static let memoryAge: Int64 = 1000
 
-    /// The bytes, as long as there is no part.
+    /// The bytes, while there is no part.
     private(set) var memory: [UInt8] = []
-    /// What is, or will be, the part's row.
+    /// The part's row, which may not be stored yet.
     private(set) lazy var record = makeRecord()
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
@@ -22,8 +22,8 @@ final class IncomingBody {
     private var writer: PartWriter?
     private let began: Int64
 
-    /// A body that begins now. The part's row, with its name, and the pipeline are made when they are needed
-    /// first, which is never for a small body that comes at once.
+    /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
+    /// first use. A small body that comes at once never needs them.
     init(
         identity: PartIdentity, record: @escaping () -> PartRecord,
         pipeline: @escaping (PartRecord) -> WritePipeline, parts: any PartStore, chunks: ChunkPool,
@@ -37,7 +37,7 @@ final class IncomingBody {
         began = now
     }
 
-    /// A part that is being read.
+    /// Makes a body for a part that is being read.
     convenience init(
         record: PartRecord, pipeline: WritePipeline, parts: any PartStore, chunks: ChunkPool,
         now: Int64
@@ -49,7 +49,7 @@ final class IncomingBody {
         startedPipeline = pipeline
     }
 
-    /// A part that the pipeline has vouched for up to a length.
+    /// Makes a body that resumes a part, which was verified up to a length.
     convenience init(
         resuming record: PartRecord, file: PartFile, length: Int64, pipeline: WritePipeline,
         parts: any PartStore, chunks: ChunkPool
@@ -71,7 +71,7 @@ final class IncomingBody {
     /// Bytes from the file's start, written or not.
     var length: Int64 { writer?.position ?? Int64(memory.count) }
 
-    /// The way of its bytes into the part.
+    /// The pipeline that writes its bytes into the part.
     var pipeline: WritePipeline {
         if let startedPipeline { return startedPipeline }
         let pipeline = makePipeline(record)
@@ -82,7 +82,7 @@ final class IncomingBody {
     /// Bytes that wait to be written or hashed.
     var backlog: Int { startedPipeline?.backlog ?? 0 }
 
-    /// Whether another run, or a mirror, may go on with these bytes.
+    /// Whether another run, or a mirror, may resume these bytes.
     var isResumable: Bool { identity != .anonymous && length > 0 }
 
     /// Takes the next bytes.
@@ -97,13 +97,13 @@ final class IncomingBody {
         writer?.append(bytes, now: now)
     }
 
-    /// Moves bytes along that have waited too long.
+    /// Passes on bytes that have waited too long.
     func tick(now: Int64) throws(MirrorError) {
         if writer == nil, length > 0, now - began >= IncomingBody.memoryAge { try spill(now: now) }
         writer?.tick(now: now)
     }
 
-    /// Makes the part, and puts the bytes into it that were in memory.
+    /// Creates the part, and moves the bytes from memory into it.
     func spill(now: Int64) throws(MirrorError) {
         guard self.writer == nil else { return }
         let writer = makeWriter(try parts.create(record), start: 0)
@@ -113,26 +113,26 @@ final class IncomingBody {
         bytes.withUnsafeBytes { writer.append($0, now: now) }
     }
 
-    /// Hands over what is in the buffer, to be written and hashed.
+    /// Hands over the bytes in the buffer, to be written and hashed.
     func flush() { writer?.flush() }
 
-    /// Counts bytes that a worker put into the part, and into the digests.
+    /// Counts bytes that a worker wrote into the part and added to the digests.
     func adopt(copied length: Int64) { writer?.skip(to: length) }
 
-    /// Counts bytes up to an end that further connections have put into the part.
+    /// Counts bytes up to an offset that further connections have written into the part.
     func adopt(upTo end: Int64) { writer?.adopt(upTo: end) }
 
-    /// Puts into the row what a further answer adds.
+    /// Adds the total and the provenance of a further response to the row.
     func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {
         record.total = total ?? record.total
         if !record.provenances.contains(provenance) { record.provenances.append(provenance) }
         if writer != nil { try parts.update(record) }
     }
 
-    /// Ends the digests where they are: nobody waits for the rest any more.
+    /// Stops the digests where they are, because the rest of the bytes is no longer needed.
     func stop() { startedPipeline?.stop() }
 
-    /// Throws the bytes away, and the part with them.
+    /// Discards the bytes, and the part with them.
     func discard() throws(MirrorError) {
         startedPipeline?.abandon()
         memory = []

@@ -4,17 +4,17 @@ internal import MirrorSystem
 
 /// libcurl's set of running transfers, with their connections (libcurl-multi(3)).
 ///
-/// It belongs to the transfer thread; nothing here is called from another.
+/// It belongs to the transfer thread; no other thread calls it.
 final class MultiHandle {
     private let curl: UnsafePointer<ccurl>
     private let multi: UnsafeMutableRawPointer
-    /// What it waits for.
+    /// The sockets and the time that it waits for.
     let watch: SocketWatch
 
-    /// Loads libcurl where that has not happened yet. Throws `MirrorError` where it is not there, or
+    /// Loads libcurl if it is not loaded yet. Throws `MirrorError` where libcurl is missing, or
     /// where the process has as many descriptors as it may.
     ///
-    /// - Parameter connections: how many idle connections are kept.
+    /// - Parameter connections: maximum number of idle connections that are kept.
     init(connections: Int) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
@@ -43,7 +43,7 @@ final class MultiHandle {
 
     func remove(_ easy: EasyHandle) { ccurl_multi_remove(curl, multi, easy.handle) }
 
-    /// Lets every transfer that can go on do so, without waiting; callbacks run inside.
+    /// Continues every transfer that can continue, without waiting; callbacks run inside.
     func perform() {
         watch.eachReady { ccurl_multi_act(curl, multi, $0, $1) }
         if watch.takeDue() { ccurl_multi_act(curl, multi, CURL_SOCKET_TIMEOUT, 0) }

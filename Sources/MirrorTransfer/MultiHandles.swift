@@ -4,12 +4,11 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// libcurl's sets of running transfers: one for the long bodies, which come over HTTP/1.1, and one for
-/// everything else.
+/// libcurl's sets of running transfers: one for long bodies over HTTP/1.1, and one for all others.
 ///
-/// Two, because libcurl 7.88 gives a connection whose handshake is not over to requests that want
-/// another protocol than it will speak, and those fail. Each is made when it is first needed: a run
-/// that asks nobody loads no libcurl.
+/// There are two sets because libcurl 7.88 assigns a connection with an unfinished handshake to
+/// requests that want another protocol than the connection will speak, and those requests fail.
+/// Each set is made on first use: a run that makes no request loads no libcurl.
 final class MultiHandles {
     private let connections: Int
     private var usual: MultiHandle?
@@ -19,8 +18,8 @@ final class MultiHandles {
     private var watchesNetwork = false
 
     /// - Parameters:
-    ///   - connections: how many idle connections each of them keeps.
-    ///   - signal: what ends a wait besides.
+    ///   - connections: maximum number of idle connections that each of them keeps.
+    ///   - signal: a signal that also ends a wait.
     init(connections: Int, signal: WakeSignal) {
         self.connections = connections
         entries = [pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0)]
@@ -39,7 +38,7 @@ final class MultiHandles {
         return made
     }
 
-    /// Lets every transfer that can go on do so, without waiting; callbacks run inside.
+    /// Continues every transfer that can continue, without waiting; callbacks run inside.
     func perform() {
         usual?.perform()
         long?.perform()
@@ -50,12 +49,12 @@ final class MultiHandles {
         usual?.nextEnd() ?? long?.nextEnd()
     }
 
-    /// The request that a handle of either belongs to.
+    /// The request that a handle of either set belongs to.
     func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
         (usual ?? long)?.request(of: handle)
     }
 
-    /// Begins to look for a network that comes back, which ends a wait too.
+    /// Starts watching for a network that returns, which also ends a wait.
     func watchNetwork() {
         guard !watchesNetwork else { return }
         watchesNetwork = true
@@ -68,7 +67,7 @@ final class MultiHandles {
     /// Whether the network may have come back since the last call.
     func networkHasReturned() -> Bool { network?.hasReturned() ?? false }
 
-    /// Waits until a transfer can go on, the signal is raised, or so many milliseconds are over.
+    /// Waits until a transfer can continue, the signal is raised, or the time is over.
     func wait(milliseconds: Int64) {
         let now = SystemClock.monotonic()
         let limit = min(

@@ -1,14 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Tells when the network may be back: an address or a route was added (rtnetlink(7)).
+/// Reports when the network may be back: an address or a route was added (rtnetlink(7)).
 ///
-/// What was said before it was made is not heard of, so it is made when the first connection is lost.
+/// It misses messages from before it was made, so it is made when the first connection is lost.
 final class NetworkWatch {
-    /// Readable while there is something to hear.
+    /// Readable while messages wait.
     let descriptor: Int32
 
-    /// Nil where the system does not say: then the back-off alone decides.
+    /// Returns nil where the system does not report changes: then the back-off alone decides.
     init?() {
         descriptor = linux_network_watch()
         if descriptor < 0 { return nil }

@@ -1,14 +1,15 @@
 internal import MirrorModel
 internal import MirrorParts
 
-/// The bytes of one connection on their way into a part, one after another from a position on.
+/// Writes the bytes of one connection into a part, in order from a start offset.
 ///
-/// They are gathered in a buffer, and the buffer goes to the pipeline, which writes it and looks at what
-/// the part holds while that is still in memory. Only the transfer thread calls in here.
+/// The writer gathers bytes in a buffer and gives the buffer to the pipeline. The pipeline writes
+/// the buffer and reads it back from the part while the buffer is still in memory. Only the
+/// transfer thread calls this class.
 final class PartWriter {
-    /// How long bytes may wait for a buffer to be full, in milliseconds.
+    /// Maximum time that bytes wait for a buffer to be full, in milliseconds.
     static let bufferAge: Int64 = 250
-    /// For how many bytes room is found at once; never for any beyond the file's end.
+    /// Number of bytes that are reserved at once; never beyond the file's end.
     static let reservation: Int64 = 64 << 20
 
     let file: PartFile
@@ -26,7 +27,7 @@ final class PartWriter {
 
     /// - Parameters:
     ///   - start: the position of the first byte.
-    ///   - total: how long the file will be, where that is known.
+    ///   - total: the length of the complete file, where it is known.
     init(
         file: PartFile, start: Int64, total: Int64?, pipeline: WritePipeline,
         chunks: ChunkPool
@@ -65,14 +66,15 @@ final class PartWriter {
         }
     }
 
-    /// Moves bytes along that have waited too long.
+    /// Passes on bytes that have waited too long.
     func tick(now: Int64) {
         if chunk != nil, now - chunkBegan >= PartWriter.bufferAge { flush() }
-        // When no more bytes come, none of them asks for the milestone that the last ones are due.
+        // Later bytes trigger the milestone of earlier ones. When no more bytes come, the tick asks
+        // for the milestone of the last ones.
         if isUnlogged, chunk == nil, now - chunkBegan >= PipelineDigests.milestoneAge { log() }
     }
 
-    /// Hands over what is in the buffer.
+    /// Hands over the bytes in the buffer.
     func flush() {
         guard let chunk else { return }
         self.chunk = nil
@@ -84,8 +86,8 @@ final class PartWriter {
         isUnlogged = true
     }
 
-    /// The stretch that room is to be found for before so many more bytes are written; nil where
-    /// there is room, or the rest of the file is small.
+    /// The range to reserve before `count` more bytes are written. It is nil where the range is
+    /// reserved already, the rest of the file is small, or the total is unknown.
     private func roomToFind(for count: Int) -> Range<Int64>? {
         guard let total, handedOver + Int64(count) > reservedEnd, total - handedOver > 1 << 20
         else {
@@ -95,10 +97,10 @@ final class PartWriter {
         return handedOver..<reservedEnd
     }
 
-    /// Goes on after bytes that somebody else put into the file.
+    /// Continues after bytes that a worker wrote into the file.
     func skip(to position: Int64) { handedOver = position }
 
-    /// Goes on after bytes that somebody else put into the file, and has them hashed.
+    /// Continues after bytes that other connections wrote into the file, and has them hashed.
     func adopt(upTo end: Int64) {
         flush()
         guard end > handedOver else { return }

@@ -3,16 +3,18 @@ internal import CLinux
 internal import Glibc
 internal import MirrorSystem
 
-/// What one multi handle waits for: sockets, in a set of epoll(7), and a time.
+/// Waits for one multi handle: for sockets, in an epoll(7) set, and for a time.
 ///
-/// libcurl says which sockets it wants watched whenever that changes (libcurl-multi(3), "MULTI_SOCKET").
-/// The set is a descriptor that can itself be polled, so that several may be waited for at once.
+/// libcurl reports the sockets that it wants watched whenever they change (libcurl-multi(3),
+/// "MULTI_SOCKET"). The set is a descriptor that can itself be polled, so that a caller can wait
+/// for several sets at once.
 final class SocketWatch {
     /// Readable while a socket is ready.
     let descriptor: Int32
-    /// What is waited for, by socket; 0 where nothing is.
+    /// The events that are waited for, by socket; 0 for none.
     private var wanted: [UInt32] = []
-    /// When transfers want to go on by themselves, in milliseconds of the monotonic clock; 0 is at once.
+    /// The time at which transfers want to continue by themselves. It is in milliseconds of the
+    /// monotonic clock; 0 is at once.
     private var due: Int64?
     private let found: UnsafeMutableBufferPointer<epoll_event>
 
@@ -27,28 +29,29 @@ final class SocketWatch {
         close(descriptor)
     }
 
-    /// Gives sockets that are ready, and what for, as `CURL_CSELECT_IN` and `_OUT`.
+    /// Calls `act` with each ready socket and its events, as `CURL_CSELECT_IN` and `_OUT`.
     func eachReady(_ act: (_ socket: curl_socket_t, _ events: Int32) -> Void) {
         let count = Int(epoll_wait(descriptor, found.baseAddress, Int32(found.count), 0))
         for event in found.prefix(max(0, count)) {
             let socket = event.data.fd
-            // What was done for one socket may have changed what is waited for of the next.
+            // Acting on one socket may have changed the wanted events of the next.
             let wanted = wanted[Int(socket)]
             if wanted == 0 {
                 linux_epoll_remove(descriptor, socket)
                 continue
             }
-            // A connection that broke is ready for whatever is waited for: libcurl finds out there.
+            // A broken connection counts as ready for every wanted event: libcurl finds the failure
+            // there.
             let isBroken = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
             let events = Self.curlEvents(isBroken ? wanted : event.events & wanted)
             if events != 0 { act(socket, events) }
         }
     }
 
-    /// How many milliseconds are left until transfers want to go on by themselves; nil while none does.
+    /// The milliseconds until transfers want to continue by themselves; nil while none does.
     func timeLeft(now: Int64) -> Int64? { due.map { max(0, $0 - now) } }
 
-    /// Whether that time has come; said once.
+    /// Whether that time has come; returns true once.
     func takeDue() -> Bool {
         guard let due, due == 0 || due <= SystemClock.monotonic() else { return false }
         self.due = nil
@@ -68,12 +71,13 @@ final class SocketWatch {
         case CURL_POLL_OUT: wanted[index] = EPOLLOUT.rawValue
         case CURL_POLL_INOUT: wanted[index] = EPOLLIN.rawValue | EPOLLOUT.rawValue
         default:
-            // The next request on the connection asks for it again: it is taken out only if it is ready
-            // before that. A closed one leaves the set by itself.
+            // The next request on the connection sets it again. The socket is removed from the set
+            // only if it becomes ready before that. A closed socket leaves the set by itself.
             wanted[index] = 0
             return
         }
-        // Where the system refuses, nothing comes: the time to connect, or the stall clock, ends it.
+        // If the system refuses, no event comes. The connect timeout or the stall clock then ends
+        // the request.
         _ = linux_epoll_set(descriptor, socket, wanted[index])
     }
 
@@ -87,8 +91,8 @@ final class SocketWatch {
     }
 }
 
-// Functions, not literals: a literal would inherit the isolation of where it stands, and trap on
-// another thread.
+// These are functions because a closure literal would inherit the isolation of its place, and trap
+// on another thread.
 
 /// CURLMOPT_SOCKETFUNCTION.
 func socketsChanged(

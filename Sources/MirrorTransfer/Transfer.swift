@@ -1,33 +1,33 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// One job on its way: what the transfer thread knows of it.
+/// One job on its way, with its state on the transfer thread.
 final class Transfer {
-    /// What it is waiting for.
+    /// The event that the transfer waits for.
     enum State {
-        /// A place among the running.
+        /// It waits for a place among the running transfers.
         case queued
-        /// A worker, which reads its part, copies a file, or hashes.
+        /// It waits for a worker, which reads its part, copies a file, or hashes.
         case working
-        /// libcurl.
+        /// It waits for libcurl.
         case exchanging(ActiveRequest)
-        /// Its further connections; its own has nothing left to fetch.
+        /// It waits for its further connections; its own connection has nothing left to fetch.
         case joined
-        /// A time in milliseconds.
+        /// It waits until a time in milliseconds.
         case waiting(until: Int64)
-        /// The last milestone; then the result is told.
+        /// It waits for the last milestone; then the result is reported.
         case settling(TransferResult)
     }
 
     let job: TransferJob
     var state = State.queued
-    /// The decisions; nil until it is known how far an earlier part goes.
+    /// The state machine that decides; nil until the verified length of an earlier part is known.
     var machine: TransferMachine?
     /// The next request.
     var plan: RequestPlan?
     /// The bytes in hand.
     var body: IncomingBody?
-    /// Who fetches what of the bytes in hand; nil where only one connection will do.
+    /// The connections and their ranges; nil where only one connection is used.
     var segments: TransferSegments?
     /// Requests of further connections.
     var segmentRequests = 0
@@ -37,16 +37,17 @@ final class Transfer {
     var cost = TransferCost()
     var hasStarted = false
     var isPaused = false
-    /// Whether a cancellation takes the part along.
+    /// Whether a cancellation discards the part too.
     var discardsPart = false
     /// The digests of the complete bytes.
     var digests: [Digest] = []
-    /// How it ends, once it has to: set by a cancellation while a worker is busy with it.
+    /// The result with which it must end; a cancellation sets it while a worker is busy with the
+    /// transfer.
     var ending: TransferResult?
     /// Tells a worker to stop early.
     let cancellation = Cancellation()
 
-    /// Tells when too little comes for too long, over all requests of its own connection.
+    /// Detects that too few bytes come for too long, over all requests of its own connection.
     var stall: StallClock
 
     init(_ job: TransferJob, stallTimeout: Int64) {
@@ -57,19 +58,19 @@ final class Transfer {
     /// The host that the next request goes to.
     var nextHost: Host { Host(plan?.url ?? job.sources[0].url) }
 
-    /// All bytes in hand, wherever in the file they are.
+    /// The number of all bytes in hand, at any place in the file.
     var heldBytes: Int64 {
         guard let segments, let body else { return body?.length ?? 0 }
         return max(body.length, segments.state.plan.heldBytes)
     }
 
-    /// A second digest that the bytes are held against besides sha256, the strongest one declared.
+    /// The strongest declared algorithm besides sha256, with which the bytes are verified.
     var otherAlgorithm: DigestAlgorithm? {
         job.expectation.digests.map(\.algorithm).filter { $0 != .sha256 }.max()
     }
 }
 
-/// Set by one thread, seen by others.
+/// A flag that one thread sets and others read.
 final class Cancellation: Sendable {
     private let flag = Atomic(false)
 
@@ -78,13 +79,14 @@ final class Cancellation: Sendable {
     func request() { flag.store(true, ordering: .relaxed) }
 }
 
-/// How fast bytes come, told at most twice a second.
+/// Measures how fast bytes come, and reports at most twice a second.
 struct ProgressMeter {
     private var since: Int64 = 0
     private var bytes: Int64 = 0
     private var rate: Double = 0
 
-    /// Bytes a second, smoothed over a few seconds; nil when it was told less than 500 ms ago.
+    /// Returns bytes a second, smoothed over a few seconds. Returns nil when less than 500 ms have
+    /// passed since the last report.
     mutating func read(length: Int64, now: Int64) -> Int64? {
         guard since > 0 else {
             (since, bytes) = (now, length)

@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// What machines decide, carried out.
+/// Carries out the actions that the state machines of transfers decide.
 extension TransferEngine {
     func act(_ action: TransferAction, _ transfer: Transfer) {
         let now = clock.monotonic()
@@ -38,7 +38,7 @@ extension TransferEngine {
         }
     }
 
-    /// Makes a request at once where the transfer has a place and its host may be asked, else queues it.
+    /// Makes a request at once if the transfer has a place, and queues it otherwise.
     private func queue(_ plan: RequestPlan, _ transfer: Transfer, now: Int64) {
         transfer.plan = plan
         if dispatcher.isRunning(transfer.job.id), refusal == nil {
@@ -48,9 +48,9 @@ extension TransferEngine {
         }
     }
 
-    /// Gives the place back that the transfer may have, and queues its next request.
+    /// Releases the place of the transfer, if it has one, and queues its next request.
     ///
-    /// - Parameter isPatient: whether it waits for the host even when that does not answer.
+    /// - Parameter isPatient: whether it waits for the host even when the host does not respond.
     func waitForPlace(_ transfer: Transfer, isPatient: Bool = false) {
         let id = transfer.job.id
         dispatcher.release(id)
@@ -62,11 +62,11 @@ extension TransferEngine {
             isBrief: transfer.job.isBrief)
     }
 
-    /// Waits that are over.
+    /// Wakes transfers whose waiting time is over.
     func wakeWaiting() {
         guard !reading.isPaused else { return }
         while let id = dispatcher.popWoken() {
-            // One that is paused goes on when it is resumed.
+            // A paused transfer continues when it is resumed.
             guard let transfer = transfers[id], !transfer.isPaused, case .waiting = transfer.state
             else { continue }
             decide(transfer) { $0.waited() }
@@ -83,7 +83,7 @@ extension TransferEngine {
         }
     }
 
-    /// Throws away the bytes in hand.
+    /// Discards the bytes in hand.
     func drop(_ transfer: Transfer) throws(MirrorError) {
         dismissSegments(of: transfer, keeping: false)
         transfer.segments = nil
@@ -93,7 +93,7 @@ extension TransferEngine {
         try body?.discard()
     }
 
-    /// Sees to it that what is in hand would survive a crash, without waiting for that.
+    /// Makes the bytes in hand survive a crash, without waiting until they do.
     private func keep(_ transfer: Transfer) {
         guard let body = transfer.body, body.isResumable else { return }
         do {
@@ -118,7 +118,7 @@ extension TransferEngine {
         }
     }
 
-    /// Hashes what is in hand: on a worker, unless that would take longer to wake.
+    /// Hashes the bytes in hand: on a worker, or here if waking a worker would take longer.
     private func check(_ transfer: Transfer) {
         guard let body = transfer.body else {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")

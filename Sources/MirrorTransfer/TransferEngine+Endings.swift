@@ -3,24 +3,24 @@ internal import MirrorParts
 internal import MirrorSystem
 internal import Synchronization
 
-/// How transfers end: their last bytes are seen to, and the result is told.
+/// Ends transfers: flushes and logs their last bytes, and reports the result.
 extension TransferEngine {
-    /// A failure that no source can make good.
+    /// Ends a transfer with a failure that no source can repair.
     package func fail(_ transfer: Transfer, _ error: MirrorError) {
         countRequests(transfer)
         var error = error
         error.target = error.target ?? transfer.job.target
         error.attempts = max(error.attempts, transfer.cost.requests)
         settle(transfer, .failed(error, transfer.cost))
-        // A full disk is the same for everybody: nothing more is asked for.
+        // A full disk affects every transfer: the engine makes no further request.
         if error.code == .noSpace { refuseAll(error) }
     }
 
-    /// Keeps what another run may go on with, then tells the result.
+    /// Keeps the bytes that another run may resume, then reports the result.
     package func settle(_ transfer: Transfer, _ result: TransferResult) {
         if case .settling = transfer.state { return }
         dispatcher.release(transfer.job.id)
-        // It may be waiting for a place as well, which must not begin it again.
+        // The transfer may be queued for a place as well, and must not begin again.
         dispatcher.remove(transfer.job.id)
         let isKept = transfer.body?.isResumable == true
         let pipelines = dismissSegments(of: transfer, keeping: isKept)
@@ -29,13 +29,14 @@ extension TransferEngine {
             try? body.discard()
             return end(transfer, result)
         }
-        // Nobody needs the digest of what further connections fetched any more: extents have theirs.
+        // The digest of bytes that further connections fetched is no longer needed: extents have
+        // their own.
         body.stop()
         do {
             try body.spill(now: clock.monotonic())
             body.flush()
         } catch {
-            // What was logged before stays good; there is nothing to add to it.
+            // Milestones that were logged before stay valid; there is nothing to add.
         }
         transfer.state = .settling(result)
         let (id, name, parts, inbox) = (transfer.job.id, body.record.name, parts, inbox)
@@ -48,7 +49,7 @@ extension TransferEngine {
         }
     }
 
-    /// The last event of a job.
+    /// Removes a transfer and reports the last event of its job.
     package func end(_ transfer: Transfer, _ result: TransferResult) {
         let id = transfer.job.id
         dispatcher.release(id)
@@ -57,7 +58,7 @@ extension TransferEngine {
         report(transfer, .ended(result))
     }
 
-    /// Ends a job wherever it is.
+    /// Cancels a job in any state.
     package func cancel(_ transfer: Transfer, discardingPart: Bool) {
         countRequests(transfer)
         let result = TransferResult.cancelled(transfer.cost)
@@ -66,7 +67,7 @@ extension TransferEngine {
         switch transfer.state {
         case .settling: return
         case .working:
-            // The worker's answer will find this.
+            // The worker's message will find this ending.
             transfer.ending = result
             transfer.body?.stop()
         case .exchanging(let active):
@@ -76,7 +77,7 @@ extension TransferEngine {
         }
     }
 
-    /// Ends a job that no worker is busy with.
+    /// Ends a job on which no worker is busy.
     package func finish(_ transfer: Transfer, _ result: TransferResult) {
         guard transfer.discardsPart else { return settle(transfer, result) }
         dismissSegments(of: transfer, keeping: false)
@@ -92,7 +93,7 @@ extension TransferEngine {
         }
     }
 
-    /// Ends what runs, and all that comes, with one error.
+    /// Ends all running transfers, and all later ones, with one error.
     func refuseAll(_ error: MirrorError) {
         guard refusal == nil else { return }
         refusal = error
@@ -116,7 +117,7 @@ extension TransferEngine {
     }
 }
 
-/// Calls back when so many steps are done, whichever thread does the last.
+/// Calls back when a number of steps are done, on the thread that does the last one.
 private final class Countdown: Sendable {
     private let left: Atomic<Int>
     private let done: @Sendable () -> Void

@@ -1,9 +1,9 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// `file:` sources, which workers read.
+/// Transfers from `file:` sources, which workers read.
 extension TransferEngine {
-    /// A worker opens the file.
+    /// Opens the source file on a worker.
     package func open(_ plan: RequestPlan, for transfer: Transfer) {
         transfer.state = .working
         let (id, inbox) = (transfer.job.id, inbox)
@@ -21,7 +21,8 @@ extension TransferEngine {
         }
     }
 
-    /// The file answers like a server; where its bytes are wanted, a worker takes them.
+    /// Evaluates the file like a server's response. A worker copies its bytes where they are
+    /// wanted.
     package func opened(_ source: FileSource, for transfer: Transfer) {
         guard let plan = transfer.plan else { return }
         dispatcher.answered(transfer.job.id)
@@ -76,7 +77,7 @@ extension TransferEngine {
         }
     }
 
-    /// The bytes are here.
+    /// Takes the copied bytes into the body.
     func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
         guard let body = transfer.body else { return }
         if let failure = bytes.failure {

@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// What callers and workers tell the transfer thread.
+/// Messages from callers and workers to the transfer thread.
 extension TransferEngine {
     package func take(_ message: TransferMessage) {
         switch message {
@@ -49,7 +49,7 @@ extension TransferEngine {
         transfer.isPaused = true
         switch transfer.state {
         case .queued, .waiting: dispatcher.remove(id)
-        // What runs notices when its next bytes come.
+        // A running request notices the pause when its next bytes come.
         case .exchanging, .joined:
             for active in activeRequests.values where active.id == id {
                 active.stall.end(at: asking.elapsed)
@@ -63,7 +63,7 @@ extension TransferEngine {
         transfer.isPaused = false
         switch transfer.state {
         case .exchanging, .joined:
-            // The loop lets it go on.
+            // The loop resumes the request.
             for active in activeRequests.values where active.id == id {
                 active.stall.reset()
                 if active.isAsking { active.stall.begin(at: asking.elapsed) }
@@ -74,10 +74,10 @@ extension TransferEngine {
         }
     }
 
-    /// A worker is done with a transfer: it goes on, or ends as was asked meanwhile.
+    /// Continues a transfer after a worker, or ends it as was requested meanwhile.
     private func resumeWork(_ id: Int, _ next: (Transfer) -> Void) {
         guard let transfer = transfers[id] else { return }
-        // It failed meanwhile, and only waits for its last milestone.
+        // The transfer failed meanwhile, and only waits for its last milestone.
         if case .settling = transfer.state { return }
         if let ending = transfer.ending { return finish(transfer, ending) }
         next(transfer)
@@ -93,7 +93,7 @@ extension TransferEngine {
     private func broken(_ id: Int, _ error: MirrorError) {
         guard let transfer = transfers[id] else { return }
         if case .settling = transfer.state { return }
-        // A pipeline that was told to stop breaks what waits for it.
+        // A stopped pipeline reports its waiting work as broken.
         if let ending = transfer.ending { return finish(transfer, ending) }
         if case .exchanging(let active) = transfer.state { breakOff(active) }
         fail(transfer, error)

@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// What comes from libcurl: heads, bytes, and ends.
+/// Handles heads, bytes and ends that libcurl reports.
 extension TransferEngine: ActiveRequest.Listener {
     package func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
         active.hasAnswered = true
@@ -60,13 +60,13 @@ extension TransferEngine: ActiveRequest.Listener {
 
     func heldBack(_ active: ActiveRequest) { heldBack.append(active) }
 
-    /// Counts bytes of a body that came.
+    /// Counts received bytes of a body.
     package func count(_ bytes: Int, for transfer: Transfer) {
         reading.take(bytes)
         transfer.cost.bytesReceived += Int64(bytes)
     }
 
-    /// Makes room for a body that is taken.
+    /// Prepares the body that an accepted response will fill.
     func receive(
         _ reception: Reception, action: TransferAction, _ transfer: Transfer, workers: any Workers
     ) throws(MirrorError) {
@@ -108,7 +108,7 @@ extension TransferEngine: ActiveRequest.Listener {
             chunks: chunks, now: clock.monotonic())
     }
 
-    /// The wire says that a request has ended.
+    /// Handles the end of a request that the wire reports.
     package func ended(_ end: WireEnd) {
         let (active, failure) = (end.active, end.failure)
         guard activeRequests[active.number] === active, let transfer = transfers[active.id] else {
@@ -129,7 +129,8 @@ extension TransferEngine: ActiveRequest.Listener {
         ownEnded(active, of: transfer, failure: failure)
     }
 
-    /// The transfer's own request is over: what its callbacks found goes before how the wire saw it.
+    /// Ends the transfer's own request. A finding of its callbacks has priority over the wire's
+    /// failure.
     private func ownEnded(
         _ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?
     ) {
@@ -147,7 +148,7 @@ extension TransferEngine: ActiveRequest.Listener {
         }
     }
 
-    /// The body, if there was one, is over: well, or by a failure.
+    /// Ends the body, if there was one: completely, or with a failure.
     private func conclude(
         _ transfer: Transfer, failure: TransportFailure?, hasAnswered: Bool
     ) {
@@ -174,8 +175,8 @@ extension TransferEngine: ActiveRequest.Listener {
         decide(transfer) { $0.interrupted(failure, length: length) }
     }
 
-    /// A request brought no head: that may be the host's fault, and then all who need it wait for it
-    /// together.
+    /// Handles a request that brought no head. That may be the host's fault; then all transfers
+    /// that need the host wait for it together.
     private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
         guard transfer.machine?.mayRefuseProtocol(failure) != true else {
             return interrupted(transfer, failure)
@@ -194,14 +195,15 @@ extension TransferEngine: ActiveRequest.Listener {
         }
     }
 
-    /// Tells a transfer with several sources which of their hosts are not to be asked now.
+    /// Tells a transfer with several sources which of their hosts must not be asked now.
     package func know(hostsOf transfer: Transfer) {
         guard transfer.job.sources.count > 1 else { return }
         transfer.machine?.know(
             closedFor: transfer.job.sources.map { dispatcher.timeClosed(Host($0.url)) })
     }
 
-    /// Breaks off tries that have had no answer while others wait for their places; they are made again.
+    /// Breaks off requests without a response while other transfers wait for their places. The
+    /// requests are made again later.
     func lendPlaces() {
         for id in dispatcher.lenders() {
             guard let transfer = transfers[id], case .exchanging(let active) = transfer.state,
@@ -213,11 +215,12 @@ extension TransferEngine: ActiveRequest.Listener {
         }
     }
 
-    /// The process has no descriptor left for a connection: fewer transfers at once from here on, and
-    /// this one again when it has a place. False where there are no fewer to be had.
+    /// Handles a connection for which the process has no descriptor left. From then on fewer
+    /// transfers run at once, and this transfer starts again when it has a place. Returns false if
+    /// the number cannot be lowered.
     private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
         if let segment = active.segment {
-            // It only ever helps.
+            // A further connection is never required.
             segmentEnded(active, segment, failure: nil)
             return true
         }
@@ -228,12 +231,13 @@ extension TransferEngine: ActiveRequest.Listener {
         return true
     }
 
-    /// The request is on its way.
+    /// Starts the stall clock, and tells the dispatcher that the request is connected.
     package func began(_ active: ActiveRequest) {
         if transfers[active.id]?.isPaused == false { active.stall.begin(at: asking.elapsed) }
         guard active.segment == nil, let plan = transfers[active.id]?.plan else { return }
         dispatcher.connected(active.id) {
-            // HTTP/2 is offered over TLS only. Connections to two hosts may have one port on this side.
+            // HTTP/2 is offered over TLS only. Connections to two hosts may have the same local
+            // port.
             plan.url.scheme == .https
                 && activeRequests.values.contains {
                     $0 !== active && $0.localPort == active.localPort
@@ -242,7 +246,7 @@ extension TransferEngine: ActiveRequest.Listener {
         }
     }
 
-    /// Too little came for too long.
+    /// Ends a request that received too few bytes for too long.
     func stalled(_ active: ActiveRequest) {
         guard let transfer = transfers[active.id] else { return }
         let failure = TransportFailure(
@@ -252,12 +256,12 @@ extension TransferEngine: ActiveRequest.Listener {
         if let segment = active.segment {
             return segmentEnded(active, segment, failure: failure)
         }
-        // What stalled is over: the next request has all the time.
+        // The stalled request is over: the next one has the whole time limit.
         active.stall.reset()
         ownEnded(active, of: transfer, failure: failure)
     }
 
-    /// Takes an active from libcurl; its handle serves another.
+    /// Removes an active request from libcurl; its handle serves another.
     func breakOff(_ active: ActiveRequest) {
         wire.end(active)
         activeRequests[active.number] = nil
@@ -267,7 +271,7 @@ extension TransferEngine: ActiveRequest.Listener {
         transfer.stall = active.stall
     }
 
-    /// Ends everything when more was received than the run may.
+    /// Ends all transfers when the run has received more bytes than its limit.
     func limitTotal() {
         guard let limit = reading.exceededTotal, refusal == nil else { return }
         let bytes = reading.bytesReceived
@@ -280,7 +284,8 @@ extension TransferEngine: ActiveRequest.Listener {
 
     package func decide(_ transfer: Transfer, _ decision: (inout TransferMachine) -> TransferAction)
     {
-        // In place: a copy of a machine costs a count of each of its texts.
+        // The machine is changed in place: a copy of it costs a reference count for each of its
+        // strings.
         if let action = transfer.machine?.action(by: decision) { act(action, transfer) }
     }
 }

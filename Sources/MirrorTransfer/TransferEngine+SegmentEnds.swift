@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Further connections of a transfer: what comes over them, and how they end.
+/// Bytes and ends of the further connections of a transfer.
 extension TransferEngine {
     package func received(
         head: ResponseHead, on active: ActiveRequest, segment id: Int, of transfer: Transfer
@@ -43,8 +43,8 @@ extension TransferEngine {
         return goesOn ? .proceed : .stop
     }
 
-    /// The transfer's own connection has ended: at what others fetch, with its answer, or by a
-    /// failure.
+    /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
+    /// the end of its response, or by a failure.
     func ownEnded(
         _ transfer: Transfer, _ segments: TransferSegments, failure: TransportFailure?
     ) {
@@ -56,12 +56,12 @@ extension TransferEngine {
         resumeJoined(transfer, segments)
     }
 
-    /// Ends the time of further connections when there is none any more.
+    /// Concludes a joined transfer when no further connection is left.
     func resumeJoined(_ transfer: Transfer, _ segments: TransferSegments) {
         guard case .joined = transfer.state, segments.state.helpers.isEmpty,
             let body = transfer.body, segments.settleWriters()
         else { return }
-        // Some of it may have been read back only just now.
+        // Some of the bytes may have been read back only just now.
         advanceFront(transfer, segments)
         transfer.state = .working
         let length = body.length
@@ -74,7 +74,7 @@ extension TransferEngine {
         }
     }
 
-    /// The request of a further connection is over.
+    /// Handles the end of a further connection's request.
     func segmentEnded(_ active: ActiveRequest, _ id: Int, failure: TransportFailure?) {
         guard let transfer = transfers[active.id], let segments = transfer.segments,
             segments.activeRequests[id] === active
@@ -102,7 +102,7 @@ extension TransferEngine {
         resumeJoined(transfer, segments)
     }
 
-    /// Whether the place that a redirect leads to has room.
+    /// Moves a further connection to the host of a redirect; returns whether that host has room.
     private func move(_ id: Int, _ segments: TransferSegments) -> Bool {
         guard let helper = segments.state.helpers[id] else { return false }
         guard let old = helper.extraPlace, old != helper.host else { return true }
@@ -112,7 +112,7 @@ extension TransferEngine {
         return true
     }
 
-    /// Tells the dispatcher what the end of a further connection says of its host.
+    /// Tells the dispatcher what the end of a further connection means for its host.
     private func note(
         _ id: Int, of transfer: Transfer, _ segments: TransferSegments,
         _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
@@ -125,20 +125,20 @@ extension TransferEngine {
             transfer.machine?.leaveProtocol(to: source)
         case .asksForRest(let isCrowded, let hold):
             if isCrowded { dispatcher.refuseExtras(at: host) }
-            // A wait that is too long would fail transfers that never asked for more connections.
+            // A wait that is too long would fail transfers that never requested more connections.
             if let hold, hold <= configuration.transfer.longestWait {
                 dispatcher.hold(host, until: clock.monotonic() + hold * 1000, isTooLong: false)
             }
         }
     }
 
-    /// Ends one further connection; what it fetched is kept.
+    /// Ends one further connection, and keeps the bytes that it fetched.
     package func close(
         _ id: Int, of transfer: Transfer, _ segments: TransferSegments
     ) throws(MirrorError) {
         guard let (writer, end) = release(id, segments) else { return }
         writer.flush()
-        // What counts as fetched must be what was written.
+        // The bytes that count as fetched must equal the bytes that were written.
         if let end, writer.handedOver != end {
             throw MirrorError(
                 .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
@@ -148,7 +148,7 @@ extension TransferEngine {
         writer.pipeline.submit { _ in inbox.post(.segmentHeld(id)) }
     }
 
-    /// Takes one further connection out of the set, gives its place back, and ends its request.
+    /// Removes one further connection from the set, releases its place, and ends its request.
     private func release(
         _ id: Int, _ segments: TransferSegments
     ) -> (writer: PartWriter, end: Int64?)? {
@@ -157,21 +157,21 @@ extension TransferEngine {
         return segments.close(id)
     }
 
-    /// The part holds what an ended connection fetched, as its pipeline has found, and the front may go on.
+    /// Advances the front after a pipeline has written the bytes of an ended connection.
     func segmentHeld(_ transfer: Transfer) {
         guard transfer.isFetching, let segments = transfer.segments else { return }
         advanceFront(transfer, segments)
         resumeJoined(transfer, segments)
     }
 
-    /// Ends all further connections; gives the pipelines on which their last milestones are on the way.
-    /// What they fetched is kept, or forgotten together with the part.
+    /// Ends all further connections, and returns the pipelines that still log their last
+    /// milestones. The fetched bytes are kept, or dropped together with the part.
     @discardableResult
     func dismissSegments(of transfer: Transfer, keeping: Bool) -> [WritePipeline] {
         guard let segments = transfer.segments else { return [] }
         for id in segments.state.helpers.keys {
             if keeping {
-                // What is not accounted for is not logged, so nobody counts on it.
+                // Bytes that are not accounted for are not logged, so no later run relies on them.
                 try? close(id, of: transfer, segments)
             } else {
                 _ = release(id, segments)
@@ -182,7 +182,7 @@ extension TransferEngine {
         return segments.pipelines
     }
 
-    /// A failure on this side while connections are open.
+    /// Ends a transfer with a failure on this side while connections are open.
     func failInMidst(_ transfer: Transfer, _ error: MirrorError) {
         if case .settling = transfer.state { return }
         if case .exchanging(let active) = transfer.state { breakOff(active) }

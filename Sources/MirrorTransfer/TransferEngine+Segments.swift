@@ -1,9 +1,10 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Further connections of a transfer: how they begin, and when their number is looked at.
+/// How further connections of a transfer begin, and when their number is reviewed.
 extension TransferEngine {
-    /// A body of the transfer's own connection begins. Called by the wire, so nothing is asked here.
+    /// Prepares further connections when a body of the transfer's own connection begins. The wire
+    /// calls this, so no request is made here.
     func beginSegments(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
         if transfer.segments?.state.fits(reception) == false { transfer.segments = nil }
@@ -21,7 +22,7 @@ extension TransferEngine {
         segmented.insert(transfer.job.id)
     }
 
-    /// Begins as many further connections as there should be; they are asked for later.
+    /// Opens as many further connections as are wanted; their requests are made later.
     func openWanted(_ transfer: Transfer, _ segments: TransferSegments) throws(MirrorError) {
         while try openNext(transfer, segments) {}
     }
@@ -52,18 +53,18 @@ extension TransferEngine {
         dispatcher.mayTakeExtra(at: Host(source.url))
     }
 
-    /// A place for a further connection: the transfer's own, or one beside it.
+    /// Takes a place for a further connection: the transfer's own place, or one beside it.
     private func takePlace(for transfer: Transfer, isOwn: Bool, at host: Host) -> Bool {
         guard isOwn else { return dispatcher.takeExtra(at: host) }
         guard case .ask = dispatcher.admit(transfer.job.id, to: host) else { return false }
         return true
     }
 
-    /// Looks at transfers whose number of connections may change.
+    /// Reviews transfers whose number of connections may change.
     func lookAfterSegments() {
         guard !reading.isPaused else { return }
         let ids = segmented.takeUnlooked()
-        // What runs is on its way to its end.
+        // The running transfers are being ended.
         guard !isStopping, refusal == nil else { return }
         for id in ids {
             guard let transfer = transfers[id], let segments = transfer.segments,
@@ -105,7 +106,7 @@ extension TransferEngine {
             active = try self.makeRequest(
                 plan, for: transfer, segment: id, isAlone: isMultiplexed && !plan.isLong)
         } catch {
-            // It only ever helps.
+            // A further connection is never required.
             segments.state.refused(id)
             return try close(id, of: transfer, segments)
         }
@@ -114,7 +115,7 @@ extension TransferEngine {
         wire.begin(active)
     }
 
-    /// Four times a second: the rates of connections.
+    /// Measures the rates of connections; called four times a second.
     func measureSegments(milliseconds: Int64) {
         for id in segmented.ids {
             guard let segments = transfers[id]?.segments else {
@@ -126,7 +127,7 @@ extension TransferEngine {
         }
     }
 
-    /// For how many milliseconds nothing is to be found out of numbers of connections.
+    /// Milliseconds until the numbers of connections are reviewed next; nil while all are settled.
     var timeToPaceSegments: Int64? {
         let isMeasured = segmented.ids.contains {
             transfers[$0]?.segments?.state.pace.isSettled == false
@@ -135,13 +136,13 @@ extension TransferEngine {
         return max(0, SegmentPace.look - segmented.paced.elapsed(now: clock.monotonic()))
     }
 
-    /// Twenty times a second: how many connections bring more.
+    /// Finds out how many connections bring more bytes; acts at most twenty times a second.
     func paceSegments() {
         guard !segmented.ids.isEmpty,
             case let now = clock.monotonic(),
             segmented.paced.elapsed(now: now) >= SegmentPace.look
         else { return }
-        // A processor that is busy with what comes already cannot take more.
+        // A processor that is busy with the bytes that come already cannot take more.
         let isBusy = segmented.paced.restart(now: now, busy: clock.threadBusy())
         for id in segmented.ids {
             guard let transfer = transfers[id], let segments = transfer.segments else { continue }
@@ -156,7 +157,7 @@ extension TransferEngine {
         }
     }
 
-    /// Moves bytes of a further connection along.
+    /// Ticks the writer of a further connection and the body, and advances the front.
     package func tick(_ id: Int, of transfer: Transfer, now: Int64) throws(MirrorError) {
         guard let segments = transfer.segments else { return }
         segments.writers[id]?.tick(now: now)
@@ -164,10 +165,10 @@ extension TransferEngine {
         advanceFront(transfer, segments)
     }
 
-    /// Counts what further connections have put where the bytes from the start end.
+    /// Adds bytes of further connections to the body once they continue the verified prefix.
     func advanceFront(_ transfer: Transfer, _ segments: TransferSegments) {
-        // The own connection's bytes are counted as they come; and once it has asked for more, what it
-        // asked for begins where the bytes in hand ended then.
+        // The bytes of the transfer's own connection are counted as they come. Its next request
+        // begins at the length of the bytes in hand when the request was made.
         guard case .joined = transfer.state, let body = transfer.body else { return }
         let front = segments.heldFront
         if front > body.length { body.adopt(upTo: front) }
@@ -175,7 +176,7 @@ extension TransferEngine {
 }
 
 extension Transfer {
-    /// Whether bytes are being received, by whatever connection.
+    /// Whether bytes are being received, over any connection.
     var isFetching: Bool {
         switch state {
         case .exchanging, .joined: true

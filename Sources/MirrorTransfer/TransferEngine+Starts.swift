@@ -3,9 +3,9 @@ internal import MirrorParts
 internal import MirrorSystem
 internal import Synchronization
 
-/// How transfers begin: from the queue to a part that is trusted, a request, or a file.
+/// How transfers begin: from the queue to a trusted part, a request, or a file.
 extension TransferEngine {
-    /// Gives places to transfers as long as there are any.
+    /// Starts transfers as long as there are places.
     func startNext() {
         guard !reading.isPaused, !isStopping else { return }
         while let id = dispatcher.next() {
@@ -29,7 +29,7 @@ extension TransferEngine {
         }
     }
 
-    /// A worker reads the part, and finds out how far it can be trusted.
+    /// Reads the part on a worker, and establishes how much of it can be trusted.
     private func establish(_ record: PartRecord, for transfer: Transfer) {
         transfer.state = .working
         let other = transfer.otherAlgorithm
@@ -39,7 +39,8 @@ extension TransferEngine {
         transfer.body = IncomingBody(
             record: record, pipeline: pipeline, parts: parts, chunks: chunks,
             now: clock.monotonic())
-        // Not on the pipeline: what comes for others has to be written while a large part is read.
+        // The read does not run on the pipeline, because bytes for other transfers must be written
+        // while a worker reads a large part.
         copiers.submit {
             do {
                 guard let file = try parts.open(record) else {
@@ -66,7 +67,7 @@ extension TransferEngine {
         }
     }
 
-    /// The part was read.
+    /// Begins the transfer after its part was read.
     func established(
         _ transfer: Transfer, file: PartFile?, length: Int64, rangesBeyond: [Range<Int64>]
     ) {
@@ -107,7 +108,7 @@ extension TransferEngine {
         act(action, transfer)
     }
 
-    /// Makes a request now, where the host may be asked; the transfer has a place.
+    /// Makes a request now if the host may be asked; the transfer has a place.
     package func request(_ plan: RequestPlan, for transfer: Transfer) {
         let host = Host(plan.url)
         switch dispatcher.admit(transfer.job.id, to: host) {
@@ -138,7 +139,7 @@ extension TransferEngine {
         } catch { fail(transfer, error) }
     }
 
-    /// A request that is ready to be made, of a transfer itself or of a further connection.
+    /// Prepares a request of a transfer's own connection or of a further connection.
     func makeRequest(
         _ plan: RequestPlan, for transfer: Transfer, segment: Int? = nil, isAlone: Bool = false
     ) throws(MirrorError) -> ActiveRequest {
@@ -155,8 +156,9 @@ extension TransferEngine {
         return active
     }
 
-    /// Makes a pipeline that logs milestones as bytes go through it; `start` is where in the part they
-    /// begin, and `isFurther` says that another connection's pipeline reads them again.
+    /// Returns a maker of pipelines that log milestones as bytes pass through. `start` is the
+    /// offset in the part at which the bytes begin. `isFurther` says that another connection's
+    /// pipeline reads the bytes again.
     func pipelineMaker(
         _ transfer: Transfer, from start: Int64 = 0, isFurther: Bool = false,
         other: DigestAlgorithm?, workers: any Workers
@@ -184,10 +186,10 @@ extension TransferEngine {
 }
 
 extension PipelineDigests {
-    /// Bytes after which a milestone is logged. Together with what may wait for its digest, which a
-    /// killed process loses too, less than the 16 MiB that an interruption may cost.
+    /// Bytes after which a milestone is logged. A killed process loses these bytes and those that
+    /// wait for their digest; both together are less than the 16 MiB that an interruption may cost.
     static let milestoneBytes: Int64 = 4 << 20
-    /// Milliseconds after which a milestone is logged, half of what is promised.
+    /// Milliseconds after which a milestone is logged, half of the promised interval.
     static let milestoneAge: Int64 = 500
 
     /// Whether the bytes since the last milestone are many, or old.
@@ -196,8 +198,8 @@ extension PipelineDigests {
             || now - loggedAt >= PipelineDigests.milestoneAge
     }
 
-    /// Logs what the bytes so far are, unless nothing came since the last time; `start` is where in
-    /// the part they begin.
+    /// Logs a milestone of the bytes so far, unless no bytes came since the last one. `start` is
+    /// the offset in the part at which the bytes begin.
     package mutating func log(
         _ part: String, from start: Int64 = 0, in parts: any PartStore, now: Int64
     ) throws(MirrorError) {
@@ -208,13 +210,14 @@ extension PipelineDigests {
     }
 }
 
-/// What is trusted of a part, on its way to the pipeline that goes on from it.
+/// The trusted bytes of a part, handed to the pipeline that continues from them.
 private final class FoundPart: Sendable {
     private let part: Mutex<TrustedPart?>
 
     init(_ part: consuming TrustedPart?) { self.part = Mutex(part) }
 
-    /// Lets the digests go on from it, once; gives the rangesBeyond that hold beyond them.
+    /// Makes the digests continue from the part, once; returns the verified ranges beyond the
+    /// front.
     func handOver(to digests: inout PipelineDigests) -> [Range<Int64>] {
         guard let part = part.withLock({ $0.take() }) else { return [] }
         let rangesBeyond = part.rangesBeyond

@@ -2,30 +2,32 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// What runs on the transfer thread: it carries out what machines decide, and decides nothing.
+/// Runs on the transfer thread and carries out the decisions of the state machines.
 ///
-/// Everything here belongs to that one thread. Callbacks of libcurl arrive inside `perform` and
-/// `EasyHandle.resume`; they change the state of their transfer, and never start or end one.
+/// It decides nothing itself, and everything here belongs to that one thread. Callbacks of libcurl
+/// arrive inside `perform` and `EasyHandle.resume`. They change the state of their transfer, and
+/// never start or end one.
 final class TransferEngine {
     /// Bytes of one transfer that may wait to be written and hashed.
     static let pipelineBacklogLimit = 4 << 20
     /// Bytes of all buffers that may be in use.
     let bufferLimit: Int
-    /// Bytes of bodies in memory that may wait to be told of.
+    /// Bytes of in-memory bodies that may wait in the observer.
     private static let eventLimit = 4 << 20
 
-    /// What the engine works with: the real things, or those of a simulation.
+    /// The dependencies of the engine: the real ones, or those of a simulation.
     struct Surroundings {
         let wire: any Wire
         let parts: any PartStore
         let observer: any TransferObserver
         let inbox: TransferInbox
-        /// Where bytes are written and hashed, and where files and parts are read.
+        /// Thread pools that write and hash bytes, and that read files and parts.
         let workers: any Workers
         let copiers: any Workers
-        /// Whether so many more bytes of a target may be written.
+        /// Returns the error that forbids a number of further bytes of a target; nil allows them.
         let admit: @Sendable (Int64, Target) -> MirrorError?
-        /// What hosts liked in runs before, and who is told what they like in this one.
+        /// The number of transfers at once that suited each host in earlier runs. `remember`
+        /// receives the numbers of this run.
         var remembered: [Host: Int] = [:]
         var remember: @Sendable ([Host: Int]) -> Void = { _ in }
         var clock = LoopClock()
@@ -33,11 +35,11 @@ final class TransferEngine {
         var jitter: @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     }
 
-    /// What the loop does until there is something to do again, for so many milliseconds at the most.
+    /// How the loop waits until there is work again, with a limit in milliseconds.
     enum Rest: Equatable {
-        /// It waits for sockets, and for whatever it is told.
+        /// It waits for sockets and for messages.
         case watching(Int64)
-        /// It reads no socket: it has enough to do, or is not to have more.
+        /// It reads no socket, because it has enough to do or must not receive more.
         case holdingBack(Int64)
     }
 
@@ -50,22 +52,23 @@ final class TransferEngine {
     var copiers: any Workers { surroundings.copiers }
     var clock: LoopClock { surroundings.clock }
     private var observer: any TransferObserver { surroundings.observer }
-    /// Not larger: the page cache takes what is written at once in as large a piece of memory, and in
-    /// a virtual machine those are the ones that its host must find first. 256 KiB took twice the time.
+    /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
+    /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
+    /// twice the time.
     package let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
     var transfers: [Int: Transfer] = [:]
     package var dispatcher: Dispatcher
-    /// What runs on the wire, by number.
+    /// The requests that run on the wire, by number.
     var activeRequests: [Int: ActiveRequest] = [:]
     private var requestsMade = 0
-    /// How much may be read from sockets.
+    /// The limits on reading from sockets.
     var reading: ReadingLimits
-    /// Why no request is made any more.
+    /// The error that forbids any further request; nil while requests are allowed.
     var refusal: MirrorError?
     /// Transfers that several connections may fetch.
     var segmented = SegmentedTransfers()
-    /// Exchanges whose bytes wait within libcurl.
+    /// Active requests whose bytes wait within libcurl.
     var heldBack: [ActiveRequest] = []
     var isStopping = false
     /// Whether no socket has been read since the last iteration.
@@ -77,7 +80,7 @@ final class TransferEngine {
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
         self.configuration = configuration
         self.surroundings = surroundings
-        // Room for two buffers of each transfer at the least.
+        // At least two buffers fit for each transfer.
         bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
         let now = surroundings.clock.monotonic()
         ticked = LoadMeter(now: now)
@@ -103,7 +106,7 @@ final class TransferEngine {
         surroundings.remember(dispatcher.liked)
     }
 
-    /// Does all that can be done now, and says what to wait for; nil when everything has ended.
+    /// Does all work that is possible now, and returns how to wait; nil when everything has ended.
     func iterate() -> Rest? {
         look(hasAsked: !isHoldingBack)
         isHoldingBack = false
@@ -121,14 +124,14 @@ final class TransferEngine {
             paceSegments()
             lookAfterSegments()
             limitTotal()
-            // The free places are given away before anything is waited for.
+            // Free places are assigned before the loop waits.
             listen()
             startNext()
         }
         tick()
-        // The message to stop may be among those that were taken just now; its signal is gone.
+        // The message to stop may be among those just taken, and its signal is consumed.
         if isDone { return nil }
-        // What was just read may have used the limit up, and libcurl watches no socket of a
+        // The bytes just read may have used up the limit, and libcurl watches no socket of a
         // transfer that was held back.
         return rest(pause > 0 ? pause : throttleDelay())
     }
@@ -143,7 +146,7 @@ final class TransferEngine {
         return .watching(timeToWait)
     }
 
-    /// A new active.
+    /// Makes a request with the next number.
     func makeRequest(for transfer: Transfer, segment: Int?, stall: StallClock) -> ActiveRequest {
         requestsMade += 1
         return ActiveRequest(
@@ -151,7 +154,7 @@ final class TransferEngine {
             stall: stall)
     }
 
-    /// Takes all messages, also those that follow from a failure that ends everything.
+    /// Takes all messages, and those that follow from a failure that ends everything.
     private func listen() {
         repeat {
             for message in inbox.take() { take(message) }
@@ -160,15 +163,16 @@ final class TransferEngine {
 
     private var isDone: Bool { isStopping && transfers.isEmpty }
 
-    /// Takes the time for all that waits. Until now bytes were asked for.
+    /// Reads the clock for the dispatcher and the stall clocks. `hasAsked` says whether the loop
+    /// has read sockets until now.
     private func look(hasAsked: Bool = true) {
         let now = clock.monotonic()
         dispatcher.advance(to: now)
         asking.look(now: now, hasAsked: hasAsked)
     }
 
-    /// For how many milliseconds no socket is read: under the rate limit, while workers are behind,
-    /// and while everything is paused.
+    /// The milliseconds for which no socket is read. A pause has three causes: the rate limit,
+    /// workers that are behind, and a pause of all transfers.
     private func throttleDelay() -> Int64 {
         reading.delay(isBehind: !reading.isPaused && isBehind, now: clock.monotonic())
     }
@@ -177,7 +181,7 @@ final class TransferEngine {
         if chunks.bytesInUse > bufferLimit || observer.bytesWaiting > Self.eventLimit {
             return true
         }
-        // What waits in a pipeline is in a buffer.
+        // All bytes that wait in a pipeline are in buffers.
         guard chunks.bytesInUse > Self.pipelineBacklogLimit else { return false }
         return activeRequests.values.contains { active in
             guard let transfer = transfers[active.id] else { return false }
@@ -187,7 +191,7 @@ final class TransferEngine {
         }
     }
 
-    /// Whether no more bytes of a transfer are taken just now, so many of which wait for their pipeline.
+    /// Whether a transfer must take no more bytes now; `backlog` bytes wait for its pipeline.
     /// libcurl reads up to a hundred times in a row from a socket that has more.
     func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
         guard
@@ -199,19 +203,19 @@ final class TransferEngine {
         return true
     }
 
-    /// Whether an active was held back in the midst of reading, and nobody paused it.
+    /// Whether an active request was held back while it read, and its transfer is not paused.
     private func mayGoOn(_ active: ActiveRequest) -> Bool {
         active.isHeldBack && activeRequests[active.number] === active
             && transfers[active.id]?.isPaused == false
     }
 
-    /// Lets transfers go on that were held back.
+    /// Resumes active requests that were held back.
     private func resumeThrottled() {
         guard !heldBack.isEmpty else { return }
         let waiting = heldBack
         heldBack = []
         for active in waiting {
-            // The end of one may have been the end of others.
+            // The end of one request may have ended others.
             guard active.isHeldBack, activeRequests[active.number] === active else { continue }
             guard !reading.isOverdrawn, mayGoOn(active) else {
                 heldBack.append(active)
@@ -222,16 +226,16 @@ final class TransferEngine {
         }
     }
 
-    /// For how many milliseconds there is nothing to do unless somebody says something.
+    /// The milliseconds for which the loop has nothing to do unless a message arrives.
     private var timeToWait: Int64 {
-        // What a tick ended may have left connections to look after.
+        // A request that the tick ended may have left connections to check.
         if segmented.hasUnlooked || heldBack.contains(where: mayGoOn) { return 0 }
         let longest = min(
             activeRequests.isEmpty ? 60_000 : AskingTime.look, timeToPaceSegments ?? 60_000)
         return min(longest, dispatcher.timeToWait() ?? longest)
     }
 
-    /// Looks after running transfers four times a second.
+    /// Checks running transfers four times a second.
     private func tick() {
         let now = clock.monotonic()
         let elapsed = ticked.elapsed(now: now)
@@ -281,7 +285,8 @@ final class TransferEngine {
         self.observer.tell(transfer.job, observer)
     }
 
-    /// Why so many more bytes of a target may not be written; nil where they may.
+    /// Returns the error that forbids `bytes` further bytes of a target; nil where they are
+    /// allowed.
     func refusal(of bytes: Int64, for target: Target) -> MirrorError? {
         surroundings.admit(bytes, target)
     }

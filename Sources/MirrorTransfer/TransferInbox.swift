@@ -3,7 +3,7 @@ internal import MirrorParts
 internal import MirrorSystem
 internal import Synchronization
 
-/// What the transfer thread is told, by callers and by workers.
+/// A message to the transfer thread, from callers and from workers.
 enum TransferMessage: Sendable {
     case submit([TransferJob])
     case pause(Int)
@@ -13,19 +13,19 @@ enum TransferMessage: Sendable {
     case cancel(Int, discardingPart: Bool)
     case cancelAll
     case stop
-    /// How far an earlier part is to be trusted; no file when there is nothing of it.
+    /// The verified length of an earlier part; no file when nothing of the part can be used.
     case established(Int, PartFile?, length: Int64, rangesBeyond: [Range<Int64>])
-    /// What the bytes of a transfer are; `piecesHold` is nil when no pieces had to be looked at.
+    /// The digests of a transfer's bytes; `piecesHold` is nil when no pieces had to be checked.
     case hashed(Int, [Digest], piecesHold: Bool?)
-    /// What a further connection fetched was read back from the part.
+    /// The bytes of a further connection were read back from the part.
     case segmentHeld(Int)
     /// The last milestone of a transfer that ends was logged.
     case settled(Int)
     /// A source file was opened.
     case fileOpened(Int, FileSource)
-    /// The bytes of a source file are here: in memory, or in the part.
+    /// The bytes of a source file were copied: into memory, or into the part.
     case fileCopied(Int, CopiedBytes)
-    /// A worker could not go on.
+    /// A worker failed.
     case broken(Int, MirrorError)
     /// A source file cannot be used.
     case sourceRefused(Int, Refusal)
@@ -40,7 +40,7 @@ final class TransferInbox: Sendable {
     /// Throws where the process has as many descriptors as it may.
     init() throws(Errno) { signal = try WakeSignal() }
 
-    /// Leaves a message; any thread may.
+    /// Leaves a message; any thread may call this.
     func post(_ message: TransferMessage) {
         messages.withLock { $0.append(message) }
         signal.raise()

@@ -4,7 +4,7 @@ package import MirrorModel
 package struct TransferJob: Sendable {
     /// Unique in the run.
     package let id: Int
-    /// Where the bytes belong; names the part, and stands in events and errors.
+    /// The target of the bytes; it names the part, and appears in events and errors.
     package let target: Target
     /// The sources in the order in which they are tried; never empty.
     package let sources: [PreparedSource]
@@ -12,16 +12,16 @@ package struct TransferJob: Sendable {
     package let postBody: [UInt8]?
     /// What the bytes must be.
     package let expectation: Expectation
-    /// The version at the target, for a conditional request; nil asks for the bytes whatever is there.
+    /// The version at the target, for a conditional request; nil makes the request unconditional.
     package let local: LocalVersion?
-    /// The part that may be continued; the loop cuts it to what it can vouch for first.
+    /// The part that may be resumed; the loop first cuts it to its verified length.
     package let part: PartRecord?
-    /// Higher first.
+    /// Jobs with a higher priority run first.
     package let priority: Int32
-    /// Whether its failure ends everything: no other job begins before that was heard.
+    /// Whether its failure ends everything: no other job begins before the observer has handled it.
     package var isDecisive: Bool = false
 
-    /// Takes what the loop must know.
+    /// Makes a job.
     package init(
         id: Int, target: Target, sources: [PreparedSource], postBody: [UInt8]?,
         expectation: Expectation, local: LocalVersion?, part: PartRecord?, priority: Int32,
@@ -38,7 +38,7 @@ package struct TransferJob: Sendable {
         self.isDecisive = isDecisive
     }
 
-    /// Whether its answer is expected to take a round trip and little more.
+    /// Whether its response is expected to take little more than a round trip.
     var isBrief: Bool {
         local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
     }

@@ -3,22 +3,23 @@ package import MirrorParts
 internal import MirrorSystem
 internal import Synchronization
 
-/// Runs transfers on a thread of its own, which owns everything of libcurl.
+/// Runs transfers on a thread of its own, which owns all libcurl objects.
 ///
-/// Callers leave messages, from any thread; an observer hears of what becomes of them, in order, on
-/// the transfer thread. The last that it hears of every job is `ended`. After a failure that ends
-/// everything no other transfer is begun before the observer has had the time to cancel it.
+/// Callers leave messages from any thread. An observer receives the resulting events in order, on
+/// the transfer thread. The last event of every job is `ended`. After a failure that ends
+/// everything, no other transfer begins before the observer has had the time to cancel it.
 package final class TransferLoop: Sendable {
     private let inbox: TransferInbox
     private let thread: Mutex<NativeThread?>
 
-    /// Starts the thread, and those that work for it; throws where the system gives no more of them.
+    /// Starts the thread and its workers; throws where the system provides no more threads.
     ///
     /// - Parameters:
-    ///   - remembered: how many transfers at once hosts liked in runs before.
-    ///   - remember: told at the end what they like now.
-    ///   - admit: whether so many more bytes of a target, not declared by the manifest, may be
-    ///     written; an error ends the transfer. Called on the transfer thread, and returns quickly.
+    ///   - remembered: the number of transfers at once that suited each host in earlier runs.
+    ///   - remember: called at the end with the numbers of this run.
+    ///   - admit: returns the error that forbids a number of further bytes of a target which the
+    ///     manifest does not declare; an error ends the transfer. Called on the transfer thread,
+    ///     and must return quickly.
     package init(
         configuration: Configuration, parts: any PartStore, observer: any TransferObserver,
         remembered: [Host: Int] = [:],
@@ -52,16 +53,16 @@ package final class TransferLoop: Sendable {
     /// Adds jobs to the queue.
     package func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }
 
-    /// Asks for no more bytes of a job until it is resumed; what runs keeps its place.
+    /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
     package func pause(_ id: Int) { inbox.post(.pause(id)) }
 
-    /// Goes on with a paused job.
+    /// Resumes a paused job.
     package func resume(_ id: Int) { inbox.post(.resume(id)) }
 
-    /// Asks for no more bytes at all until `resumeAll`.
+    /// Requests no more bytes at all until `resumeAll`.
     package func pauseAll() { inbox.post(.pauseAll) }
 
-    /// Goes on after `pauseAll`.
+    /// Resumes after `pauseAll`.
     package func resumeAll() { inbox.post(.resumeAll) }
 
     /// Ends a job; its part stays for another run unless it is to be discarded.

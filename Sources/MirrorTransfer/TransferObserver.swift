@@ -1,21 +1,21 @@
 package import MirrorModel
 
-/// Hears what the transfer thread has to tell, on that thread: it passes things on, and is quick. Of a
-/// loop that could not be made it hears where that was asked for.
+/// Receives the events of transfers on the transfer thread, and must return quickly. If the loop
+/// cannot be made, the observer receives the failure on the thread that requested the loop.
 package protocol TransferObserver: Sendable {
-    /// A job tells something; the last of it is `ended`.
+    /// Receives an event of a job; the last one is `ended`.
     func tell(_ job: TransferJob, _ event: TransferEvent)
-    /// The bytes in memory that were told of and nobody has taken.
+    /// The number of in-memory bytes that were reported and that no receiver has taken yet.
     var bytesWaiting: Int { get }
-    /// Waits until failures that may end everything were acted on; false when there are none. No job
-    /// is begun meanwhile.
+    /// Waits until failures that may end everything were handled; false when there are none. No job
+    /// begins meanwhile.
     func settleFailures() -> Bool
 }
 
 extension TransferObserver {
-    /// Nothing waits where everything is taken at once.
+    /// No bytes wait where everything is taken at once.
     package var bytesWaiting: Int { 0 }
 
-    /// Nothing is to be settled where failures end nothing.
+    /// There is nothing to settle where failures end nothing.
     package func settleFailures() -> Bool { false }
 }

@@ -1,26 +1,26 @@
 internal import MirrorModel
 
-/// The further connections of one transfer: how their bytes get into the part, and over which requests
-/// they come. What they are to do is decided by their state.
+/// The further connections of one transfer: their requests, and the writers of their bytes. Their
+/// state decides what the connections do.
 final class TransferSegments {
     var state: SegmentSet
-    /// The requests of further connections that are under way, by their runs.
+    /// The active requests of further connections, by the ids of their assignments.
     var activeRequests: [Int: ActiveRequest] = [:]
-    /// Whose bytes go into the part, by their runs.
+    /// The writers of bytes into the part, by the ids of their assignments.
     private(set) var writers: [Int: PartWriter] = [:]
-    /// Connections that ended, and whose bytes the part may not hold yet.
+    /// Writers of ended connections, whose bytes the part may not hold yet.
     var ended: [PartWriter] = []
 
     init(_ plan: Segmentation, limit: SegmentLimit) { state = SegmentSet(plan, limit: limit) }
 
-    /// A further connection begins.
+    /// Adds a further connection.
     func open(_ opening: SegmentSet.Opening, extraPlace: Host?, writer: PartWriter) {
         state.open(opening, extraPlace: extraPlace)
         writers[opening.assignment.id] = writer
     }
 
-    /// A further connection has ended; gives whose bytes it brought, and where they end, unless another
-    /// one has taken its range over.
+    /// Removes an ended connection. Returns its writer and the end of its bytes; the end is nil if
+    /// another connection has taken over its range.
     func close(_ id: Int) -> (writer: PartWriter, end: Int64?)? {
         let end = state.close(id)
         guard let writer = writers.removeValue(forKey: id) else { return nil }
@@ -28,15 +28,15 @@ final class TransferSegments {
         return (writer, end)
     }
 
-    /// Those whose requests are still to be made.
+    /// The ids of connections whose requests are still to be made.
     var unasked: [Int] { state.helpers.keys.filter { activeRequests[$0] == nil } }
 
-    /// The ways of bytes on which there may be some left.
+    /// The pipelines that may still hold bytes.
     var pipelines: [WritePipeline] { (Array(writers.values) + ended).map(\.pipeline) }
 
-    /// Up to where the part is known to hold the bytes from the start, but for those of the transfer's
-    /// own connection, whose pipeline sees to that: what is hashed there must not be what a disk only
-    /// said that it had written.
+    /// The offset up to which the part is known to hold the bytes from the start. Bytes of the
+    /// transfer's own connection are excepted, because their pipeline verifies them. The digest
+    /// must not cover bytes that a disk only claimed to have written.
     var heldFront: Int64 {
         var front = state.plan.front
         for writer in writers.values where !writer.isHeld { front = min(front, writer.heldEnd) }
@@ -44,7 +44,7 @@ final class TransferSegments {
         return front
     }
 
-    /// Whether the part holds all that came over connections that ended.
+    /// Whether the part holds all bytes of connections that ended.
     func settleWriters() -> Bool {
         ended.removeAll(where: \.isHeld)
         return ended.isEmpty

@@ -1,13 +1,13 @@
 internal import CCurl
 internal import MirrorModel
 
-/// What is the same for every request of a run, put into libcurl's options.
+/// Sets libcurl's options that are the same for every request of a run.
 struct TransferSettings: Sendable {
     private let connectTimeout: Int
     private let certificateAuthorities: String?
     private let netrc: String?
     private let bufferSize: Int
-    /// Whether only public addresses are connected to.
+    /// Whether connections are allowed to public addresses only.
     let publicAddressesOnly: Bool
 
     init(_ configuration: Configuration) {
@@ -52,7 +52,7 @@ struct TransferSettings: Sendable {
 
     private func prepareTrust(_ easy: EasyHandle) {
         easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        // Half the cost of AES-256 where the processor does not matter, and as safe here.
+        // AES-128 costs less than AES-256 and is as safe here.
         easy.set(
             CURLOPT_TLS13_CIPHERS,
             "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256")
@@ -82,7 +82,7 @@ struct TransferSettings: Sendable {
                     field: field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
             }
         }
-        // Through CURLOPT_ACCEPT_ENCODING libcurl would decode what it gets all the same.
+        // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
         easy.add(field: "Accept-Encoding: identity")
         for field in plan.fields { easy.add(field: "\(field.name): \(field.value)") }
         if plan.isPost { easy.add(field: "Expect:") }
@@ -97,7 +97,7 @@ struct TransferSettings: Sendable {
         body.withUnsafeMutableBytes { bytes in
             easy.set(CURLOPT_COPYPOSTFIELDS, pointer: bytes.baseAddress)
         }
-        // On a connection that was used before libcurl might send it twice.
+        // On a reused connection libcurl might send the request twice.
         easy.set(CURLOPT_FRESH_CONNECT, 1)
     }
 }

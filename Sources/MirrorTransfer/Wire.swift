@@ -1,33 +1,34 @@
 internal import MirrorModel
 
-/// Where requests are made: sockets, protocols and timers, and no decision.
+/// Makes requests: it has sockets, protocols and timers, and decides nothing.
 ///
-/// One thread calls in here. What an answer brings is told to its active, inside `perform` and `resume`,
-/// and no request may be made or ended there. `CurlWire` is the one that asks servers; a simulation has
-/// another, in which time is a number.
+/// One thread calls it. The wire reports each response to its active request inside `perform` and
+/// `resume`, and no request may be made or ended there. `CurlWire` sends requests to servers; a
+/// simulation has another wire, in which time is a number.
 protocol Wire: AnyObject {
-    /// Makes a request ready, for an active that was not used before. Throws where no request can be
-    /// made at all.
+    /// Prepares a request, for an unused active request. Throws where no request can be made at
+    /// all.
     func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError)
     /// Makes the request.
     func begin(_ active: ActiveRequest)
-    /// Ends it, however far it is: its active is told nothing more.
+    /// Ends the request in any state; its active request receives no further call.
     func end(_ active: ActiveRequest)
-    /// Delivers what an active held back, and goes on; its end where that was one.
+    /// Delivers the bytes that an active request held back, and resumes it; returns its end if it
+    /// ended.
     func resume(_ active: ActiveRequest) -> WireEnd?
-    /// Lets every request that can go on do so, without waiting.
+    /// Continues every request that can continue, without waiting.
     func perform()
     /// The next request that has ended by itself.
     func nextEnd() -> WireEnd?
-    /// Begins to look for a network that comes back, which ends a wait too.
+    /// Starts watching for a network that returns, which also ends a wait.
     func watchNetwork()
     /// Whether the network may have come back since the last call.
     func networkHasReturned() -> Bool
-    /// Waits until a request can go on, the loop is told something, or so many milliseconds are over.
+    /// Waits until a request can continue, a message arrives, or the time is over.
     func wait(milliseconds: Int64)
 }
 
-/// One request as the wire gets it.
+/// The contents of one request, for the wire.
 struct WireRequest {
     let plan: RequestPlan
     let source: PreparedSource
@@ -40,7 +41,7 @@ struct WireRequest {
 /// How a request ended.
 struct WireEnd {
     let active: ActiveRequest
-    /// Nil when the answer is complete.
+    /// Nil when the response is complete.
     let failure: TransportFailure?
     /// Whether a byte of the request was sent.
     let wasSent: Bool

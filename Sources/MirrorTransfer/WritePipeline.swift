@@ -4,12 +4,12 @@ internal import MirrorParts
 internal import MirrorSystem
 internal import Synchronization
 
-/// The way of one file's bytes after they were received: they are written and read back, then hashed,
-/// on worker threads and in the order in which they came.
+/// Writes one file's received bytes, reads them back and hashes them, in order, on worker threads.
 ///
-/// The transfer thread only hands over buffers, and waits neither for the disk nor for a digest; and
-/// while one buffer is hashed the next one is written. What is hashed is what the file holds: a digest
-/// of bytes that were in memory only would vouch for a disk that says that it wrote and did not.
+/// The transfer thread only hands over buffers; it waits neither for the disk nor for a digest.
+/// While one buffer is hashed, the next one is written. The pipeline hashes the bytes that the file
+/// holds. A digest of bytes that were only in memory would also pass if a disk reported a write
+/// that it did not make.
 final class WritePipeline: Sendable {
     /// Work on the pipeline's digests.
     typealias Work = @Sendable (inout PipelineDigests) -> Void
@@ -22,19 +22,21 @@ final class WritePipeline: Sendable {
     private let writeback = Mutex(Writeback())
     private let pages: Mutex<PageRelease>
     private let chunks: ChunkPool
-    /// Called after bytes were taken in, on a worker.
+    /// Called on a worker after bytes were hashed.
     private let afterBytes: Work
-    /// Called once when the file does not hold what it should; nothing is written or hashed after that.
+    /// Called once when the file does not hold the expected bytes. The pipeline writes and hashes
+    /// nothing after that.
     private let onLoss: @Sendable (Errno) -> Void
     private let isLost = Atomic(false)
     private let isStopped = Atomic(false)
 
     /// - Parameters:
     ///   - other: a second algorithm besides sha256.
-    ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a pipeline that
-    ///     hashes the file from its start, and is the last to read it.
+    ///   - letsGo: whether its bytes leave memory when they are hashed and on the disk; for a
+    ///     pipeline that hashes the file from its start, and is the last to read it.
     ///   - afterBytes: called on a worker after each buffer.
-    ///   - onLoss: called on a worker when bytes cannot be written, or the file does not hold what was.
+    ///   - onLoss: called on a worker when bytes cannot be written, or when the file does not hold
+    ///     the written bytes.
     init(
         other: DigestAlgorithm?, letsGo: Bool = false, workers: any Workers, chunks: ChunkPool,
         afterBytes: @escaping Work, onLoss: @escaping @Sendable (Errno) -> Void
@@ -51,11 +53,12 @@ final class WritePipeline: Sendable {
     /// How many bytes wait to be written or hashed.
     var backlog: Int { waitingBytes.load(ordering: .relaxed) }
 
-    /// The position after the last byte that was read back from the file as it should be; 0 before.
+    /// The position after the last byte that was read back from the file unchanged; 0 before the
+    /// first.
     var heldEnd: Int64 { lastHeld.load(ordering: .acquiring) }
 
-    /// Hands over a buffer, which belongs at an offset of a file; room for a stretch of the file is to
-    /// be found first, where one is given.
+    /// Hands over a buffer, to be written at an offset of a file. If `room` is given, that range of
+    /// the file is reserved first.
     func append(
         _ chunk: Chunk, to file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) {
@@ -68,22 +71,23 @@ final class WritePipeline: Sendable {
                 waitingBytes.subtract(chunk.count, ordering: .relaxed)
                 chunks.give(chunk)
             }
-            // Where the disk is busy this sleeps, so it keeps no buffer from being hashed.
+            // On a busy disk this call sleeps. It comes last, so that it does not delay the digest
+            // of a buffer.
             if holds { writeback.withLock { $0.wrote(upTo: end, in: file) } }
         }
     }
 
-    /// Adds bytes that are in the file already, from where the digests are up to an end: they came
-    /// before those that lie in front of them, and are read from the page cache.
+    /// Adds bytes that are already in the file, from the end of the digests up to an offset. These
+    /// bytes arrived before the bytes in front of them. They are read from the page cache.
     func append(_ file: PartFile, upTo end: Int64) {
         submit { [self] digests in read(file, upTo: end, into: &digests) }
     }
 
-    /// Ends the digests where they are: nobody waits for the rest any more.
+    /// Stops the digests where they are, because the rest of the bytes is no longer needed.
     func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Ends everything, because the part goes away: what waits is neither written nor hashed, and no
-    /// failure of it counts.
+    /// Ends everything because the part is removed. Waiting bytes are neither written nor hashed,
+    /// and their failures do not count.
     func abandon() {
         isLost.store(true, ordering: .relaxed)
         stop()
@@ -96,7 +100,7 @@ final class WritePipeline: Sendable {
         }
     }
 
-    /// Asks for a milestone of all bytes so far, whenever the last one was.
+    /// Requests a milestone of all bytes so far, regardless of the time of the last one.
     func logRest() {
         submit { [afterBytes] digests in
             digests.loggedAt = 0
@@ -104,7 +108,7 @@ final class WritePipeline: Sendable {
         }
     }
 
-    /// Writes a buffer; whether the file holds its bytes.
+    /// Writes a buffer; returns whether the file holds its bytes.
     private func put(
         _ chunk: Chunk, in file: PartFile, at offset: Int64, reserving room: Range<Int64>?
     ) -> Bool {
@@ -170,14 +174,14 @@ struct PipelineDigests: ~Copyable, Sendable {
     private var other: ByteHasher?
     /// The last milestone that was logged.
     var loggedLength: Int64 = 0
-    /// When that was, in milliseconds of the monotonic clock.
+    /// The time of the last milestone, in milliseconds of the monotonic clock.
     var loggedAt: Int64 = 0
-    /// Whether bytes after these were left out: the digests stay what they are.
+    /// Whether later bytes were left out; the digests no longer change.
     var isBroken = false
 
     init(other: DigestAlgorithm?) { self.other = other.map { ByteHasher($0) } }
 
-    /// Goes on from a part that was vouched for.
+    /// Continues from a part that was verified.
     mutating func adopt(_ part: consuming TrustedPart) {
         length = part.length
         loggedLength = part.length
@@ -191,7 +195,7 @@ struct PipelineDigests: ~Copyable, Sendable {
         length += Int64(bytes.count)
     }
 
-    /// What the bytes so far are.
+    /// The milestone of the bytes so far.
     var milestone: Milestone { Milestone(length: length, sha256: sha256.snapshot()) }
 
     /// The digests of the bytes so far.
