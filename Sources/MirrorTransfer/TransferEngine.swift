@@ -281,8 +281,8 @@ final class TransferEngine {
                 bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
     }
 
-    func report(_ transfer: Transfer, _ observer: TransferEvent) {
-        self.observer.tell(transfer.job, observer)
+    func report(_ transfer: Transfer, _ event: TransferEvent) {
+        observer.tell(transfer.job, event)
     }
 
     /// Returns the error that forbids `bytes` further bytes of a target; nil where they are
