@@ -153,11 +153,15 @@ private struct SecretCheck {
             }
         }
         guard let value = values[use.name] else {
-            return "is unset or empty; set it in the environment, or as a file"
-                + " $CREDENTIALS_DIRECTORY/\(use.name)"
+            return (
+                "is unset or empty; set it in the environment, or as a file"
+                    + " $CREDENTIALS_DIRECTORY/\(use.name)", []
+            )
         }
         if use.isHeader, HeaderFlaw.ofValue(value) != nil {
-            return "has a value with a line break or a control character, which no header can have"
+            return (
+                "has a value with a line break or a control character, which no header can have", []
+            )
         }
         return nil
     }

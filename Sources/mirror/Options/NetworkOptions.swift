@@ -73,7 +73,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     func secrets() throws -> Secrets {
         Secrets.ofThisProcess(
             grants: try env.map { text in
-                do { return try Grant(text) } catch {
+                do throws(MirrorError) { return try Grant(text) } catch {
                     throw MirrorError(error.code, "--env \(error.message)")
                 }
             })
