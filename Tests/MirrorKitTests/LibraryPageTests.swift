@@ -46,7 +46,7 @@ private func steering(_ session: MirrorSession, _ target: Target) async {
 private func errors(_ session: MirrorSession, _ manifest: Manifest) async throws {
     do {
         let summary = try await session.sync(manifest)
-        print("\(summary.failed) failed")
+        print("\(summary[.fetched]) fetched")
     } catch let refusal as ManifestRefusal {
         for diagnostic in refusal.diagnostics { print(diagnostic) }
     } catch let error as MirrorError {

@@ -48,7 +48,7 @@ import Testing
         let words = UnknownName.sentence(
             asked: [[], ["mpas"]], known: ["maps", "text"])
         #expect(
-            words == "--skip \"mpas\": no resource has this tag. Did you mean --skip maps?")
+            words == "\"mpas\": no resource has this tag. Did you mean maps?")
     }
 
     @Test func knownTagsAreNoError() {

@@ -54,7 +54,7 @@ import Testing
             (.age(since: Instant(seconds: 0), lifetime: 21600), "due: 3 h ago, refresh=6h"),
             (.age(since: Instant(seconds: 10_800), lifetime: 90), "due: 0 s ago, refresh=90s"),
             (.expired(since: Instant(milliseconds: .min), lifetime: .min), "max-age=0"),
-            (.always, "refresh=always"), (.asked, "--refresh"), (.noLifetime, "refresh=http"),
+            (.always, "refresh=always"), (.asked, "every file"), (.noLifetime, "refresh=http"),
             (.clockWentBack, "in the future"),
         ] as [(DueCause, String)])
     func dueSaysSinceWhenAndByWhichRule(cause: DueCause, text: String) {
