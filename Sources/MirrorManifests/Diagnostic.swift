@@ -1,12 +1,12 @@
 public import MirrorModel
 
-/// One thing that is wrong, or doubtful, in a manifest, and where.
+/// An error in a manifest, or a doubt about it, with its place.
 public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
-    /// Whether the manifest can be used in spite of it.
+    /// Whether the manifest can be used in spite of the diagnostic.
     public enum Severity: String, Sendable, Hashable {
-        /// It cannot.
+        /// The manifest cannot be used.
         case error
-        /// It can.
+        /// The manifest can be used.
         case warning
     }
 
@@ -16,11 +16,11 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let line: Int
     /// The column in the line, in Unicode scalars from 1.
     public let column: Int
-    /// Whether it keeps the manifest from being used.
+    /// Whether the diagnostic prevents the use of the manifest.
     public let severity: Severity
-    /// The offending value, what is wrong with it, and what would be right; without secrets.
+    /// The offending value, its flaw, and the right form; without secrets.
     public let message: String
-    /// What helps besides a change of the manifest.
+    /// A remedy other than a change of the manifest.
     public let remedy: Remedy?
 
     /// Takes a place and a message.
@@ -41,13 +41,13 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         "\(prefix)\(message)"
     }
 
-    /// What stands before the message: `file:line:column: error: `.
+    /// The text before the message: `file:line:column: error: `.
     package var prefix: String {
         "\(file.printable):\(line):\(column): \(severity.rawValue): "
     }
 }
 
-/// A manifest that was refused, with everything that is wrong with it, as far as that fits.
+/// The refusal of a manifest, with all its errors up to a limit.
 public struct ManifestRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The errors in the order of the manifest, at most `DiagnosticLog.limit` of them.
     public let diagnostics: [Diagnostic]
@@ -60,7 +60,7 @@ public struct ManifestRefusal: Error, Sendable, Hashable, CustomStringConvertibl
         self.omitted = omitted
     }
 
-    /// A line for each error, and how many more there are.
+    /// A line for each error, and the number of further errors.
     public var description: String {
         let lines = diagnostics.map(\.description)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")

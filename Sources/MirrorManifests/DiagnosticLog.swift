@@ -10,10 +10,10 @@ package struct TextPosition: Hashable, Comparable {
     }
 }
 
-/// What is wrong with a manifest, gathered while it is read; shared by tokenizer and builder.
+/// The errors and warnings of a manifest, collected while it is read.
 ///
-/// It holds so many diagnostics and counts the rest, so that a hostile manifest cannot fill memory
-/// or a terminal with its errors.
+/// The tokenizer and the builder share it. It keeps a limited number of diagnostics and counts the
+/// rest, so that a hostile manifest cannot fill memory or a terminal with its errors.
 package final class DiagnosticLog {
     /// How many errors, and how many warnings, are kept.
     package static let limit = 20
@@ -46,7 +46,7 @@ package final class DiagnosticLog {
         if warnings.count < Self.limit { warnings.append(diagnostic(.warning, place, message())) }
     }
 
-    /// The refusal that the errors make; nil when there are none.
+    /// The refusal with the errors; nil if there are none.
     package var refusal: ManifestRefusal? {
         guard errorCount > 0 else { return nil }
         let sorted = errors.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
@@ -65,8 +65,8 @@ package final class DiagnosticLog {
 
 /// Why decoding ended before the end of a manifest.
 enum DecodingStop: Error {
-    /// What follows cannot be read; the reason is in the log.
+    /// The rest of the text cannot be read; the reason is in the log.
     case refused
-    /// The manifest's bytes cannot be had.
+    /// The manifest's bytes cannot be read from their source.
     case unreadable(MirrorError)
 }

@@ -1,11 +1,12 @@
 public import MirrorModel
 
-/// Leave to send the value of one name to a server: `NAME@https://host`, or `NAME` alone.
+/// The permission to send one name's value to a server: `NAME@https://host`, or `NAME` alone.
 public struct Grant: Sendable, Hashable {
     /// The name in `${NAME}`.
     public let name: String
-    /// Where the value may go; nil is wherever the one manifest on this machine sends it, as long as
-    /// that is one origin.
+    /// The origin that may get the value; nil permits any, as long as there is only one.
+    ///
+    /// Nil works only for a manifest on this machine.
     public let origin: Origin?
 
     /// Takes a name and an origin as they are.

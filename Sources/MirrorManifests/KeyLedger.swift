@@ -1,11 +1,11 @@
-/// The keys of the objects that are open, to find one that comes a second time.
+/// The keys of the objects that are open, to find duplicates.
 ///
-/// Hashes stand for keys; `Hasher` is seeded anew in every process, so nobody can write two keys
-/// that meet in one.
+/// The ledger keeps hashes of the keys. `Hasher` has a new seed in every process, so no author of a
+/// manifest can write two keys with the same hash.
 struct KeyLedger {
     private var keys: [Int] = []
     private var starts: [Int] = []
-    /// Objects of many keys get a set each, so that a long object takes no square of time.
+    /// Each object with many keys gets a set, so that a long object takes no quadratic time.
     private var sets: [Int: Set<Int>] = [:]
     private static let few = 32
 
@@ -17,7 +17,7 @@ struct KeyLedger {
         keys.removeLast(keys.count - start)
     }
 
-    /// Enters a key of the innermost object; false when it was there.
+    /// Enters a key of the innermost object; false if the object has the key already.
     mutating func enter(_ key: [UInt8]) -> Bool {
         var hasher = Hasher()
         key.withUnsafeBytes { hasher.combine(bytes: $0) }

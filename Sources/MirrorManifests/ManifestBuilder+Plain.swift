@@ -2,11 +2,12 @@ internal import MirrorModel
 
 /// Plain resources are taken over as bytes; see `ResourceTable.append(_:of:)`.
 extension ManifestBuilder {
-    /// Hosts whose plain resources are taken over: more are read in full.
+    /// The most hosts whose plain resources are taken over; the others are read in full.
     private static let mostHosts = 16
 
-    /// Finds what plain resources have in common, once base and defaults are known; nothing when
-    /// there is no base that they could be relative to.
+    /// Finds the common properties of plain resources, once base and defaults are known.
+    ///
+    /// There are none without a base that the resources could be relative to.
     func preparePlainResources() {
         plain = nil
         plainHosts = []
@@ -16,7 +17,7 @@ extension ManifestBuilder {
         plain = plainResources(beneath: base, url: "x")
     }
 
-    /// Finds what plain resources have in common whose URLs name the host that a draft's URL names.
+    /// Finds the common properties of plain resources whose host is that of a draft's URL.
     func preparePlainResources(like draft: ResourceDraft) {
         guard let text = draft.url?.value, plainHosts.count < Self.mostHosts else { return }
         let prefix = Array(text.utf8).withUnsafeBufferPointer { bytes in
@@ -43,7 +44,7 @@ extension ManifestBuilder {
         return resources.plainResources(beneath: base, pinned: pinned, unpinned: unpinned)
     }
 
-    /// Adds a plain resource; false, and nothing has happened, when it has to be read in full.
+    /// Adds a plain resource; false, without any change, if it must be read in full.
     package func add(_ object: PlainObject, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let slice = { (range: Range<Int>) in UnsafeBufferPointer(rebasing: bytes[range]) }
         var reference = slice(object.url)

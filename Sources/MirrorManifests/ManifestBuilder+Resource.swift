@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension ManifestBuilder {
-    /// The keys of a resource that have one value; the decoder walks through the others.
+    /// Sets a key of a resource that has one value; the decoder walks through the other keys.
     package func set(
         _ key: ResourceKey, _ value: WrittenValue, of draft: ResourceDraft,
         at place: TextPosition
@@ -46,7 +46,7 @@ extension ManifestBuilder {
         }
     }
 
-    /// A digest in hexadecimal digits.
+    /// Sets a digest that is written in hexadecimal digits.
     func setDigest(
         _ algorithm: DigestAlgorithm, _ value: WrittenValue, of draft: ResourceDraft,
         at place: TextPosition
@@ -85,7 +85,7 @@ extension ManifestBuilder {
         draft.digests.append(Located(value: digest, place: place))
     }
 
-    /// One digest of a piece.
+    /// Adds the digest of one piece.
     func addPiece(_ value: WrittenValue, to pieces: PiecesDraft, at place: TextPosition) {
         guard let text = text(value, "a piece's sha256", at: place) else {
             pieces.isSound = false
@@ -113,7 +113,7 @@ extension ManifestBuilder {
         draft.pieces = Located(value: value, place: pieces.place)
     }
 
-    /// Puts the parts of a draft together; nil when it cannot be done, and then the log says why.
+    /// Makes a resource of a draft; nil if that is impossible, and then the log has the reason.
     package func resource(from draft: ResourceDraft) -> Resource? {
         guard let text = draft.url else {
             if !draft.hasURL { log.error(at: draft.place, "the resource has no url; add one") }
@@ -130,7 +130,8 @@ extension ManifestBuilder {
         var resource = Resource(target: target, url: url, headers: headers)
         resource.isNamedByServer = isNamedByServer
         for mirror in mirrors {
-            // The resource's own headers may hold a token for its own origin, and go no further.
+            // The resource's headers may hold a token for its own origin, so other origins do not
+            // get them.
             let inherited = mirror.url.origin == url.origin ? headers : []
             let source = Source(
                 url: mirror.url, headers: inherited.overlaid(with: mirror.headers))

@@ -1,6 +1,7 @@
 internal import MirrorModel
 
-// What a written value must be. Each says what is wrong, and gives nil, when it is not.
+// The checks of written values. If a value is wrong, a check logs the error and returns nil, false
+// or an empty list.
 extension ManifestBuilder {
     package func text(_ value: WrittenValue, _ key: String, at place: TextPosition) -> String? {
         switch value {
@@ -79,20 +80,21 @@ extension ManifestBuilder {
         return nil
     }
 
-    /// Tags that stand in one text, separated by spaces, as XML has them.
+    /// The tags in one text with spaces between them, as XML has them.
     package func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
         guard case .untyped(let text) = value else {
             log.error(at: place, "tags is \(value.kind); write a list such as [\"large\"]")
             return []
         }
-        // By scalars: a combining mark after a space would make one Character of both.
+        // The split goes by scalars, because a space and a combining mark after it are one
+        // Character.
         let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
         return words.reduce(into: []) { tags, word in
             addTag(.untyped(String(word)), to: &tags, at: place)
         }
     }
 
-    /// Adds one tag, once.
+    /// Adds a tag, unless it is there already.
     func addTag(_ value: WrittenValue, to tags: inout [String], at place: TextPosition) {
         guard let tag = text(value, "a tag", at: place) else { return }
         let isSound =
@@ -107,7 +109,7 @@ extension ManifestBuilder {
         }
     }
 
-    /// Adds a header, whose name must be a new one.
+    /// Adds a header, whose name must not be there yet.
     func addHeader(
         _ name: String, _ value: WrittenValue, to headers: inout [HeaderField],
         nameAt: TextPosition, valueAt: TextPosition
@@ -129,7 +131,7 @@ extension ManifestBuilder {
         }
     }
 
-    /// Reads a URL and holds it against what the manifest's origin allows.
+    /// Reads a URL and checks that the manifest's origin allows it.
     package func url(
         _ text: String, _ key: String, relativeTo base: SourceURL?, at place: TextPosition
     ) -> SourceURL? {
@@ -165,7 +167,7 @@ extension ManifestBuilder {
         return url
     }
 
-    /// A URL's text for people: without what stands before `@` and after `?`, where secrets are.
+    /// A URL's text for people, without the parts before `@` and after `?`, which may be secret.
     private func shownURL(_ text: String) -> Quoted {
         var text = text[...]
         if let (before, _) = text.halves(atFirst: "?") { text = before }

@@ -1,20 +1,20 @@
 internal import MirrorModel
 
-/// Makes one model out of what the decoders of all notations read.
+/// Makes one model of the values that the decoders of all notations read.
 ///
-/// A decoder says key, value and place; what a value must be, what is wrong with it and what would
-/// be right is decided here once. A resource with errors is left out, and reading goes on.
+/// A decoder passes key, value and place. The builder alone decides whether a value is right, and
+/// words the error and the correction. A resource with errors is left out, and reading continues.
 final class ManifestBuilder {
     let log: DiagnosticLog
     let origin: ManifestOrigin
     var name: Located<String>?
-    /// What relative URLs resolve against.
+    /// The URL against which relative URLs are resolved.
     var base: SourceURL?
     var defaults = ManifestDefaults()
     var resources = ResourceTable()
-    /// What plain resources with relative URLs have in common; nil when each is read in full.
+    /// The common properties of plain resources with relative URLs; nil if each is read in full.
     var plain: PlainResources?
-    /// The same for those whose URLs name a host, by what their URLs begin with.
+    /// The same for plain resources whose URLs name a host, by the beginning of these URLs.
     var plainHosts: [(prefix: [UInt8], plain: PlainResources)] = []
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
@@ -32,7 +32,7 @@ final class ManifestBuilder {
         return builder
     }
 
-    /// The keys of the top; `defaults` and `resources` are the decoder's to walk through.
+    /// Sets a top-level key; the decoder walks through `defaults` and `resources`.
     func set(_ key: TopKey, _ value: WrittenValue, at place: TextPosition) {
         switch key {
         case .version:
@@ -58,7 +58,7 @@ final class ManifestBuilder {
         }
     }
 
-    /// The keys of `defaults` that have one value.
+    /// Sets a key of `defaults` that has one value.
     func setDefault(_ key: DefaultsKey, _ value: WrittenValue, at place: TextPosition) {
         switch key {
         case .directory:
@@ -77,7 +77,7 @@ final class ManifestBuilder {
         }
     }
 
-    /// The suggestion for a folder, without the name that stood in for a file's.
+    /// The flaw with a suggestion for the folder, without the name that stood in for a file's.
     private func ofFolder(_ flaw: TargetFlaw) -> TargetFlaw {
         guard case .outsideAreas(let suggestion?) = flaw else { return flaw }
         return .outsideAreas(suggestion: String(suggestion.dropLast(2)))
@@ -87,7 +87,7 @@ final class ManifestBuilder {
         ResourceDraft(place: place, errorsBefore: log.errorCount)
     }
 
-    /// Adds what a draft became, unless it has errors.
+    /// Adds the resource of a draft, unless it has errors.
     func finish(_ draft: ResourceDraft) {
         if let resource = resource(from: draft), log.errorCount == draft.errorsBefore {
             resources.append(resource)

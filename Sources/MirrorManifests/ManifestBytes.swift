@@ -3,18 +3,18 @@ internal import MirrorModel
 
 /// The bytes of a manifest, a chunk at a time; they can be read a second time.
 ///
-/// Readers share one object: what a pipe gave to the first of them is kept for the next. Every chunk
-/// but the last is full, however little a pipe gives at a time.
+/// Readers share one object: the bytes that a pipe gave to the first reader are kept for the next.
+/// Every chunk but the last is full, even if a pipe gives few bytes at a time.
 final class ManifestBytes {
     /// The length of a chunk.
     let chunkSize: Int
-    /// The length of the first chunk, never less than what tells notation and encoding.
+    /// The length of the first chunk, which always suffices to tell notation and encoding.
     var firstChunkSize: Int { max(chunkSize, 256) }
 
     private enum Store {
         /// A file that can be read at any offset, and the offset that the manifest begins at.
         case file(Int32, start: off_t)
-        /// A pipe or a socket: what came out of it is kept, because it comes only once.
+        /// A pipe or a socket; its bytes are kept, because they come only once.
         case stream(Int32)
         case memory
     }
@@ -23,21 +23,21 @@ final class ManifestBytes {
     private var kept: [UInt8] = []
     private var offset = 0
 
-    /// Reads from an open descriptor, from where it stands; the caller closes it.
+    /// Reads from an open descriptor, from its current offset on; the caller closes it.
     init(descriptor: Int32) {
         chunkSize = 64 << 10
         let start = lseek(descriptor, 0, SEEK_CUR)
         store = start >= 0 ? .file(descriptor, start: start) : .stream(descriptor)
     }
 
-    /// Bytes that are all at hand.
+    /// Takes bytes that are in memory.
     init(_ bytes: [UInt8], chunkSize: Int = 64 << 10) {
         self.chunkSize = chunkSize
         store = .memory
         kept = bytes
     }
 
-    /// Begins again.
+    /// Returns to the beginning.
     func rewind() { offset = 0 }
 
     /// Replaces a chunk by the next one; it is empty at the end.
@@ -57,7 +57,7 @@ final class ManifestBytes {
         offset += chunk.count
     }
 
-    /// Fills a chunk with what `read` gives for a buffer and how much came before it.
+    /// Fills a chunk; `read` gets the rest of the buffer and the number of bytes before it.
     private func fill(
         _ chunk: inout [UInt8], from read: (UnsafeMutableRawBufferPointer, Int) -> Int
     ) throws(DecodingStop) {

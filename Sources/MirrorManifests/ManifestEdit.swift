@@ -1,10 +1,10 @@
 internal import MirrorModel
 
-/// What a resource gains in the text of its manifest.
+/// The values that a resource gains in the text of its manifest.
 package struct PinnedValues: Hashable {
-    /// Bytes; nil when it is declared already.
+    /// The size in bytes; nil if it is declared already.
     package var size: Int64?
-    /// Hexadecimal digits; nil when it is declared already.
+    /// The digest in hexadecimal digits; nil if it is declared already.
     package var sha256: String?
 
     /// Takes both as they are.
@@ -19,17 +19,18 @@ struct TextInsertion {
     let text: [UInt8]
 }
 
-/// Puts sizes and digests into a manifest's text, and touches nothing else of it.
+/// Adds sizes and digests to a manifest's text, and changes nothing else.
 ///
-/// The places come from a walk over the text that is simpler than the decoders'. What it found is held
-/// against them: the new text is read again, and must say what the old one said and the new values.
+/// A walk over the text that is simpler than the decoders finds the places. The decoders then check
+/// the result: the new text is read again, and must have the values of the old text and the new
+/// ones.
 package struct ManifestEdit {
     package let bytes: [UInt8]
     package let decoded: DecodedManifest
     package let label: String
     package let origin: ManifestOrigin
 
-    /// Takes a text and what was read from it.
+    /// Takes a text and the manifest that was read from it.
     package init(
         bytes: [UInt8], decoded: DecodedManifest, label: String, origin: ManifestOrigin
     ) {
@@ -37,9 +38,9 @@ package struct ManifestEdit {
         (self.label, self.origin) = (label, origin)
     }
 
-    /// The new text. `values` are by the resources' positions in the manifest.
+    /// The new text; the keys of `values` are the resources' positions in the manifest.
     ///
-    /// Throws `MirrorError` with `manifestInvalid` when the text cannot be edited.
+    /// Throws `MirrorError` with `manifestInvalid` if the text cannot be edited.
     package func text(adding values: [Int: PinnedValues]) throws -> [UInt8] {
         let insertions: [TextInsertion]
         switch decoded.notation {
@@ -78,7 +79,7 @@ package struct ManifestEdit {
             if let value = values[position] {
                 wanted.size = value.size ?? wanted.size
                 if let sha256 = value.sha256.flatMap({ Digest(.sha256, hex: $0) }) {
-                    // A pinned resource that does not say otherwise is never due.
+                    // A pinned resource that declares no refresh is never due.
                     if wanted.refresh == wanted.assumedRefresh { wanted.refresh = found.refresh }
                     wanted.digests = (wanted.digests + [sha256]).sorted {
                         $0.algorithm > $1.algorithm
@@ -92,10 +93,9 @@ package struct ManifestEdit {
     }
 }
 
-/// The white space that a manifest has between its parts, to add more in the same manner.
+/// The white space between the parts of a manifest, so that additions get the same form.
 enum SpaceAround {
-    /// The line's end and the indentation before an offset when nothing else stands before it in its
-    /// line; nil when something does.
+    /// The line end and the indentation before an offset; nil if its line has other text before it.
     static func lineStart(before offset: Int, in bytes: [UInt8]) -> ArraySlice<UInt8>? {
         var start = offset
         while start > 0, bytes[start - 1] == 0x20 || bytes[start - 1] == 0x09 { start -= 1 }

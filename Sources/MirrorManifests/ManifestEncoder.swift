@@ -1,14 +1,14 @@
 internal import MirrorModel
 
-/// Turns a manifest into text a resource at a time, so that it is never held whole.
+/// Turns a manifest into text a resource at a time, so that memory never holds the whole text.
 protocol ManifestEncoder {
-    /// `folder`: what `file:` URLs beneath it are written relative to.
+    /// Takes a folder, to which `file:` URLs beneath it are written relative.
     init(folder: SourceURL?)
-    /// How many bytes wait to be taken.
+    /// The number of bytes that wait to be taken.
     var pendingBytes: Int { get }
     mutating func begin(_ manifest: Manifest)
     mutating func add(_ resource: Resource)
     mutating func end()
-    /// Takes what was written so far.
+    /// Takes the bytes that were written so far.
     mutating func take() -> [UInt8]
 }

@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// The keys of a manifest, one enumeration for each place that has keys.
 protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
-    /// The place, as errors call it.
+    /// The name of the place in errors.
     static var place: String { get }
 }
 
@@ -34,12 +34,12 @@ enum PiecesKey: String, ManifestKey {
 
 /// Keys that are not mirror's own.
 enum ForeignKey {
-    /// Whether a key is left to others: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
+    /// Whether a key is left to other programs: `x-…`, `$schema`, `xmlns…` and `xsi:…`.
     static func isIgnored(_ key: String) -> Bool {
         key.hasPrefix("x-") || key == "$schema" || key.hasPrefix("xmlns") || key.hasPrefix("xsi:")
     }
 
-    /// What to say of a key that a place does not have.
+    /// The message about a key that a place does not have.
     static func message<Key: ManifestKey>(
         _ key: String, _ value: String?, in _: Key.Type, as kind: String
     ) -> String {
@@ -52,7 +52,7 @@ enum ForeignKey {
     }
 }
 
-/// A value as written, before its key says what it must be.
+/// A value as written, before the rules of its key are applied.
 enum WrittenValue {
     /// A JSON string.
     case string(String)
@@ -62,7 +62,7 @@ enum WrittenValue {
     case null
     case object
     case array
-    /// The text of an XML attribute or element, which is whatever its key says.
+    /// The text of an XML attribute or element; its key decides the type.
     case untyped(String)
 
     var kind: String {

@@ -1,12 +1,14 @@
 internal import MirrorModel
 
-/// What a manifest is written in, by its first bytes.
+/// The notation of a manifest, found by its first bytes.
 enum ManifestNotation {
     case json
     case xml
     case unknown(String)
 
-    /// Looks at the first chunk, which may be all there is; what is wrong there, the decoders say, except for what neither reads.
+    /// Looks at the first chunk, which may be the whole text.
+    ///
+    /// The decoders report the errors in it, except in a text that neither of them reads.
     init(_ chunk: [UInt8], isWhole: Bool) {
         if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
             self = .unknown(JSONFlaw.otherEncoding("UTF-16").description)

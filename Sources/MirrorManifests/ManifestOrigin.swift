@@ -1,16 +1,18 @@
 internal import Glibc
 public import MirrorModel
 
-/// Where a manifest comes from, which decides what it may name and what its URLs are relative to.
+/// The place that a manifest comes from.
+///
+/// It decides which sources the manifest may name, and to which URL its URLs are relative.
 public enum ManifestOrigin: Sendable, Hashable {
     /// A file; its folder is the base, and it may name `file:` sources.
     case file(path: String)
-    /// Standard input: nothing to be relative to, no `file:` sources, and it needs a name.
+    /// Standard input: no base for URLs, no `file:` sources, and the manifest needs a name.
     case standardInput
     /// An http or https URL, which is the base; no `file:` sources, no passwords in URLs.
     case url(SourceURL)
 
-    /// What a `base`, or a URL where there is none, is resolved against.
+    /// The URL against which a `base` is resolved, or any URL if there is no `base`.
     var ownURL: SourceURL? {
         switch self {
         case .file(let path): SourceURL(file: ManifestOrigin.absolute(path))
@@ -22,7 +24,7 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// Whether the manifest was written on this machine, as far as that shows.
     package var isFile: Bool { if case .file = self { true } else { false } }
 
-    /// Whether the manifest is somebody else's.
+    /// Whether the manifest belongs to another party, because it came by URL.
     var isRemote: Bool { if case .url = self { true } else { false } }
 
     /// The file's name without its extension; nil when there is none.

@@ -1,6 +1,6 @@
 public import MirrorModel
 
-/// A manifest that has been read and found sound.
+/// A manifest that was read without errors.
 public struct DecodedManifest: Sendable {
     /// The notations that a manifest can be written in.
     public enum Notation: String, Sendable, Hashable, CaseIterable {
@@ -12,11 +12,11 @@ public struct DecodedManifest: Sendable {
         case metalink
     }
 
-    /// What should be in the tree.
+    /// The manifest: the resources that should be in the tree.
     public package(set) var manifest: Manifest
-    /// How it was written.
+    /// The notation of the text.
     public let notation: Notation
-    /// What is doubtful, such as weak digests; at most 20.
+    /// The doubts about it, such as weak digests; at most 20.
     public let warnings: [Diagnostic]
     /// How many more warnings there are.
     public let omittedWarnings: Int
@@ -24,15 +24,16 @@ public struct DecodedManifest: Sendable {
 
 /// Reads manifests: JSON, XML and Metalink 4 become one model.
 ///
-/// The content decides what a manifest is, not its name. Memory grows with the resources, by about
-/// 130 bytes for a pinned one, and not with the text.
+/// The content decides the notation, not the name. Memory grows with the resources, by about 130
+/// bytes for a pinned one, and not with the text.
 public enum ManifestReader {
-    /// Reads from an open descriptor, from where it stands to its end; the caller closes it.
+    /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
     ///
     /// - Parameters:
     ///   - descriptor: a file, a pipe or a socket.
-    ///   - label: what diagnostics call the manifest.
-    ///   - origin: decides what the manifest may name and what its URLs are relative to.
+    ///   - label: the name of the manifest in diagnostics.
+    ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
+    ///     relative.
     /// - Throws: `ManifestRefusal` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
         descriptor: Int32, label: String, origin: ManifestOrigin
@@ -40,14 +41,14 @@ public enum ManifestReader {
         try read(ManifestBytes(descriptor: descriptor), label: label, origin: origin)
     }
 
-    /// Reads bytes that are at hand; see the other form.
+    /// Reads bytes that are in memory; see the other form.
     public static func read(
         _ bytes: [UInt8], label: String, origin: ManifestOrigin
     ) throws -> DecodedManifest {
         try read(ManifestBytes(bytes), label: label, origin: origin)
     }
 
-    /// Reads bytes that are at hand so many at a time; the outcome is the same for every length.
+    /// Reads bytes that are in memory in chunks; their length does not change the result.
     package static func read(
         _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin
     ) throws -> DecodedManifest {
@@ -79,10 +80,10 @@ public enum ManifestReader {
         }
     }
 
-    /// Reads JSON, and reads it again where `base` or `defaults` came after resources.
+    /// Reads JSON, and reads it again if `base` or `defaults` came after resources.
     ///
-    /// JSON gives the order of keys no meaning, and nothing may be kept until the end: so the second
-    /// reading begins with what the first one found.
+    /// JSON gives the order of keys no meaning, and no resource may be kept until the end. So the
+    /// second reading begins with the base and the defaults that the first one found.
     private static func decodeJSON(
         _ bytes: ManifestBytes, _ builder: ManifestBuilder
     ) throws(DecodingStop) -> ManifestBuilder {

@@ -2,25 +2,28 @@ public import MirrorModel
 
 /// Writes manifests: one model becomes JSON, XML or Metalink 4.
 ///
-/// What is written and read again is the same model: defaults are merged, URLs absolute (but `file:`
-/// URLs beneath the manifest's folder), and notes are gone. Memory does not grow with the manifest.
+/// If the text is read again, the model is the same. Defaults are merged, URLs are absolute (except
+/// `file:` URLs beneath the manifest's folder), and notes are gone. Memory does not grow with the
+/// manifest.
 public struct ManifestWriter: Sendable {
     /// The notation to write.
     public var notation: DecodedManifest.Notation
-    /// Whether what the notation cannot say is left out instead of refused; a POST never is.
+    /// Whether values that the notation cannot express are left out instead of refused.
+    ///
+    /// A POST is never left out.
     public var isLossy = false
     /// The absolute path of the folder that the text will lie in; nil when it is not known.
     public var folder: String?
-    /// What diagnostics call the manifest that is written: the one that it was read from.
+    /// The name in diagnostics of the manifest that is written: the one that it was read from.
     public var label: String
 
-    /// A writer that refuses what the notation cannot say.
+    /// A writer that refuses values that the notation cannot express.
     public init(_ notation: DecodedManifest.Notation, label: String) {
         self.notation = notation
         self.label = label
     }
 
-    /// Finds what the notation cannot say; gives the warnings, at most 20.
+    /// Finds values that the notation cannot express; returns the warnings, at most 20.
     ///
     /// Throws `ManifestRefusal`, which names each resource and key.
     @discardableResult
@@ -31,7 +34,7 @@ public struct ManifestWriter: Sendable {
         return log.warnings
     }
 
-    /// Checks, then writes in chunks of about 64 KiB; a refusal comes before the first of them.
+    /// Checks, then writes chunks of about 64 KiB; a refusal comes before the first of them.
     public func write(_ manifest: Manifest, to sink: ([UInt8]) throws -> Void) throws {
         try check(manifest)
         let base = folder.flatMap { SourceURL(folder: $0) }
@@ -57,8 +60,7 @@ public struct ManifestWriter: Sendable {
 }
 
 extension DecodedManifest.Notation {
-    /// The notation that a file's extension stands for; nil for any other than json, xml, meta4 and
-    /// metalink.
+    /// The notation that a file's extension stands for: json, xml, meta4 or metalink; else nil.
     public init?(fileName: String) {
         guard let dot = fileName.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
         switch fileName[fileName.utf8.index(after: dot)...].lowercased() {

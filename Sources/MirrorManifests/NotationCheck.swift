@@ -1,15 +1,15 @@
 internal import MirrorModel
 
-/// Finds what a notation cannot say of a manifest, before any byte of it is written.
+/// Finds values of a manifest that a notation cannot express, before any byte is written.
 ///
-/// What would change which bytes are asked for is always an error; the rest may be left out when the
-/// caller says so, and is a warning then.
+/// A loss that would change the requested bytes is always an error. The caller may permit the other
+/// losses, which are warnings then.
 struct NotationCheck {
     let notation: DecodedManifest.Notation
     let isLossy: Bool
     let log: DiagnosticLog
 
-    /// Holds everything against the notation; the log has the outcome.
+    /// Checks everything that the notation might not express; the log has the result.
     func check(_ manifest: Manifest) {
         let top = TextPosition()
         if let name = manifest.name {
@@ -45,7 +45,7 @@ struct NotationCheck {
         }
     }
 
-    /// A name that the server gives stands for the one that the URL has until then.
+    /// Checks that a resource named by the server has the name in its URL until then.
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
         let suggested = resource.primary.url.lastSegment
@@ -83,7 +83,7 @@ struct NotationCheck {
     }
 }
 
-/// What Metalink 4 has no place for.
+/// The keys that Metalink 4 has no place for.
 enum MetalinkLosses {
     /// The keys of a resource that would be lost.
     static func keys(of resource: Resource) -> [String] {

@@ -1,12 +1,12 @@
 internal import MirrorModel
 
-/// A value and where it stands.
+/// A value and its place.
 struct Located<Value> {
     var value: Value
     var place: TextPosition
 }
 
-/// A resource while its keys are read, in whatever order they come.
+/// A resource while its keys are read, in any order.
 final class ResourceDraft {
     /// Where the resource begins.
     let place: TextPosition
@@ -27,7 +27,7 @@ final class ResourceDraft {
     var isExecutable = false
     var isOptional = false
     var tags: [String] = []
-    /// Keys that are there, though their value may be of no use: not said to be missing.
+    /// Whether keys are there, even with an unusable value: then they are not reported as missing.
     var hasURL = false
     var hasBody = false
 
@@ -54,7 +54,7 @@ final class PiecesDraft {
     init(place: TextPosition) { self.place = place }
 }
 
-/// What holds for every resource that does not say otherwise.
+/// The values for every resource that does not declare its own.
 struct ManifestDefaults {
     var directory = Area.caches.rawValue
     var refresh: Refresh?

@@ -1,16 +1,16 @@
 package import MirrorModel
 
-/// Puts values in the place of `${NAME}`, each only where it was granted to go.
+/// Replaces `${NAME}` with values, each only for origins that it was granted to.
 ///
-/// Everything is checked before the first request, for the manifest as a whole; filling in is then
-/// a matter of course. Values are never printed, nor is anything made from them.
+/// The whole manifest is checked before the first request, so that filling in values does not fail
+/// later. Values are never printed, and neither is anything that is made from them.
 package struct SecretExpansion: Sendable {
     private let grants: [Grant]
     private let values: [String: String]
 
-    /// Looks the granted names up: in the environment, else as a file in the credentials folder.
+    /// Looks up the granted names: in the environment, else as a file in the credentials folder.
     ///
-    /// - Parameter credential: the content of `$CREDENTIALS_DIRECTORY/NAME`, nil where there is none;
+    /// - Parameter credential: the content of `$CREDENTIALS_DIRECTORY/NAME`, nil if there is none;
     ///   a line break at its end is left out.
     package init(
         grants: [Grant], environment: [String: String],
@@ -29,10 +29,10 @@ package struct SecretExpansion: Sendable {
 
     /// Checks every use of a name in a manifest.
     ///
-    /// - Parameter onlyOrigins: where each name goes that was granted without an origin; one for all
-    ///   manifests of a run.
-    /// - Throws: `ManifestRefusal` with each name that is not granted, unset, empty, or meant for
-    ///   another origin, once each.
+    /// - Parameter onlyOrigins: the origin of each name that was granted without one; all manifests
+    ///   of a run share it.
+    /// - Throws: `ManifestRefusal` that lists once each name that has no grant, is unset or empty,
+    ///   or is meant for another origin.
     package func check(
         _ manifest: Manifest, label: String, isLocal: Bool,
         onlyOrigins: inout [String: Origin]
@@ -62,7 +62,7 @@ package struct SecretExpansion: Sendable {
         return fill(body, for: source.url.origin).map { Array($0.utf8) }
     }
 
-    /// Nothing where a value is not granted to an origin, even if the check was left out.
+    /// Fills in values; nil if one is not granted to an origin, even if the check was left out.
     private func fill(_ template: Template, for origin: Origin) -> String? {
         template.filled { name in
             let isGranted = grants.contains {
@@ -80,13 +80,13 @@ package struct SecretExpansion: Sendable {
     }
 }
 
-/// Holds each use of a name against the grants.
+/// Compares each use of a name with the grants.
 private struct SecretCheck {
     let log: DiagnosticLog
     let grants: [Grant]
     let values: [String: String]
     let allowsBareGrants: Bool
-    /// Uses that have been looked at: a million resources with one header make one error.
+    /// Uses that have been checked, so that a million resources with one header make one error.
     private var seen: Set<Use> = []
     /// The one origin that a name without an origin in its grant goes to.
     private(set) var onlyOrigins: [String: Origin]
@@ -132,7 +132,7 @@ private struct SecretCheck {
         }
     }
 
-    /// What is wrong with a use, and the grants, `NAME@ORIGIN`, that would permit it.
+    /// The flaw of a use, and the grants, `NAME@ORIGIN`, that would permit it.
     private mutating func flaw(of use: Use) -> (words: String, grants: [String])? {
         let exact = "\(use.name)@\(use.origin)"
         let own = grants.filter { $0.name == use.name }

@@ -10,10 +10,10 @@ struct UTF8Check {
     /// Whether a character is begun and not ended.
     var isInside: Bool { missing > 0 }
 
-    /// Where the character is that the check stands at.
+    /// The place of the character that the check has reached.
     var position: TextPosition { TextPosition(line: line, column: column) }
 
-    /// Checks a chunk; says how many of its bytes come before the first bad one.
+    /// Checks a chunk; returns the number of its bytes before the first bad one.
     mutating func advance(over chunk: [UInt8]) -> Int {
         for (at, byte) in chunk.enumerated() {
             if missing > 0 {

@@ -1,9 +1,9 @@
 internal import MirrorModel
 
-/// A resource as mirror's own notations write it: what a reader would take for granted is left out.
+/// A resource as mirror's own notations write it, without the values that a reader assumes.
 ///
-/// The model holds what decoding made of a manifest (defaults merged, URLs absolute), so writing it
-/// needs neither `defaults` nor `base`, and reading it again makes the same model.
+/// The model already has merged defaults and absolute URLs, so writing it needs neither `defaults`
+/// nor `base`. Reading the text again makes the same model.
 struct WrittenResource {
     /// A source beside the primary one, with the headers that it does not inherit.
     struct Mirror {
@@ -19,7 +19,7 @@ struct WrittenResource {
     let digests: [Digest]
     /// Subresource Integrity, for a digest that has no key.
     let integrity: String?
-    /// Nil where it is what a reader assumes.
+    /// Nil if it is the value that a reader assumes.
     let refresh: Refresh?
 
     init(_ resource: Resource, folder: SourceURL?) {
@@ -38,7 +38,7 @@ struct WrittenResource {
         refresh = resource.refresh == resource.assumedRefresh ? nil : resource.refresh
     }
 
-    /// What a mirror must declare to get the headers that it has; nil when nothing would do.
+    /// The headers that a mirror must declare to get those that it has; nil if none would do.
     ///
     /// A mirror of the primary source's origin inherits its headers, and can replace but not remove
     /// them.
@@ -55,6 +55,6 @@ struct WrittenResource {
 }
 
 extension Resource {
-    /// When a resource is asked for again whose manifest does not say.
+    /// The refresh of a resource whose manifest does not declare one.
     var assumedRefresh: Refresh { pin != nil ? .never : .always }
 }

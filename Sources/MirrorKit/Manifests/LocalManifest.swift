@@ -19,7 +19,8 @@ enum LocalManifest {
                 "\(path.printable): the manifest cannot be read: \(reason).\(hint)")
         }
         let file = Descriptor(owning: number)
-        // Before it is read: what changes meanwhile has another stamp.
+        // The stamp is taken before the read, so that a file that changes meanwhile has another
+        // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
         var decoded = try ManifestReader.read(
             descriptor: file.number, label: label ?? path, origin: .file(path: path))
@@ -35,8 +36,10 @@ enum LocalManifest {
                 record: record, path: place, text: stamp == nil ? nil : .open(file)))
     }
 
-    /// The absolute path of a file: links are followed on the way, and the last name is as it was
-    /// given, because what `latest.json` leads to may change.
+    /// The absolute path of a file, with the links in its folder resolved.
+    ///
+    /// The last name stays as given, because the destination of a link such as `latest.json` may
+    /// change.
     static func canonical(_ path: String) -> String {
         let split = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = split.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -47,14 +50,14 @@ enum LocalManifest {
         return (above == "/" ? "" : above) + "/" + name
     }
 
-    /// The absolute path of a folder, no link on the way.
+    /// The absolute path of a folder, with all links resolved.
     static func canonical(folder: String) -> String {
         guard let resolved = realpath(folder, nil) else { return folder }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// What the root remembers of the manifest at a path; nil when it knows none there.
+    /// The root's memory of the manifest at a path; nil if the root remembers none there.
     static func memory(of path: String, in view: TreeView) throws -> ManifestMemory? {
         let place = canonical(path)
         return try ManifestMemory.all(in: view).first { $0.paths.contains(place) }
@@ -64,13 +67,13 @@ enum LocalManifest {
 /// A manifest that a root remembers, and how to read it.
 struct ManifestMemory: Sendable {
     let record: ManifestRecord
-    /// Where the file may be, the likeliest first; none for a URL.
+    /// The paths where the file may be, the likeliest first; none for a URL.
     let paths: [String]
     /// The names of all manifests that the root remembers.
     fileprivate let names: Set<String>
     fileprivate let root: RootDirectory?
 
-    /// All of them, in the order of their names.
+    /// All remembered manifests, in the order of their names.
     static func all(in view: TreeView) throws -> [ManifestMemory] {
         guard let root = view.root, let records = try view.index?.manifests(), !records.isEmpty
         else { return [] }
@@ -82,13 +85,13 @@ struct ManifestMemory: Sendable {
         }
     }
 
-    /// Where it is looked for, for people.
+    /// The place where the manifest is expected, as text for people.
     var place: String {
         if case .url(let key) = record.place { return key.description }
         return paths.first ?? record.name
     }
 
-    /// The first of the paths at which a file is that can be read.
+    /// The first of the paths that leads to a readable file; nil if none does.
     var found: String? {
         paths.first { path in
             var status = stat()
@@ -97,10 +100,10 @@ struct ManifestMemory: Sendable {
         }
     }
 
-    /// Reads it from its file, else its last good copy, with a notice.
+    /// Reads the manifest from its file, or else its last good copy, with a notice.
     ///
-    /// A file that says another name now was renamed, unless that name is remembered by itself: then
-    /// somebody put another manifest there, and the copy serves.
+    /// If the file has a new name in it, the manifest was renamed. But if the root remembers that
+    /// name as a manifest of its own, another manifest was put at this path, and the copy is used.
     func read() throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
@@ -124,7 +127,7 @@ struct ManifestMemory: Sendable {
         }
     }
 
-    /// What the last good copy says, with a notice that says why it has to; nil when there is none.
+    /// Reads the last good copy, with a notice that gives the reason; nil if there is no copy.
     func serveCopy(because why: String) throws -> ManifestLoader.Loaded? {
         guard let copy = ManifestCopy(of: record, in: root) else { return nil }
         var loaded = ManifestLoader.Loaded(decoded: try decoded(copy))
@@ -133,7 +136,9 @@ struct ManifestMemory: Sendable {
         return loaded
     }
 
-    /// What it says, as far as that can be told without a server; nil when nothing can be read.
+    /// The manifest in its file, or else in its last good copy; nil if neither can be read.
+    ///
+    /// No server is asked.
     func known() -> Manifest? {
         if let path = found, let manifest = try? LocalManifest.read(path).decoded.manifest,
             manifest.owner == record.name

@@ -2,8 +2,9 @@ internal import MirrorManifests
 public import MirrorModel
 
 extension Manifest {
-    /// Refuses resources that cannot be one tree; for a manifest that was made in code, a decoder
-    /// has done it for the others. Throws `MirrorError` with `manifestInvalid`.
+    /// Refuses a manifest that was made in code if its resources cannot form one tree.
+    ///
+    /// For other manifests the decoder has done so. Throws `MirrorError` with `manifestInvalid`.
     func refuseFlaws() throws(MirrorError) {
         guard whereabouts == .code, let flaw = flaws().first else { return }
         throw MirrorError(.manifestInvalid, "\(owner): \(sentence(on: flaw)).")
@@ -11,9 +12,10 @@ extension Manifest {
 
     /// Refuses a manifest in which a resource declares no digest that proves its bytes.
     ///
-    /// Throws `ManifestRefusal`, which names each of them with its place, up to 20.
+    /// Throws `ManifestRefusal`, which names up to 20 of these resources with their places.
     ///
-    /// - Parameter label: what the user calls the manifest; nil is what it was read from.
+    /// - Parameter label: the user's name for the manifest; nil stands for the place that it was
+    ///   read from.
     public func refuseUnpinned(label: String? = nil) throws(ManifestRefusal) {
         var diagnostics: [Diagnostic] = []
         var count = 0
@@ -33,7 +35,7 @@ extension Manifest {
         throw ManifestRefusal(diagnostics: diagnostics, omitted: count - diagnostics.count)
     }
 
-    /// What it was read from, as diagnostics call it.
+    /// The place that the manifest was read from, as diagnostics call it.
     private var origin: String {
         switch whereabouts {
         case .file(let path): path

@@ -5,19 +5,20 @@ internal import MirrorParts
 internal import MirrorStore
 internal import MirrorSystem
 
-/// What a session knows of a manifest that it has read, for the index to remember.
+/// The facts about a manifest that a session has read, for the index to remember.
 struct FetchedManifest: Sendable {
     var record: ManifestRecord
     /// The path that it was read from; nil for a URL.
     var path: String?
-    /// What becomes the last good copy; nil when the copy is current.
+    /// The text that becomes the last good copy; nil if the copy is current.
     var text: ManifestText?
 }
 
 /// The last good copy of a manifest: a file in `.mirror/manifests/`.
 ///
-/// A copy of another text has another name, so that a crash between its write and the row's leaves the
-/// copy before, with the row that speaks of it. What no row speaks of is removed after the next write.
+/// A copy of another text has another name. So a crash between the write of a copy and the write of
+/// its row leaves the previous copy, with the row that names it. A copy that no row names is
+/// removed after the next write.
 struct ManifestCopy: Sendable {
     let record: ManifestRecord
     /// The copy, open for reading; its bytes have the recorded digest.
@@ -25,7 +26,7 @@ struct ManifestCopy: Sendable {
 
     private static let folder = ".mirror/manifests"
 
-    /// Opens the copy that a row speaks of; nil when it is not there, or not as it was written.
+    /// Opens the copy that a row names; nil if it is missing, or differs from what was written.
     init?(of record: ManifestRecord, in root: RootDirectory?) {
         guard let root, let name = record.copyName, let digest = record.copyDigest,
             let file = try? root.openFile(ManifestCopy.folder + "/" + name),
@@ -36,7 +37,7 @@ struct ManifestCopy: Sendable {
         self.file = file
     }
 
-    /// Whether the file that a row speaks of is there; its bytes are not looked at.
+    /// Whether the copy that a row names exists; its bytes are not checked.
     static func isThere(_ record: ManifestRecord, in root: RootDirectory) -> Bool {
         guard let name = record.copyName else { return false }
         return (try? root.openFile(folder + "/" + name)) != nil
@@ -49,7 +50,7 @@ struct ManifestCopy: Sendable {
             provenance: provenance, validators: record.validators, size: 0, sha256: digest)
     }
 
-    /// Writes a manifest's text to a file of its own, and flushes it; gives its name and its digest.
+    /// Writes a manifest's text to a new file and flushes it; returns its name and its digest.
     static func write(
         _ text: ManifestText, of manifest: String, in root: RootDirectory
     ) throws(MirrorError) -> (name: String, digest: Digest) {
@@ -60,7 +61,7 @@ struct ManifestCopy: Sendable {
             let file = Descriptor(
                 owning: try retrying("openat", path) {
                     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-                    // A manifest may hold a token, and be readable by its owner only.
+                    // A manifest may hold a token, and its file may be readable by its owner only.
                     return linux_openat(folder.number, hidden, flags, 0o600)
                 })
             do throws(Errno) {
@@ -88,7 +89,7 @@ struct ManifestCopy: Sendable {
         try FileDigests.compute(file, algorithms: [.sha256], path: path)?.first
     }
 
-    /// Removes the copies that no row speaks of. A leftover costs room and nothing else.
+    /// Removes the copies that no row names. A leftover copy only takes up disk space.
     static func sweep(_ root: RootDirectory, keeping records: [ManifestRecord]) {
         guard let folder = try? root.openFolder(ManifestCopy.folder),
             let names = try? folder.names(path: ManifestCopy.folder)

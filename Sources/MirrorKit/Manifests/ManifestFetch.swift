@@ -10,20 +10,20 @@ struct ManifestFetch: Sendable {
     let key: SourceKey
     let configuration: Configuration
 
-    /// What stands for a target, of which a manifest has none.
+    /// A substitute for a target, because a manifest has none.
     static let target = "tmp/manifest"
 
-    /// Bytes beyond which no answer is taken for a manifest; a million resources take 160 MiB.
+    /// The greatest size of a manifest in bytes; a million resources take 160 MiB.
     static let greatestSize: Int64 = 1 << 30
 
-    /// How it ended.
+    /// The result of the request.
     enum Result: Sendable {
         case received(ReceivedBody, ManifestText)
         case notModified
         case failed(MirrorError)
     }
 
-    /// Passes on how the one job ends.
+    /// Passes on the result of the only job.
     private struct End: TransferObserver {
         let continuation: AsyncStream<TransferResult>.Continuation
 
@@ -32,7 +32,7 @@ struct ManifestFetch: Sendable {
         }
     }
 
-    /// Asks, with the validators of the copy that is there.
+    /// Sends the request, with the validators of the existing copy.
     func run(ifChangedSince local: LocalVersion?) async throws -> Result {
         let store = ScratchPartStore()
         let job = TransferJob(

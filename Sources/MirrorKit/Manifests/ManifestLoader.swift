@@ -6,15 +6,15 @@ internal import MirrorSystem
 
 /// Reads manifests from files, from standard input, and over the network.
 ///
-/// A manifest that comes by URL is asked for with the validators of its last good copy. The copy
-/// serves when the answer is 304, and when the network, or the server for a while, does not; a server
-/// that says that there is no such manifest is believed.
+/// A manifest with a URL is requested with the validators of its last good copy. The copy is used
+/// if the response is 304, if the network fails, or if the server fails for a while. If the server
+/// responds that there is no such manifest, that is believed and the copy is not used.
 struct ManifestLoader: Sendable {
     let view: TreeView
     let configuration: Configuration
     let isOffline: Bool
 
-    /// A manifest that was read, and what is remembered of it once its plan has been executed.
+    /// A manifest that was read, and the facts to remember once its plan has been executed.
     struct Loaded: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?
@@ -46,7 +46,7 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// Reads a manifest that the root remembers: from its place, else its last good copy.
+    /// Reads a manifest that the root remembers: from its place, or else its last good copy.
     ///
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     func load(_ memory: ManifestMemory) async throws -> Loaded {
@@ -97,7 +97,7 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// What a transfer's error says after the target that it names, which is none of the user's.
+    /// The message of a transfer's error without its target, which the user did not name.
     private static func reason(_ error: MirrorError) -> String {
         let prefix = ManifestFetch.target + ": "
         return error.message.hasPrefix(prefix)
@@ -112,7 +112,7 @@ struct ManifestLoader: Sendable {
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
     }
 
-    /// Lets the last good copy stand in where the failure may pass.
+    /// Returns the last good copy if the failure may be temporary; otherwise throws the failure.
     private func serve(
         _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
     ) throws -> Loaded {
@@ -131,7 +131,7 @@ struct ManifestLoader: Sendable {
             throw failure
         }
         var loaded = try decode(copy, url)
-        // The copy does not grow younger by being used: its row stays as it is.
+        // The use of a copy does not make it newer, so its row stays as it is.
         loaded.memory = nil
         loaded.notice =
             "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(copy.age), is used."
@@ -140,7 +140,7 @@ struct ManifestLoader: Sendable {
 }
 
 extension ManifestCopy {
-    /// How old it is, for a sentence.
+    /// The age of the copy, for a sentence.
     var age: String {
         record.copiedAt.map { "\(DurationText(seconds: SystemClock.now().seconds(since: $0))) old" }
             ?? "of unknown age"

@@ -1,7 +1,7 @@
 internal import MirrorManifests
 public import MirrorModel
 
-/// Where a manifest is to be read from, as a user names it.
+/// The place that a manifest is read from, as a user names it.
 public enum ManifestSource: Sendable, Hashable {
     /// A file.
     case path(String)
@@ -27,13 +27,13 @@ public enum ManifestSource: Sendable, Hashable {
         }
     }
 
-    /// Whether it is read here, without asking a server.
+    /// Whether the manifest is read on this machine, without a request to a server.
     var isLocal: Bool {
         if case .url = self { return false }
         return true
     }
 
-    /// What diagnostics call it; no query, no password.
+    /// The name of the manifest in diagnostics, without query and password.
     public var label: String {
         switch self {
         case .path(let path): path
@@ -43,12 +43,12 @@ public enum ManifestSource: Sendable, Hashable {
     }
 }
 
-/// Manifests that were read, and what is to be said about how.
+/// Manifests that were read, with notices about how they were read.
 public struct LoadedManifests: Sendable {
     /// The manifests, in the order of their sources.
     public var manifests: [Manifest] = []
-    /// What was decoded, with warnings, in the same order.
+    /// The decoded manifests with their warnings, in the same order.
     public var decoded: [DecodedManifest] = []
-    /// Sentences for people, as when an old copy had to serve.
+    /// Sentences for people, for example if an old copy was used.
     public var notices: [String] = []
 }

@@ -49,7 +49,7 @@ final class ScratchPartStore: PartStore {
 /// The bytes of a manifest.
 enum ManifestText: Sendable {
     case memory([UInt8])
-    /// What came over the network.
+    /// The bytes that came over the network.
     case file(PartFile)
     /// A file of this machine.
     case open(Descriptor)

@@ -2,20 +2,22 @@ internal import Glibc
 internal import MirrorManifests
 internal import MirrorSystem
 
-/// Where the values for `${NAME}` in headers and bodies come from, and where they may go.
+/// The values for `${NAME}` in headers and bodies, and the origins that may get them.
 public struct Secrets: Sendable {
     /// Which names are granted, and to which origins.
     public var grants: [Grant] = []
     /// Values by name.
     public var environment: [String: String] = [:]
-    /// A folder with a file a name, looked into where the environment has no value.
+    /// A folder with one file for each name, read if the environment has no value.
     public var credentialsFolder: String?
 
-    /// No value is granted to anybody.
+    /// Grants no value to any origin.
     public init() {}
 
-    /// Grants, with the values of this process: its environment, and `$CREDENTIALS_DIRECTORY` as
-    /// systemd sets it (systemd.exec(5)).
+    /// Takes grants, and the values of this process for them.
+    ///
+    /// The values come from the environment, and from `$CREDENTIALS_DIRECTORY` as systemd sets it
+    /// (systemd.exec(5)).
     public static func ofThisProcess(grants: [Grant]) -> Secrets {
         var secrets = Secrets()
         secrets.grants = grants
@@ -28,7 +30,7 @@ public struct Secrets: Sendable {
         return secrets
     }
 
-    /// The text of a credential's file, up to 64 KiB; nil where there is none.
+    /// The text of a credential's file, up to 64 KiB; nil if there is none.
     func credential(named name: String) -> String? {
         guard let folder = credentialsFolder, !folder.isEmpty else { return nil }
         let number = open(folder + "/" + name, O_RDONLY | O_CLOEXEC)

@@ -4,16 +4,16 @@ internal import MirrorSystem
 internal import MirrorTransfer
 internal import Synchronization
 
-/// Everything that writes, open for as long as a session executes plans: the lock, the index, the
-/// promoter and the transfer loop.
+/// The lock, the index, the promoter and the transfer loop: everything that writes.
 ///
-/// Opening it settles what an interrupted run left. Several runs may use it at once.
+/// They are open as long as a session executes plans. Opening the engine settles the leftovers of
+/// an interrupted run. Several runs may use it at once.
 final class Engine: Sendable {
     let root: RootDirectory
     let index: Index
     let promoter: Promoter
     let parts: TreePartStore
-    /// Sentences for people about what was found when it was opened.
+    /// Sentences for people about the state in which the root was found.
     let notices: [String]
     private let lock: Mutex<RootLock?>
     private let configuration: Configuration
@@ -21,7 +21,8 @@ final class Engine: Sendable {
     let runs = RunRegister()
     let claims = TargetClaims()
 
-    /// Opens the index of a root whose lock is held, and settles what an interrupted run left.
+    /// Opens the index of a root whose lock is held, and settles an interrupted run's leftovers.
+    ///
     /// Blocks the calling thread.
     init(
         root: RootDirectory, lock: RootLock, configuration: Configuration
@@ -47,7 +48,7 @@ final class Engine: Sendable {
         self.configuration = configuration
     }
 
-    /// Ends the loop and the promoter, closes the index, and lets the lock go.
+    /// Ends the loop and the promoter, closes the index, and releases the lock.
     func close() async throws {
         defer { lock.withLock { $0?.release() } }
         let loop = loop.withLock { $0.take() }
@@ -56,7 +57,9 @@ final class Engine: Sendable {
         try await Offload.run { [index] in try index.close(now: SystemClock.now()) }
     }
 
-    /// Hands jobs to the loop, which is made for the first of them: a run that asks nobody has none.
+    /// Hands jobs to the loop, which is created for the first job.
+    ///
+    /// A run without transfers therefore has no loop.
     func submit(_ jobs: [TransferJob]) {
         guard !jobs.isEmpty else { return }
         do throws(MirrorError) {
@@ -73,7 +76,8 @@ final class Engine: Sendable {
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: OpenFileLimit.current)
-            // Without what hosts liked they are measured from the beginning.
+            // If the numbers that hosts liked cannot be read, the hosts are measured from the
+            // beginning.
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
                 remembered: (try? index.likedByHosts()) ?? [:],
@@ -92,7 +96,7 @@ final class Engine: Sendable {
     /// Stops asking for bytes until `resume`.
     func pause(_ jobs: [Int]) { withLoop { for job in jobs { $0.pause(job) } } }
 
-    /// Goes on asking for bytes.
+    /// Resumes asking for bytes.
     func resume(_ jobs: [Int]) { withLoop { for job in jobs { $0.resume(job) } } }
 
     private func withLoop(_ body: (TransferLoop) -> Void) {

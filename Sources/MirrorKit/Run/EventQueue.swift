@@ -1,11 +1,11 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// Events of a run on their way to their one reader, who takes all that are there at once.
+/// The events of a run for its only reader, which takes all waiting events at once.
 final class EventQueue: Sendable {
     private struct State {
         var events: [Event] = []
-        /// How many were taken, and are being read.
+        /// The number of events that were taken and are being read.
         var taken = 0
         var hasReader = false
         var isFinished = false
@@ -15,7 +15,7 @@ final class EventQueue: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds an event; after the end there is none.
+    /// Adds an event; has no effect after `finish`.
     func send(_ event: Event) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard !state.isFinished else { return nil }
@@ -25,8 +25,9 @@ final class EventQueue: Sendable {
         waiter?.resume()
     }
 
-    /// Ends the events; those that are there are still read, and then the error is thrown. False when
-    /// they had ended.
+    /// Ends the events, and throws the error after the last one; returns false if they had ended.
+    ///
+    /// The events that wait by then are still read.
     @discardableResult
     func finish(throwing error: (any Error)? = nil) -> Bool {
         let (isEnd, waiter) = state.withLock { state in
@@ -41,16 +42,16 @@ final class EventQueue: Sendable {
         return isEnd
     }
 
-    /// Notes that somebody reads the events.
+    /// Notes that the events have a reader.
     func noteReader() { state.withLock { $0.hasReader = true } }
 
-    /// Whether somebody reads the events, or has.
+    /// Whether the events have, or had, a reader.
     var hasReader: Bool { state.withLock { $0.hasReader } }
 
-    /// How many events wait for their reader; 0 while there is none, who is not waited for.
+    /// The number of unread events; 0 without a reader, because a run does not wait for one.
     var unread: Int { state.withLock { $0.hasReader ? $0.events.count + $0.taken : 0 } }
 
-    /// Takes all events so far, which may be none; the ones before have been read.
+    /// Takes all waiting events, possibly none; the events taken before count as read.
     func take() throws -> [Event] {
         try state.withLock { state in
             let events = state.events
@@ -61,7 +62,7 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Waits until there are events, or an end. One reader waits at a time.
+    /// Waits until there are events, or until they end. Only one reader may wait at a time.
     func wait(isolation: isolated (any Actor)? = #isolation) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -75,9 +76,9 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Whether none waits to be taken.
+    /// Whether no event waits to be taken.
     var isEmpty: Bool { state.withLock { $0.events.isEmpty } }
 
-    /// Whether nothing follows.
+    /// Whether neither an event nor an error follows.
     var isOver: Bool { state.withLock { $0.isFinished && $0.events.isEmpty && $0.failure == nil } }
 }

@@ -2,7 +2,9 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// A plan under way, as others see it: they leave messages for its thread, and read nothing of it.
+/// A plan under way, as other threads see it.
+///
+/// They post messages to its thread and read none of that thread's state.
 final class Execution: Sendable {
     let plan: Plan
     let options: RunOptions
@@ -10,7 +12,7 @@ final class Execution: Sendable {
     let engine: Engine
     let requests: PreparedRequests
     let leases: FileLeases
-    /// The run's identifier, and its number among those of the engine.
+    /// The run's identifier, and its number among the runs of the engine.
     let identifier: String
     let number: Int
     let mailbox: Mailbox<RunMessage>
@@ -33,21 +35,25 @@ final class Execution: Sendable {
         number = engine.runs.add(mailbox)
     }
 
-    /// Carries the plan out; blocks the calling thread until the run is over. Gives its summary, which
-    /// is told once everything of the run is put away.
+    /// Carries out the plan and returns the summary.
+    ///
+    /// The calling thread is blocked until the run is over. The summary is sent as an event once
+    /// everything that the run used is closed.
     func run() -> Summary { RunThread(self).run() }
 
-    /// Tells the run something; after its end nothing comes of that.
+    /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }
 
-    /// An event of this run, now.
+    /// An event of this run at the current time.
     func event(_ body: Event.Body) -> Event {
         Event(run: identifier, time: SystemClock.now(), body: body)
     }
 }
 
 extension Execution: PromotionReceiver {
-    /// Passes on what is on the disk; who waits to read a file goes on, also when the run is over.
+    /// Reports durable promotions to the run, and wakes the readers that wait for landed files.
+    ///
+    /// The readers are woken even if the run is over.
     func promoted(_ ends: [PromotionEnd]) {
         for case .landed(let target, _) in ends.map(\.result) { leases.landed(target) }
         mailbox.post(.promoted(ends))
@@ -55,7 +61,7 @@ extension Execution: PromotionReceiver {
 }
 
 extension RunRules {
-    /// What a run's options and its session's configuration ask for.
+    /// The rules that follow from a run's options and its session's configuration.
     init(_ options: RunOptions, _ configuration: Configuration) {
         self.init()
         isOffline = options.isOffline

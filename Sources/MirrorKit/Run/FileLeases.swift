@@ -1,10 +1,11 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// Files that are being read, and so are not replaced for now; and the other way round.
+/// Keeps files from being replaced while they are read, and from being read during a landing.
 ///
-/// A landing waits until the last reader of its target has gone, a reader until a landing that has
-/// begun is over. Nobody waits while a mutex is held, and what waited is run in the order in which it came.
+/// A landing waits until the last reader of its target has gone. A reader waits until a landing
+/// that has begun is over. No thread waits while it holds the mutex. Waiting landings begin in the
+/// order in which they came, and so do waiting readers.
 final class FileLeases: Sendable {
     private struct Lease {
         var readers = 0
@@ -32,7 +33,7 @@ final class FileLeases: Sendable {
         }
     }
 
-    /// Gives a file back; the first landing that waits for it begins.
+    /// Gives a file back; after the last reader, the first landing that waits for it begins.
     func give(_ target: Target) {
         let landing = leases.withLock { leases -> (@Sendable () -> Void)? in
             guard var lease = leases[target] else { return nil }
@@ -53,8 +54,10 @@ final class FileLeases: Sendable {
         landing?()
     }
 
-    /// Begins a landing when nobody reads the file; else it begins, and `begin` is run, when the last
-    /// reader has gone.
+    /// Begins a landing if the file is free; otherwise returns false and puts it off.
+    ///
+    /// A file is free if no reader and no other landing has it. A landing that was put off begins,
+    /// and `begin` is called, when the file becomes free.
     func land(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
         leases.withLock { leases in
             var lease = leases[target] ?? Lease()
@@ -68,10 +71,10 @@ final class FileLeases: Sendable {
         }
     }
 
-    /// Whether somebody reads a file, or a landing on it is under way.
+    /// Whether a file has a reader, or a landing on it is under way.
     func isHeld(_ target: Target) -> Bool { leases.withLock { $0[target] != nil } }
 
-    /// Begins a landing when nobody reads the file; false, and no landing, when somebody does.
+    /// Begins a landing if the file is free; otherwise returns false, and there is no landing.
     func landIfFree(_ target: Target) -> Bool {
         leases.withLock { leases in
             guard leases[target] == nil else { return false }
@@ -80,7 +83,7 @@ final class FileLeases: Sendable {
         }
     }
 
-    /// Ends a landing; those that wait to read go on, else the next landing begins.
+    /// Ends a landing; the readers that wait resume, or else the next landing begins.
     func landed(_ target: Target) {
         let next = leases.withLock {
             leases -> (

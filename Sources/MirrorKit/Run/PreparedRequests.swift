@@ -5,10 +5,10 @@ internal import MirrorTransfer
 
 /// The requests of a plan: every use of `${NAME}` is checked before the first of them is sent.
 ///
-/// The values are secrets: they are put into a request when its turn comes, and never printed,
-/// stored or put into an error.
+/// The values are secrets: they are put into a request when it is made, and never printed, stored
+/// or put into an error.
 struct PreparedRequests: Sendable {
-    /// What is sent for a resource.
+    /// The sources and the body of a request for a resource.
     struct Request: Sendable {
         var sources: [PreparedSource]
         /// The body of a POST; nil for a GET.
@@ -18,7 +18,7 @@ struct PreparedRequests: Sendable {
     private let expansion: SecretExpansion
     private var supplied: [Origin: [(name: String, value: String)]] = [:]
 
-    /// Throws `ManifestRefusal` with each name that is not granted, unset or empty.
+    /// Throws `ManifestRefusal` with each name that has no grant, or whose value is unset or empty.
     init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
         expansion = SecretExpansion(
             grants: secrets.grants, environment: secrets.environment,
@@ -65,7 +65,7 @@ struct PreparedRequests: Sendable {
         return Request(sources: sources, body: body)
     }
 
-    /// A header without variables that can stand in a request.
+    /// The name and the value of a header; throws if it has variables or cannot be sent.
     private static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
         guard let value = field.value.filled(by: { _ in nil }), HeaderFlaw.ofValue(value) == nil,
             HeaderFlaw.ofName(field.name) == nil
@@ -82,7 +82,7 @@ struct PreparedRequests: Sendable {
 }
 
 extension Manifest {
-    /// Whether it was written on this machine.
+    /// Whether the manifest was written on this machine.
     fileprivate var isLocal: Bool {
         switch whereabouts {
         case .code, .file: true

@@ -1,9 +1,9 @@
-/// Lets events gather for a moment before their reader, where many come in a short time.
+/// Lets events gather for a moment before they are read, if many come in a short time.
 ///
-/// A reader that is faster than the events has to be woken for each of them, and that costs a system
-/// call on the thread that sends: of twenty thousand small files, a twentieth of its time. So while
-/// events come at more than one in a millisecond, a reader that has read them all looks again five
-/// milliseconds later, until nothing came meanwhile.
+/// A reader that is faster than the events must be woken for each of them. Each wake-up costs a
+/// system call on the sending thread: for twenty thousand small files, a twentieth of its time. So
+/// while events come at more than one in a millisecond, a reader that has read all of them looks
+/// again five milliseconds later, until no event came meanwhile.
 struct ReadingPace {
     private static let sample = 64
     private static let fast = Duration.milliseconds(64)
@@ -13,8 +13,9 @@ struct ReadingPace {
     private var began = ContinuousClock.now
     private var isFast = false
 
-    /// To be called when so many events were read and no other is there; comes back a moment later
-    /// where they come fast.
+    /// Pauses the reader for a moment if events come fast.
+    ///
+    /// The reader calls it after `events` events, when no other event waits.
     mutating func rest(
         after events: Int, isolation: isolated (any Actor)? = #isolation
     ) async {
@@ -25,7 +26,7 @@ struct ReadingPace {
             isFast = now - began < Self.fast * (count / Self.sample)
             (count, began) = (0, now)
         }
-        // A cancelled task does not rest, and learns of its end from the events.
+        // A cancelled task does not pause, and learns of its end from the events.
         if isFast { try? await Task.sleep(for: Self.pause) }
     }
 }

@@ -2,14 +2,14 @@ internal import Glibc
 public import MirrorModel
 internal import MirrorSystem
 
-/// A plan under way: its events, in order, the last one being the summary.
+/// A plan under way: its events in order, the last of which is the summary.
 ///
-/// The events are read once. Leaving the loop that reads them, or cancelling its task, ends the run;
-/// parts are kept. `cancel` ends it too, and the events go on until the summary.
+/// The events can be read once. Leaving the loop that reads them, or cancelling its task, ends the
+/// run; parts are kept. `cancel` also ends the run, but the events continue until the summary.
 public struct Run: AsyncSequence, Sendable {
-    /// What happened.
+    /// An event of the run.
     public typealias Element = Event
-    /// What ended the run before its end: `MirrorError`, or `ManifestRefusal`.
+    /// The error that ended the run early: `MirrorError`, or `ManifestRefusal`.
     public typealias Failure = any Error
 
     private let handle: Handle
@@ -20,14 +20,16 @@ public struct Run: AsyncSequence, Sendable {
     /// Ends the run early; parts are kept, and the summary carries this exit code.
     public func cancel(exit: Int32 = 130) { control.end(.interrupted(exit: exit)) }
 
-    /// The summary, from when the last resource has ended: it is told as an event only once the index
-    /// is closed and the lock is gone, which a slow disk may delay.
+    /// The summary, available as soon as the last resource has ended.
+    ///
+    /// The summary is sent as an event only once the index is closed and the lock is released,
+    /// which a slow disk may delay.
     public var earlySummary: Event? { control.earlySummary }
 
     /// The events of the run.
     public func makeAsyncIterator() -> Iterator { Iterator(Reader(of: control)) }
 
-    /// Reads the events; a run whose reader has gone is ended.
+    /// Reads the events; the run ends when its reader is gone.
     public struct Iterator: AsyncIteratorProtocol {
         private let reader: Reader
         /// Events that were taken and not read yet, the next one last.
@@ -63,18 +65,19 @@ public struct Run: AsyncSequence, Sendable {
                 }
                 if reader.events.isOver { return nil }
                 await pace.rest(after: read)
-                // What came meanwhile is taken without a wait; else nothing came.
+                // Events that came meanwhile are taken without a wait. If there are none, the
+                // reader waits.
                 let isQuiet = reader.events.isEmpty
                 read = 0
                 if isQuiet { await reader.wait() }
             }
         }
 
-        /// How many were read since the last rest.
+        /// The number of events that were read since the last rest.
         private var read = 0
     }
 
-    /// Lives as long as someone holds the run: one that nobody has begun to read is ended with that.
+    /// Lives as long as a caller holds the run; its end also ends a run that has no reader.
     private final class Handle: Sendable {
         let control: RunControl
 
@@ -85,8 +88,9 @@ public struct Run: AsyncSequence, Sendable {
         }
     }
 
-    /// Lives as long as someone may ask for the next event: a caller may hold the run after the loop
-    /// was left.
+    /// Lives as long as a caller may ask for the next event; its end also ends the run.
+    ///
+    /// A caller may still hold the run after leaving the loop.
     fileprivate final class Reader: Sendable {
         private let control: RunControl
 
@@ -97,7 +101,7 @@ public struct Run: AsyncSequence, Sendable {
 
         var events: EventQueue { control.events }
 
-        /// Ends the run where the reading task was cancelled; what was told by then is still read.
+        /// Ends the run if the reading task was cancelled; events sent by then are still read.
         func heedCancellation() { if Task.isCancelled { end() } }
 
         /// Ends the run and its events, once.
@@ -105,7 +109,7 @@ public struct Run: AsyncSequence, Sendable {
             if control.events.finish() { control.end(.interrupted(exit: 128 + SIGINT)) }
         }
 
-        /// Waits for events; a task that is cancelled meanwhile ends the run, and reads no more.
+        /// Waits for events; a cancellation of the task meanwhile ends the run and its events.
         func wait(isolation: isolated (any Actor)? = #isolation) async {
             await withTaskCancellationHandler {
                 await events.wait()
@@ -119,8 +123,9 @@ public struct Run: AsyncSequence, Sendable {
 }
 
 extension Event {
-    /// The one event of a run that could not begin, or whose end nobody waits for: its summary, with
-    /// the exit code that follows from the error where no other is given.
+    /// The only event of a run that could not begin, or whose end no caller waits for: its summary.
+    ///
+    /// If no exit code is given, the error decides it.
     public static func failure(
         _ error: MirrorError, root: String, exit: Int32? = nil, seconds: Double = 0
     ) -> Event {

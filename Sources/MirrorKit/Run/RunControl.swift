@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// The side of a run that carries it out: takes events, and passes on that it is to end.
+/// The executing side of a run: takes its events, and passes on requests to end it.
 final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
@@ -22,13 +22,13 @@ final class RunControl: Sendable {
         execution?.steer(.end(ending))
     }
 
-    /// Notes the summary of a run that is still to be put away.
+    /// Notes the summary of a run that still has to release the engine.
     func note(_ summary: Event) { state.withLock { $0.earlySummary = summary } }
 
     /// The summary that was noted.
     var earlySummary: Event? { state.withLock { $0.earlySummary } }
 
-    /// Names what carries the run out.
+    /// Sets the execution that carries out the run.
     func attach(_ execution: Execution) {
         let ending = state.withLock { state in
             state.execution = execution
@@ -46,7 +46,7 @@ final class RunControl: Sendable {
         events.finish(throwing: error)
     }
 
-    /// Ends a run that could not begin; there is a summary all the same.
+    /// Ends a run that could not begin; it still has a summary.
     func fail(_ error: any Error, root: String) {
         send(.failure(MirrorError(wrapping: error), root: root))
         finish(throwing: error)

@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// What a plan must not exceed, judged before its first request.
+/// The limits that a plan must not exceed, checked before its first request.
 struct RunLimits {
     let plan: Plan
     let options: RunOptions
@@ -47,7 +47,7 @@ struct RunLimits {
             let step = plan.steps[position]
             let bytes: Int64?
             switch step.means {
-            // Most often the version that is there is confirmed, and nothing is written.
+            // Mostly the server confirms the existing version, and no bytes are written.
             case .transfer(_, let local) where local?.isConfirmable == true && step.size == nil:
                 continue
             case .transfer: bytes = step.size.map { max(0, $0 - step.reusableBytes) }
@@ -70,7 +70,8 @@ struct RunLimits {
     ) {
         guard let volume = space.volume(of: target.area) else { return }
         demands[volume.place, default: SpaceDemand()].add(bytes, for: target)
-        // A part lies in tmp, and on another file system the file once more in its area.
+        // A part lies in tmp. On another file system, the file takes up space once more in its
+        // area.
         if isFetched, let parts = space.volume(of: .tmp), parts != volume {
             demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: target)
         }

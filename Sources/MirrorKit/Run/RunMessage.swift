@@ -2,18 +2,18 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// What the thread of a run is sent.
+/// A message to the thread of a run.
 enum RunMessage: Sendable {
-    /// Something for the run's state machine.
+    /// An input for the run's state machine.
     case input(RunInput)
-    /// What became of files on their way to their final names and away from them.
+    /// The results of landings, confirmations and removals.
     case promoted([PromotionEnd])
-    /// Nobody reads the file at a step's target any more: its landing may begin.
+    /// The file at a step's target has no reader any more, so its landing may begin.
     case isFree(Int, Target)
-    /// Somebody waits until all messages before this one were acted on.
+    /// A thread waits until all messages before this one are processed.
     case mark(Semaphore)
 
-    /// The bytes of a body in memory that the message brings.
+    /// The length of a body in memory that the message brings, in bytes.
     var bytesInMemory: Int {
         if case .input(.transfer(_, .ended(.received(let body)))) = self {
             return body.bytesInMemory

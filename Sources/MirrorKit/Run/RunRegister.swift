@@ -3,19 +3,19 @@ internal import MirrorSystem
 internal import MirrorTransfer
 internal import Synchronization
 
-/// The runs of an engine, and the way of what the transfer loop tells to the one that it is for.
+/// The runs of an engine; passes each event of the transfer loop to the run that it belongs to.
 final class RunRegister: TransferObserver {
     private struct State {
         var last = -1
         var mailboxes: [Int: Mailbox<RunMessage>] = [:]
-        /// Runs that have still to hear of a failure which may end them.
+        /// Runs that have not yet processed a failure which may end them.
         var deciding: [Mailbox<RunMessage>] = []
     }
 
     private let state = Mutex(State())
     private let bytes = Atomic(0)
 
-    /// Gives a run its number.
+    /// Adds a run, and returns its number.
     func add(_ mailbox: Mailbox<RunMessage>) -> Int {
         state.withLock { state in
             state.last += 1
@@ -24,13 +24,13 @@ final class RunRegister: TransferObserver {
         }
     }
 
-    /// The loop's number of a step's transfer.
+    /// The number by which the loop knows a step's transfer.
     static func job(of run: Int, position: Int) -> Int { run << 32 | position }
 
     /// Forgets a run that is over.
     func remove(_ run: Int) { state.withLock { _ = $0.mailboxes.removeValue(forKey: run) } }
 
-    /// Has a run told.
+    /// Passes a transfer event to the run of its job.
     func tell(_ job: TransferJob, _ event: TransferEvent) {
         var endsAll = false
         if case .ended(.failed(let error, _)) = event {
@@ -52,10 +52,10 @@ final class RunRegister: TransferObserver {
         bytes.subtract(message.bytesInMemory, ordering: .relaxed)
     }
 
-    /// The bytes in memory that wait to be taken.
+    /// The number of bytes in memory that wait to be taken.
     var bytesWaiting: Int { bytes.load(ordering: .relaxed) }
 
-    /// Waits until failures that may end everything were acted on; false when there are none.
+    /// Waits until failures that may end a run are processed; false if there are none.
     func settleFailures() -> Bool {
         let deciding = state.withLock { state in
             defer { state.deciding = [] }

@@ -3,23 +3,22 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import MirrorTransfer
 
-/// The one thread of a run: it takes what comes into the mailbox, tells the state machine, and does
-/// what that asks for.
+/// The only thread of a run: passes messages to the state machine and performs its actions.
 ///
-/// Rows are read here. Transfers, files on their way to their names and rows to be written are
-/// handed on, many at a time, and come back as messages. Nothing here decides what becomes of a step.
+/// It reads the rows of the index. It hands on transfers, landings and rows to be written, many at
+/// a time, and their results come back as messages. It makes no decision about a step.
 final class RunThread {
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
-    /// From where the deadline and the summary's seconds count.
+    /// The instant from which the deadline and the summary's seconds count.
     private let began: ContinuousClock.Instant
     private let startedAt = SystemClock.now()
-    /// What is handed on when the messages of a turn have been acted on.
+    /// Jobs and works that are handed on once all messages taken together have been processed.
     private var jobs: [TransferJob] = []
     private var works: [PromotionWork] = []
     private var hurries = false
-    /// Landings that wait until nobody reads the file.
+    /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
 
     private var engine: Engine { execution.engine }
@@ -38,7 +37,7 @@ final class RunThread {
         do {
             try prepare()
             tellKept()
-            // Whoever paused or ended the run before it began has left word.
+            // A pause or an end that was requested before the run began waits in the mailbox.
             hear(waitingAtMost: 0)
             take(.ready)
         } catch {
@@ -59,7 +58,7 @@ final class RunThread {
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 
-    /// Tells of resources that are kept as they are, as fast as somebody reads it.
+    /// Sends events for resources that are kept as they are, as fast as they are read.
     private func tellKept() {
         guard execution.options.reportsKept else { return }
         var report = KeptReport(plan, engine.index)
@@ -88,7 +87,7 @@ final class RunThread {
         }
         engine.runs.remove(execution.number)
         let parts = machine.interrupted.map { target in
-            // What cannot be read keeps nothing that could be promised.
+            // If the rows of parts cannot be read, no kept bytes are promised.
             (try? engine.index.parts(for: target))?.map(\.resumableBytes).max() ?? 0
         }
         let summary = machine.close(parts: parts, at: moment.elapsed)
@@ -105,7 +104,7 @@ final class RunThread {
     }
 }
 
-// MARK: What comes in
+// MARK: Messages
 
 extension RunThread {
     private var moment: RunMoment {
@@ -114,12 +113,12 @@ extension RunThread {
             time: SystemClock.now())
     }
 
-    /// Hands on what was decided, waits for messages, and acts on all of them.
+    /// Hands on the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
         handOn()
         var messages = execution.mailbox.take(waitingAtMost: limit)
         messages.reverse()
-        // A body goes when it has been acted on.
+        // A body in memory is freed as soon as its message has been processed.
         while let message = messages.popLast() {
             switch message {
             case .input(let input): take(input)
@@ -150,7 +149,7 @@ extension RunThread {
 }
 
 extension RunInput {
-    /// What the promotion said.
+    /// The input that reports the end of a promotion.
     fileprivate init(_ end: PromotionEnd) {
         switch end.result {
         case .landed(_, let result): self = .landed(end.number, result)
@@ -160,7 +159,7 @@ extension RunInput {
     }
 }
 
-// MARK: What is done
+// MARK: Actions
 
 extension RunThread {
     private func perform(_ action: RunAction) {
@@ -181,7 +180,7 @@ extension RunThread {
         case .remove(let position, let removal): promote(.remove(removal), position)
         case .hurry: hurries = true
         case .discard(let parts):
-            // A leftover costs room and nothing else: the next run tries again.
+            // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end):
             engine.claims.release(target, by: claimant(position), end)
@@ -193,7 +192,7 @@ extension RunThread {
         }
     }
 
-    /// Hands on what came together.
+    /// Hands on the collected jobs and works.
     private func handOn() {
         engine.submit(jobs)
         jobs = []
@@ -207,7 +206,7 @@ extension RunThread {
         works.append(PromotionWork(task: task, number: position, receiver: execution))
     }
 
-    /// Has the loop do something with transfers that it may not have been given yet.
+    /// Applies a command to transfers, after submitting those that the loop does not have yet.
     private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
         guard !positions.isEmpty else { return }
         engine.submit(jobs)
@@ -226,7 +225,7 @@ extension RunThread {
     }
 
     private func claim(_ positions: [Int]) {
-        // What the run takes after its end, nobody would let go.
+        // A claim that the run takes after its end would never be released.
         if machine.isOver { return }
         var claimed: [Int] = []
         var occupied: [Int] = []
@@ -264,7 +263,7 @@ extension RunThread {
             isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true)
     }
 
-    /// Finds the target of a body whose name the manifest leaves to the server.
+    /// Finds the target of a body if the manifest lets the server choose the name.
     private func name(_ position: Int, _ body: ReceivedBody) {
         let step = plan.steps[position]
         let target = Result { () throws(MirrorError) in

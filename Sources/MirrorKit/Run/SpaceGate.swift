@@ -3,28 +3,29 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// Lets in bodies that the manifest gave no size, as long as they fit.
+/// Admits bodies whose size the manifest does not declare, as long as they fit.
 ///
-/// To ask the file system costs as much as to receive a small file. So what it said counts for a while,
-/// less what was let in since, and as long as plenty is left; a refusal always follows a new look.
+/// A question to the file system costs as much as the receipt of a small file. So its answer stays
+/// valid for a while, less the bytes admitted since, and as long as plenty is left. A refusal
+/// always follows a new look.
 final class SpaceGate: Sendable {
-    /// For how many milliseconds a look counts.
+    /// The number of milliseconds for which a look stays valid.
     private static let validity: Int64 = 250
-    /// Below so many bytes more than are needed each body has a look of its own.
+    /// If fewer bytes than this are left beyond the needed ones, each body gets a look of its own.
     private static let plenty: Int64 = 256 << 20
 
     private struct Look {
         var space: FreeSpace
-        /// What was let in since, by file system.
+        /// The bytes admitted since the look, by file system.
         var admitted: [String: Int64] = [:]
         var endsAt: Int64
 
-        /// What is left on a file system, as far as is known.
+        /// The bytes left on a file system, by the look and the admissions since.
         func bytes(on volume: FreeSpace.Volume) -> Int64 {
             volume.availableBytes - (admitted[volume.place] ?? 0)
         }
 
-        /// Lets a body in.
+        /// Admits a body.
         mutating func admit(_ bytes: Int64, on volumes: [FreeSpace.Volume]) {
             for volume in volumes {
                 admitted[volume.place] = bytes.addingSaturated(admitted[volume.place] ?? 0)
@@ -41,8 +42,9 @@ final class SpaceGate: Sendable {
         self.leastFreeSpace = leastFreeSpace
     }
 
-    /// Whether so many more bytes of a target fit, where its part lies and where it will lie; why not,
-    /// where they do not.
+    /// Admits bytes of a target if they fit; otherwise returns the reason why not.
+    ///
+    /// They must fit where the part lies and where the file will lie.
     func admit(_ bytes: Int64, for target: Target) -> MirrorError? {
         let needed = bytes.addingSaturated(leastFreeSpace)
         let now = SystemClock.monotonic()

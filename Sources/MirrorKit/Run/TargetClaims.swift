@@ -3,8 +3,10 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// Which step of which run has a target under way: two runs of a session that want one target at the
-/// same time transfer it once, and the second waits for the first one's end.
+/// The step and the run that have each target under way.
+///
+/// If two runs of a session want one target at the same time, it is transferred once. The second
+/// run waits until the first one's step ends.
 final class TargetClaims: Sendable {
     /// A step of a run.
     struct Claimant: Sendable, Hashable {
@@ -19,13 +21,15 @@ final class TargetClaims: Sendable {
 
     private struct State {
         var byTarget: [Target: Claim] = [:]
-        /// Targets that were claimed besides a step's own, because a server named them.
+        /// Targets that were claimed in addition to a step's own, because a server named them.
         var named: [Claimant: Target] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// Takes a target for a step; false when another has it, and then the mailbox hears of its end.
+    /// Claims a target for a step; false if another step has it.
+    ///
+    /// In that case the mailbox gets a message at the end of the other step.
     func claim(
         _ target: Target, by claimant: Claimant, waiting mailbox: Mailbox<RunMessage>
     ) -> Bool {
@@ -40,7 +44,7 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Takes a target whose name a server gave; throws `nameTaken` when it is not free.
+    /// Claims a target that a server named; throws `nameTaken` if it is not free.
     func reserve(
         _ target: Target, for provisional: Target, by claimant: Claimant, in root: RootDirectory
     ) throws(MirrorError) {
@@ -60,7 +64,7 @@ final class TargetClaims: Sendable {
         }
     }
 
-    /// Lets go what a step has claimed, and tells those that wait for it how it ended.
+    /// Releases the claims of a step, and reports its end to the steps that wait for it.
     func release(_ target: Target, by claimant: Claimant, _ end: StepEnd) {
         let waiters = state.withLock { state in
             [target, state.named.removeValue(forKey: claimant)].flatMap { target in

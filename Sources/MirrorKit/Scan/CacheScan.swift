@@ -1,24 +1,24 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Looks at the files of Caches that the index knows: how large, how long unused, whether unchanged.
+/// Lists the files of Caches that the index knows, with size, last use and changes.
 ///
-/// A file was last used when a library said so, when it was read as far as the file system tells
-/// (most note a day's first read only: `relatime`, mount(8)), or when it was promoted, whichever is
-/// latest.
+/// The last use is the latest of three times: a use that a library call noted, the last read as far
+/// as the file system tells, and the promotion. Most file systems note only the first read of a day
+/// (`relatime`, mount(8)).
 struct CacheScan {
     let root: RootDirectory
     let index: Index
     let leases: FileLeases
 
-    /// The files that are there, in the order of their paths' bytes. Throws `MirrorError`.
+    /// The existing files, in the order of their paths' bytes. Throws `MirrorError`.
     func files() throws -> CachedFileList {
         var files = CachedFileList()
         var scan = StatCursor(root)
         var cursor = try index.cursorOfUses(in: .caches)
         while try cursor.next() {
             guard let row = cursor.row else {
-                // The whole record says what is wrong with it.
+                // Reading the whole record throws an error that names the damage.
                 let record = try cursor.wholeRecord()
                 throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
             }
@@ -38,8 +38,9 @@ struct CacheScan {
         return files
     }
 
-    /// Whether a file that was touched or copied still has the bytes that mirror put there; one
-    /// that cannot be read may have others.
+    /// Whether a file that was touched or copied still has the bytes that mirror put there.
+    ///
+    /// A file that cannot be read may have other bytes.
     private func hasBytes(of row: RowProjection, at target: Target, _ stamp: FileStamp) -> Bool {
         guard stamp.size == row.stamp.size else { return false }
         let read = try? FileDigests.read(target, in: root)

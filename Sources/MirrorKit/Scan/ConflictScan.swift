@@ -4,8 +4,8 @@ internal import MirrorSystem
 
 /// Finds conflict copies by their names, beside the targets that are known or wanted.
 ///
-/// Nothing of them is in the index: a copy is there as long as its file is, whatever became of the
-/// index, and a crash in the midst of a promotion cannot make the two differ.
+/// The index does not record copies. So a copy exists exactly as long as its file, even if the
+/// index is lost, and a crash during a promotion cannot make the two differ.
 struct ConflictScan {
     private var folders: Set<String> = []
     private var last = ""
@@ -14,7 +14,7 @@ struct ConflictScan {
 
     private static let longName = 200
 
-    /// Notes a target, whose folder will be looked into.
+    /// Notes a target, whose folder will be searched.
     mutating func note(_ target: Target) {
         let folder = target.folder
         if folder != last { folders.insert(folder) }
@@ -22,7 +22,7 @@ struct ConflictScan {
         if target.name.utf8.count > ConflictScan.longName { long.append(target) }
     }
 
-    /// The copies that are there, in the order of their paths' bytes. Throws `MirrorError`.
+    /// The existing copies, in the order of their paths' bytes. Throws `MirrorError`.
     func copies(in view: TreeView, _ wanted: Wanted? = nil) throws -> [ConflictCopy] {
         guard let root = view.root else { return [] }
         var copies: [ConflictCopy] = []

@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Reads every file again and holds it against the index, and against what the manifests pin.
+/// Reads every file again and compares it with the index and with the pins of the manifests.
 struct IntegrityCheck: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
@@ -18,7 +18,9 @@ struct IntegrityCheck: ~Copyable {
         wanted = try Wanted(manifests, options: PlanOptions(), index: view.index)
     }
 
-    /// Reads all, and reports what differs. Throws `MirrorError` with `inputOutput` or `cancelled`.
+    /// Reads all files and reports differences.
+    ///
+    /// Throws `MirrorError` with `inputOutput` or `cancelled`.
     mutating func report(root: String) throws -> VerifyReport {
         result.root = root
         if let index = view.index {

@@ -1,8 +1,9 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Tells of what the index knows and the manifests want, one file after the other, each looked at and
-/// not read.
+/// Lists the files that the index knows or the manifests want, one after the other.
+///
+/// Each file is looked at, but its bytes are not read.
 struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
@@ -19,7 +20,7 @@ struct Inventory: ~Copyable {
         scan = view.root.map { StatCursor($0) }
     }
 
-    /// Hands over the files, in the order of their targets' bytes, and then the conflict copies.
+    /// Passes the files to the body in the order of their targets' bytes, then the conflict copies.
     mutating func files(_ body: (StoredFile) throws -> Void) throws {
         if let index = view.index {
             for part in try index.allParts() {
@@ -31,7 +32,7 @@ struct Inventory: ~Copyable {
                 conflicts.note(record.target)
                 var file = StoredFile(record, file: try look(at: record.target))
                 if let resource = takeWanted(record.target) {
-                    // Known bytes that are declared by now are proved by that.
+                    // A digest that the manifest declares by now proves the known bytes.
                     if resource.pin != nil, resource.digests.contains(where: record.isProven) {
                         file.verified = .digest
                     }
@@ -47,7 +48,7 @@ struct Inventory: ~Copyable {
         for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
     }
 
-    /// Hands over wanted files that the index does not know.
+    /// Passes wanted files that the index does not know to the body.
     private mutating func tellWanted(
         before target: Target?, _ body: (StoredFile) throws -> Void
     ) throws {

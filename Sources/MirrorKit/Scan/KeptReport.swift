@@ -1,18 +1,18 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// What is told of resources that are kept as they are, one after the other.
+/// The events for resources that are kept as they are, one after the other.
 ///
-/// What their bytes were held against is asked for in the order of the files' paths: one walk over
-/// the index instead of a query for each of a million files.
+/// The way in which each file was verified is read in the order of the paths: one walk over the
+/// index instead of a query for each of a million files.
 struct KeptReport: ~Copyable {
-    /// How many are told before it is looked whether somebody reads them, and how many may be unread.
+    /// The number of events sent between two looks at the reader, and the most that may be unread.
     static let together = 512
     static let mostUnread = 8192
 
     private let plan: Plan
     private var position = 0
-    /// Nil where the index cannot be read: what cannot be read vouches for nothing.
+    /// Nil if the index cannot be read; then no verification is reported.
     private var cursor: ProjectionCursor?
     private var isAtRow = false
 
@@ -26,13 +26,13 @@ struct KeptReport: ~Copyable {
         isAtRow = (try? cursor?.next()) ?? false
     }
 
-    /// What is told of the next one; nil after the last.
+    /// The event for the next kept resource; nil after the last.
     mutating func next() -> Event.Done? {
         while position < plan.steps.endIndex {
             let step = plan.steps[position]
             position += 1
             guard step.isKept else { continue }
-            // A pinned file is kept only where the index knows that it has the digest.
+            // A pinned file is kept only if the index knows that it has the digest.
             let isPinned = plan.resource(of: step)?.pin != nil
             let recorded = verification(of: step.target)
             var done = Event.Done(
@@ -44,7 +44,7 @@ struct KeptReport: ~Copyable {
         return nil
     }
 
-    /// The verification of a target's row; none where there is no row.
+    /// The verification of a target's row; none if there is no row.
     private mutating func verification(of target: Target) -> Verification {
         var path = target.path
         return path.withUTF8 { path in

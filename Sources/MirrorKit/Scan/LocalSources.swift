@@ -1,14 +1,14 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Files, unchanged since mirror put them there, that have the bytes of a wanted pin.
+/// Files that have the bytes of a wanted pin and are unchanged since mirror put them there.
 struct LocalSources {
     private var targets: [Digest: Target] = [:]
 
-    /// Looks through the index for pins. Throws `MirrorError`.
+    /// Searches the index for files with the pins. Throws `MirrorError`.
     init(for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?) throws {
         var cursor = try index.projectionCursor(from: "")
-        // The pins are gathered when there is a row to hold against them: there may be a million.
+        // The pins are collected only if there is a row to compare: there may be a million pins.
         guard try cursor.next() else { return }
         let starts = SortedHashes(pins.lazy.map(\.start))
         guard !starts.isEmpty else { return }
@@ -42,7 +42,7 @@ struct OrphanSources {
     private var byDigest: [Digest: IndexRecord] = [:]
     private var bySource: [SourceKey: IndexRecord] = [:]
 
-    /// Looks for the orphans that have what situations want. Throws `MirrorError`.
+    /// Finds the orphans that have the wanted bytes or sources of situations. Throws `MirrorError`.
     init(
         _ orphans: OrphanTable, for situations: some Sequence<Situation>, in index: Index
     ) throws {
@@ -61,11 +61,13 @@ struct OrphanSources {
         }
     }
 
-    /// Whether no orphan has anything that is wanted.
+    /// Whether no orphan has wanted bytes or a wanted source.
     var isEmpty: Bool { byDigest.isEmpty }
 
-    /// An orphan of the same manifest that has the pinned bytes, or, where nothing is pinned, came
-    /// from the same source with a strong validator.
+    /// An orphan of the same manifest whose file can become an absent target.
+    ///
+    /// The orphan must have the pinned bytes. If nothing is pinned, it must come from the same
+    /// source with a strong validator.
     func orphan(for situation: Situation) -> IndexRecord? {
         guard case .absent = situation.file else { return nil }
         let resource = situation.resource

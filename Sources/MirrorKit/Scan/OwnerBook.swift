@@ -3,12 +3,14 @@ internal import MirrorModel
 internal import MirrorStore
 internal import Synchronization
 
-/// Names under which manifests of a run were remembered before: somebody wrote another `name` into
-/// the file at a remembered place, and what the old name owns is the new one's now.
+/// Names under which the root remembered manifests of a run before.
+///
+/// If a user writes another `name` into the file at a remembered place, everything that the old
+/// name owns belongs to the new one.
 enum FormerNames {
-    /// The former names, each with the position of the manifest that has it no more.
+    /// The former names, each with the position of the manifest that had it.
     ///
-    /// A name that the root knows already is no new one: then a file was copied over another.
+    /// A name that the root knows already is not new: then one file was copied over another.
     static func of(
         _ manifests: [Manifest], among records: [ManifestRecord], root: String
     ) -> [String: Int] {
@@ -30,8 +32,9 @@ enum FormerNames {
     }
 }
 
-/// What all owners of targets want: the manifests of a run, and those that the root remembers, which
-/// are read when somebody asks for the first time.
+/// The targets of all owners: manifests of a run, and manifests that the root remembers.
+///
+/// A remembered manifest is read when it is needed for the first time.
 final class OwnerBook: Sendable {
     /// Former names of manifests of the run.
     let formerNames: [String: Int]
@@ -52,10 +55,10 @@ final class OwnerBook: Sendable {
             memories.map { ($0.record.name, $0) }, uniquingKeysWith: { $1 })
     }
 
-    /// Whether a name is that of a manifest of the run, or was.
+    /// Whether a manifest of the run has, or had, a name.
     func isOfRun(_ name: String) -> Bool { given[name] != nil || formerNames[name] != nil }
 
-    /// The resource by which another owner names a target, and where; nil when it does not.
+    /// The resource by which another owner names a target, and its place; nil if there is none.
     func claim(
         of name: String, on target: Target
     ) -> (resource: Resource, claim: TargetDispute.Claim, isGiven: Bool)? {
@@ -85,7 +88,7 @@ private struct NamedTargets {
         order = manifest.resources.sortedOrder
     }
 
-    /// The resource with a target; nil when there is none.
+    /// The position of the resource with a target; nil if there is none.
     func position(of target: Target) -> Int? {
         var path = target.path
         return path.withUTF8 { path in
@@ -102,7 +105,7 @@ private struct NamedTargets {
 }
 
 extension Manifest {
-    /// Where a resource is declared, for people.
+    /// The place where a resource is declared, for people.
     func claim(at position: Int) -> TargetDispute.Claim {
         let place = resources.place(at: position)
         return TargetDispute.Claim(
@@ -111,7 +114,7 @@ extension Manifest {
 }
 
 extension ManifestRefusal {
-    /// The refusal of targets that two manifests want, each in its own way; nil when there are none.
+    /// The refusal of targets that two manifests want differently; nil if there are none.
     init?(_ disputes: [TargetDispute]) {
         guard !disputes.isEmpty else { return nil }
         let diagnostics = disputes.prefix(DiagnosticLog.limit).map { dispute in

@@ -3,12 +3,12 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// Reads what was fetched for a manifest, and holds it against what the manifest declares.
+/// Reads the files fetched for a manifest, and compares them with the manifest's declarations.
 struct PinScan {
     let view: TreeView
     let isCancelled: @Sendable () -> Bool
 
-    /// What was found of the selected resources, each with its position in the manifest.
+    /// The findings about the selected resources, each with its position in the manifest.
     func findings(
         of manifest: Manifest, options: PlanOptions
     ) throws -> [(position: Int, finding: PinFinding)] {
@@ -19,7 +19,7 @@ struct PinScan {
         }
     }
 
-    /// What the resources gain, by their positions.
+    /// The values that the resources gain, by their positions.
     static func values(
         of findings: [(position: Int, finding: PinFinding)]
     ) -> [Int: PinnedValues] {

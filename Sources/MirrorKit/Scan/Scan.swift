@@ -4,20 +4,20 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// Makes a plan: what is wanted, known and there, merged in one pass over three sorted streams.
+/// Makes a plan: merges wanted resources, index rows and files in one pass over sorted streams.
 ///
-/// The scan only gathers; each decision is the reconciler's. Files whose stamps are not their
-/// rows', and files that the index does not know, are read before they are decided upon. What needs
-/// bytes is decided a second time where the tree may have them under another name. Half of a long
-/// list is looked at by a second thread; the calling thread is blocked, and no server is asked.
+/// The scan only gathers facts; the reconciler makes each decision. A file is read before its
+/// decision if its stamp is not its row's, or if the index does not know it. A step that needs
+/// bytes is decided a second time if the tree may have them under another name. A second thread
+/// looks at half of a long list. The calling thread is blocked, and no server is asked.
 struct Scan: ~Copyable {
-    /// As many targets as are worth a second thread.
+    /// The number of targets from which a second thread is worth its cost.
     static let manyTargets = 2048
 
     private var view: ScanView
     private let hasSplit: Bool
 
-    /// Takes what a plan is made from; a root or an index that is not there counts as empty.
+    /// Takes the inputs of a plan; a root or an index that does not exist counts as empty.
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
         now: Instant, splitting many: Int = Scan.manyTargets,
@@ -38,7 +38,7 @@ struct Scan: ~Copyable {
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
-    /// The manifests that let go of what they no longer name, by the names in rows.
+    /// The manifests that give up targets which they no longer name, by their owners in rows.
     private static func orphanOwners(
         _ manifests: [Manifest], _ book: OwnerBook, _ options: PlanOptions
     ) -> [String: Int] {
@@ -53,8 +53,9 @@ struct Scan: ~Copyable {
         return owners
     }
 
-    /// Looks, and decides; `path` is what the plan calls the root. Throws `MirrorError`, or
-    /// `ManifestRefusal` where another manifest wants a target otherwise.
+    /// Scans and decides; `path` is the name of the root in the plan.
+    ///
+    /// Throws `MirrorError`, or `ManifestRefusal` if another manifest wants a target differently.
     consuming func plan(for path: String) throws -> Plan {
         if let index = view.index {
             for part in try index.allParts() {
@@ -88,7 +89,7 @@ struct Scan: ~Copyable {
         return plan
     }
 
-    /// Looks at both halves at once, each with a cursor and a folder of its own.
+    /// Looks at both halves at the same time, each with its own cursor and folder.
     private static func findings(
         of view: ScanView, splitAt middle: Int
     ) throws -> ScanFindings {
@@ -99,7 +100,7 @@ struct Scan: ~Copyable {
         let thread = try? NativeThread("scan") { half.run() }
         let first = Result { try ScanShard(0..<middle, of: view).look() }
         if case .failure = first { isAbandoned.set() }
-        // Where the system gives no more threads, this one looks at both.
+        // If the system grants no more threads, this one looks at both halves.
         if let thread { thread.join() } else { half.run() }
         var findings = try first.get()
         findings.append(try half.findings())
@@ -136,7 +137,7 @@ struct Scan: ~Copyable {
     }
 }
 
-/// The half of a scan that another thread looks at, and what it found.
+/// The half of a scan that another thread looks at, and its findings.
 private final class SecondShard: Sendable {
     private let range: Range<Int>
     private let view: ScanView
@@ -152,7 +153,7 @@ private final class SecondShard: Sendable {
         result.withLock { $0 = found }
     }
 
-    /// What was found, once the thread has ended.
+    /// The findings, once the thread has ended.
     func findings() throws -> ScanFindings {
         guard let found = result.withLock({ $0.take() }) else {
             throw MirrorError(.internalError, "Half of the tree was not looked at.")

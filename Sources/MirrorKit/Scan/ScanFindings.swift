@@ -1,36 +1,37 @@
 internal import MirrorModel
 
-/// What was found in a shard of the targets.
+/// The findings of a scan about a shard of the targets.
 struct ScanFindings: Sendable {
     var steps: StepList
     var orphans = OrphanTable()
-    /// How many more there are that could not be read, and so are left.
+    /// The number of further orphans, which could not be read and so are left.
     var unreadOrphans = 0
     /// Steps that need bytes, which the tree may have under other names.
     private(set) var searching: [Search] = []
     private var situations: [Situation] = []
-    /// How many rows the index has of each owner.
+    /// The number of rows that the index has of each owner.
     var owned: [String: Int] = [:]
     /// Rows of orphans whose files are gone.
     var forgotten: [Target] = []
-    /// Who owns targets, where that is not only the manifest of the step.
+    /// The owners of targets, if they are more than the manifest of the step.
     var owners: [Target: Owners] = [:]
-    /// Who still owns files that manifests of the run have let go.
+    /// The remaining owners of files that manifests of the run have given up.
     var released: [Target: Owners] = [:]
-    /// Targets that another manifest wants otherwise.
+    /// Targets that another manifest wants differently.
     var disputes: [TargetDispute] = []
 
-    /// A step that needs bytes: eight bytes for a plain fetch, of which there may be a million.
+    /// A step that needs bytes; it takes eight bytes, because there may be a million plain fetches.
     struct Search {
         var step: Int32
-        /// The position of what it was decided from; -1 for a plain fetch, whose situation can be
-        /// put together again.
+        /// The position of the situation that it was decided from.
+        ///
+        /// -1 stands for a plain fetch, whose situation can be made again.
         fileprivate var situation: Int32
     }
 
     init(of manifests: [Manifest]) { steps = StepList(of: manifests) }
 
-    /// Notes that the step that comes next needs bytes; nil says that it is a plain fetch.
+    /// Notes that the next step needs bytes; nil stands for a plain fetch.
     mutating func search(with situation: Situation?) {
         searching.append(
             Search(
@@ -39,12 +40,12 @@ struct ScanFindings: Sendable {
         if let situation { situations.append(situation) }
     }
 
-    /// What a step was decided from; nil for a plain fetch.
+    /// The situation that a step was decided from; nil for a plain fetch.
     func situation(of search: Search) -> Situation? {
         search.situation < 0 ? nil : situations[Int(search.situation)]
     }
 
-    /// Adds what was found in the next shard.
+    /// Adds the findings of the next shard.
     mutating func append(_ next: consuming ScanFindings) {
         let (steps, known) = (Int32(steps.count), Int32(situations.count))
         let rest = next.steps

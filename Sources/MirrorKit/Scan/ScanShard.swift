@@ -1,24 +1,27 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// A shard of the targets, looked at in their order: what is wanted, known and there, merged in one
-/// pass over three sorted streams.
+/// Looks at a shard of the targets in their order.
 ///
-/// A row whose file is as mirror put it there, and is all that its resource asks for, costs no more
-/// than comparing bytes. For every other target a situation is made, and the reconciler decides.
+/// It merges three sorted streams in one pass: wanted resources, index rows and files. If a file is
+/// as mirror put it there, and its row meets all demands of its resource, the target costs no more
+/// than a comparison of bytes. For every other target a situation is made, and the reconciler
+/// decides.
 struct ScanShard: ~Copyable {
     private let view: ScanView
     private var next: Int
     private let end: Int
     private var scan: StatCursor?
     private var found: ScanFindings
-    /// The owner of the rows before, and how many they are; neighbours have mostly the same.
+    /// The owner of the previous rows, and their number; neighbours mostly have the same owner.
     private var owner: [UInt8] = []
     private var ownedRows = 0
     private let isPlain: Bool
 
-    /// Takes a range of the wanted entries; rows before the first of them and behind the last belong
-    /// to the neighbours.
+    /// Takes a range of the wanted entries.
+    ///
+    /// Rows before its first entry belong to the previous shard. Rows from the first entry behind
+    /// the range on belong to the next shard.
     init(_ range: Range<Int>, of view: ScanView) {
         self.view = view
         next = range.lowerBound
@@ -28,7 +31,7 @@ struct ScanShard: ~Copyable {
         isPlain = !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
     }
 
-    /// Looks, and decides. Throws `MirrorError`.
+    /// Looks at the targets and decides. Throws `MirrorError`.
     consuming func look() throws -> ScanFindings {
         if let index = view.index {
             let start = next > 0 ? view.wanted.target(of: view.wanted.entries[next]).path : ""
@@ -47,13 +50,14 @@ struct ScanShard: ~Copyable {
         return found
     }
 
-    /// Decides on the row that the cursor stands at, and on what is wanted before it; false when it
-    /// belongs to the next shard.
+    /// Decides on the cursor's row, and on wanted entries before it.
+    ///
+    /// Returns false if the row belongs to the next shard.
     private mutating func advance(
         _ cursor: inout ProjectionCursor, before limit: [UInt8]?
     ) throws -> Bool {
         guard let row = cursor.row else {
-            // The whole record says what is wrong with it.
+            // Reading the whole record throws an error that names the damage.
             let record = try cursor.wholeRecord()
             throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
         }
@@ -76,7 +80,7 @@ struct ScanShard: ~Copyable {
         return true
     }
 
-    /// What a manifest no longer names is an orphan, unless others own it too.
+    /// Makes a target that its manifest no longer names an orphan, unless others own it too.
     private mutating func letGo(_ cursor: inout ProjectionCursor, _ row: RowProjection) throws {
         let text = String(decoding: row.owner, as: UTF8.self)
         if let manifest = view.orphanOwners[text] {
@@ -93,7 +97,7 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    /// Keeps a file that is as its row says, where that is all that its resource asks for.
+    /// Keeps a file that is as its row says, if the row meets all demands of its resource.
     private mutating func keeps(_ row: RowProjection) -> Bool {
         let entry = view.wanted.entries[next]
         guard view.wanted.isPlainlySatisfied(entry, by: row), view.keepsOwners(entry, row),
@@ -146,7 +150,7 @@ struct ScanShard: ~Copyable {
         {
             found.owners[target] = situation.owners
         }
-        // Bytes can be found by a pin, and where nothing is also by their source.
+        // Bytes can be found by a pin and, if the target is absent, also by their source.
         if case .transfer = decision.means, view.index != nil,
             situation.resource.pin != nil || situation.file == .absent
         {
@@ -160,7 +164,7 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    /// Who owns a wanted target from now on; a dispute is noted, and nothing will come of the plan.
+    /// The owners of a wanted target from now on; notes a dispute, which refuses the plan.
     private mutating func owners(of situation: Situation, _ entry: Wanted.Reference) -> Owners {
         let wanting = view.wanted.owners(of: entry)
         let target = situation.resource.target
@@ -184,8 +188,7 @@ struct ScanShard: ~Copyable {
         return owners ?? Owners(wanting)
     }
 
-    /// Reads a file that its stamp does not vouch for, or that a digest is declared for which
-    /// the index has no value.
+    /// Reads a file if its stamp does not vouch for it, or if its row lacks a pinned digest.
     private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
         guard case .file(let stamp, _) = situation.file, let root = view.root else { return }
         let pin = situation.resource.pin
@@ -198,7 +201,7 @@ struct ScanShard: ~Copyable {
         guard !isKnown || view.options.rehashes else { return }
         var algorithms: [DigestAlgorithm] = [.sha256]
         if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
-        // Between the look and the reading, a file can go, and another one come.
+        // Between the look and the reading, a file can disappear, and another can appear.
         for _ in 1...3 {
             guard case .file = situation.file else { return }
             let read: FileDigests?
@@ -207,7 +210,7 @@ struct ScanShard: ~Copyable {
                     situation.resource.target, in: root, algorithms: algorithms,
                     isCancelled: view.isCancelled)
             } catch {
-                // One file that cannot be read is that resource's failure, not the plan's.
+                // A file that cannot be read is the failure of its resource, not of the plan.
                 guard error.code != .cancelled else { throw error }
                 situation.isUnreadable = true
                 return
@@ -221,7 +224,9 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    /// An orphan whose file is gone is only forgotten; one that was changed is somebody's now.
+    /// Adds an orphan, unless its file is gone or was changed.
+    ///
+    /// If the file is gone, the orphan is only forgotten. A changed file belongs to the user now.
     private mutating func addOrphan(_ record: IndexRecord, of manifest: Int) throws {
         guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent else {
             found.forgotten.append(record.target)
@@ -236,7 +241,7 @@ struct ScanShard: ~Copyable {
             guard let read, read.digests.first == record.sha256 else { return }
             found.orphans.append(record, stamp: read.stamp, manifest: manifest)
         } catch {
-            // What cannot be read may have been changed, and is left.
+            // A file that cannot be read may have been changed, so it is left.
             if error.code == .cancelled { throw error }
             found.unreadOrphans += 1
         }

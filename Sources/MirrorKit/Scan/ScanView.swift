@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// What all shards of a scan share.
+/// The values that all shards of a scan share.
 struct ScanView: Sendable {
     let wanted: Wanted
     let options: PlanOptions
@@ -11,9 +11,9 @@ struct ScanView: Sendable {
     let index: Index?
     let now: Instant
     var isCancelled: @Sendable () -> Bool
-    /// What other owners of targets want.
+    /// The targets that other owners want.
     let book: OwnerBook
-    /// Manifests whose orphans are looked for, by owner.
+    /// Manifests whose orphans the scan looks for, by owner.
     let orphanOwners: [String: Int]
     /// The parts that the index knows.
     var parts: [Target: [PartRecord]] = [:]
@@ -30,7 +30,7 @@ extension ScanView {
             && owners.names.allSatisfy { wanting.contains($0) || !book.isOfRun($0) }
     }
 
-    /// What is wanted by an entry, with nothing known of it yet.
+    /// The situation of an entry before its row, file and parts are known.
     func situation(of entry: Wanted.Reference) -> Situation {
         let resource = wanted.resource(of: entry)
         return Situation(
@@ -38,7 +38,7 @@ extension ScanView {
             sources: resource.pin == nil ? resource.sources.map { SourceKey($0.url) } : [])
     }
 
-    /// Whether a decision says nothing that the resource does not.
+    /// Whether a decision adds nothing to the resource: a plain fetch of an absent file.
     func isPlainFetch(_ decision: Decision, _ entry: Wanted.Reference) -> Bool {
         decision.kind == .fetch && decision.reason == .missing && decision.existing == .nothing
             && decision.means == .transfer(part: nil, ifChangedSince: nil)

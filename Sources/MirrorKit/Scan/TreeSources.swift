@@ -1,12 +1,12 @@
 internal import MirrorModel
 
-/// Decides again, with what the tree holds under other names, wherever bytes would be fetched.
+/// Decides again on steps that would fetch bytes which the tree may have under other names.
 struct TreeSources {
     private let view: ScanView
 
     init(_ view: ScanView) { self.view = view }
 
-    /// Looks for the bytes of all steps that search for them. Throws `MirrorError`.
+    /// Looks for the bytes of all steps that need them. Throws `MirrorError`.
     func look(_ findings: inout ScanFindings) throws {
         guard let index = view.index, !findings.searching.isEmpty else { return }
         let localSources = try LocalSources(for: pins(of: findings), in: index, root: view.root)
@@ -36,7 +36,7 @@ struct TreeSources {
         findings.searching.lazy.map { situation(of: $0, in: findings) }
     }
 
-    /// What the step of a search was decided from.
+    /// The situation that the step of a search was decided from.
     private func situation(
         of search: ScanFindings.Search, in findings: ScanFindings
     ) -> Situation {
@@ -52,7 +52,9 @@ struct TreeSources {
         situations(of: findings).lazy.compactMap(\.resource.pin)
     }
 
-    /// An orphan can be renamed once: where several want its bytes, each copies them.
+    /// Replaces moves by copies if several steps want the bytes of one orphan.
+    ///
+    /// An orphan can be renamed only once.
     private func shareOrphans(_ findings: inout ScanFindings) {
         var orphanSources: [Target: [Int]] = [:]
         for position in findings.searching.lazy.map({ Int($0.step) }) {

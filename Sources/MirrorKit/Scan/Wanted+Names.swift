@@ -1,8 +1,9 @@
 internal import MirrorModel
 
 extension Wanted {
-    /// Refuses tags and targets in options that no manifest has: they would choose nothing, and look as
-    /// if they had. Throws `MirrorError` with `usage`.
+    /// Refuses tags and targets in options that no manifest has.
+    ///
+    /// They would select nothing, but look as if they had. Throws `MirrorError` with `usage`.
     func refuseUnknownNames(_ options: PlanOptions) throws(MirrorError) {
         if !options.only.isEmpty || !options.skip.isEmpty {
             let asked = [options.only, options.skip]

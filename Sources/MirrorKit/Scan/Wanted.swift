@@ -4,7 +4,7 @@ internal import MirrorSystem
 
 /// The resources of all manifests of a run in the order of their targets' bytes.
 ///
-/// Index and tree come in the same order, so that the three are merged in one pass. An entry is eight
+/// Index and tree come in the same order, so that one pass merges the three. An entry is eight
 /// bytes; the resource itself stays in its manifest's table.
 struct Wanted: Sendable {
     /// A resource: a position in the list of manifests, and one in that manifest.
@@ -16,12 +16,12 @@ struct Wanted: Sendable {
     let manifests: [Manifest]
     /// The selected resources, sorted.
     private(set) var entries: [Reference] = []
-    /// How many resources `--only` and `--skip` left out.
+    /// The number of resources that `--only` and `--skip` left out.
     private(set) var skipped = 0
-    /// Targets that a server named in an earlier run, where the manifest leaves the name to it.
+    /// Targets that a server named in an earlier run, for entries whose name the server chooses.
     private var remembered: [Int64: Target] = [:]
 
-    /// Targets that two of the manifests want, each in its own way; the first of them has the entry.
+    /// Targets that two of the manifests want differently; the first manifest has the entry.
     private(set) var disputes: [TargetDispute] = []
     /// Further manifests that want the bytes of an entry's target.
     private var sharers: [Int64: [Int32]] = [:]
@@ -30,8 +30,9 @@ struct Wanted: Sendable {
     private let owners: [[UInt8]]
     private let tables: [ResourceTable]
 
-    /// Selects and sorts. Throws `manifestInvalid` when the targets of two manifests cannot stand
-    /// beside each other.
+    /// Selects and sorts the resources.
+    ///
+    /// Throws `manifestInvalid` if the targets of two manifests cannot stand beside each other.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
         self.manifests = manifests
         owners = manifests.map { Array(Owners($0.owner).text.utf8) }
@@ -67,7 +68,7 @@ struct Wanted: Sendable {
         } else {
             sort()
         }
-        // The targets of one manifest were held against each other when it was read.
+        // The targets of one manifest were compared with each other when it was read.
         let isOneDecoded = manifests.count == 1 && manifests[0].whereabouts != .code
         if !isOneDecoded || !remembered.isEmpty { try mergeEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
@@ -91,14 +92,14 @@ struct Wanted: Sendable {
         withPath(of: entry) { ByteOrder.compare($0, path) }
     }
 
-    /// Whether the version that a row speaks of is all that an entry asks for, owners apart.
+    /// Whether the version in a row meets all demands of an entry, except for owners.
     func isPlainlySatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
         tables[Int(entry.manifest)].isPlainlySatisfied(
             at: Int(entry.resource), bySize: row.stamp.size, sha256: row.sha256,
             isExecutable: row.isExecutable)
     }
 
-    /// Whether what a row says of its owners is the one manifest that wants an entry.
+    /// Whether the only owner in a row is the only manifest that wants an entry.
     func isOnlyOwner(of entry: Reference, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }
         return owners[Int(entry.manifest)].withUnsafeBufferPointer {
@@ -153,7 +154,7 @@ struct Wanted: Sendable {
         return tables[Int(entry.manifest)].withPath(at: Int(entry.resource), body)
     }
 
-    /// Gives one entry to each target: manifests that pin the same bytes share it.
+    /// Merges the entries of each target into one: manifests that pin the same bytes share it.
     private mutating func mergeEqualTargets() throws {
         let hasEqual = zip(entries, entries.dropFirst()).contains { compare($0, $1) == 0 }
         guard hasEqual else { return }
@@ -163,7 +164,7 @@ struct Wanted: Sendable {
                 merged.append(entry)
                 continue
             }
-            // The manifest that was given first is the one whose sources are asked.
+            // The sources of the manifest that was given first are asked.
             let first = min(last.manifest, entry.manifest) == last.manifest ? last : entry
             let second = first.manifest == last.manifest ? entry : last
             try refuseTwins(first, second)
@@ -190,7 +191,7 @@ struct Wanted: Sendable {
             target: target)
     }
 
-    /// What manifests own is told by their names.
+    /// Refuses equal names of manifests, because the name tells what a manifest owns.
     private static func refuseEqualNames(_ manifests: [Manifest]) throws {
         var seen: [String: Manifest] = [:]
         for manifest in manifests {
@@ -205,7 +206,7 @@ struct Wanted: Sendable {
         }
     }
 
-    /// A manifest's own collisions were refused when it was read; these are between manifests.
+    /// Refuses collisions between manifests; those within a manifest were refused when it was read.
     private func refuseCollisions() throws {
         for flaw in collisions().sorted(by: { $0.position < $1.position }) {
             let pair = [flaw.otherPosition, flaw.position].map { entries[$0] }

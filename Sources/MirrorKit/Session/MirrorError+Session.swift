@@ -2,7 +2,7 @@ internal import MirrorManifests
 public import MirrorModel
 
 extension MirrorError {
-    /// Any error as callers of the library see it; one that is not ours is a bug.
+    /// Any error as callers of the library see it; an error of an unknown type is a bug.
     public init(wrapping error: any Error) {
         switch error {
         case let error as MirrorError: self = error
@@ -20,7 +20,7 @@ extension MirrorError {
         }
     }
 
-    /// Nothing says what should be in the tree.
+    /// The error if no manifest is given and the root remembers none.
     static func noManifest(_ root: String) -> MirrorError {
         MirrorError(
             .usage,

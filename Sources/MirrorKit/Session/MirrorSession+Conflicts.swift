@@ -4,16 +4,16 @@ internal import MirrorStore
 internal import MirrorSystem
 
 extension MirrorSession {
-    /// Ends a conflict: the file that had to make room gets its place back, or goes.
+    /// Ends a conflict: the file that had to make room gets its place back, or is removed.
     ///
-    /// What comes back is an edited file from then on: mirror keeps it as long as the manifest wants
-    /// the version that is there now.
+    /// A file that gets its place back counts as edited: mirror keeps it as long as the manifest
+    /// wants the version that is at the target now.
     ///
     /// - Parameters:
-    ///   - name: the target, or one of its conflict copies where there are several.
+    ///   - name: the target, or one of its conflict copies if there are several.
     ///   - side: which file stays; `mine` is the one that had to make room.
     ///   - wait: seconds to wait for another run's end.
-    /// - Throws: `MirrorError` with `usage` where there is no such conflict, or with `conflict`,
+    /// - Throws: `MirrorError` with `usage` if there is no such conflict, or with `conflict`,
     ///   `locked`, `inputOutput`.
     public func resolve(
         _ name: Target, keeping side: ConflictSide, waitingSeconds wait: Int64 = 0
@@ -30,7 +30,7 @@ extension MirrorSession {
     }
 }
 
-/// The end of one conflict; the root's lock is held and nothing else is under way.
+/// Ends one conflict, while the root's lock is held and nothing else is under way.
 private struct Resolution {
     let engine: Engine
 
@@ -63,7 +63,7 @@ private struct Resolution {
     private func copies(beside name: Target) throws -> [ConflictCopy] {
         var scan = ConflictScan()
         scan.note(name)
-        // Names that were cut are told by the targets of the folder.
+        // The targets of the folder tell which of them a copy with a cut name belongs to.
         let prefix = Array((name.folder + "/").utf8)
         var cursor = try engine.index.projectionCursor(from: name.folder + "/")
         while try cursor.next(), let row = cursor.row, row.path.starts(with: prefix) {
@@ -93,7 +93,7 @@ private struct Resolution {
         } catch let error as Errno { throw MirrorError(error, target: ending.target) }
     }
 
-    /// Gives a copy the target's name. What was there goes only if mirror put it there.
+    /// Gives a copy the target's name; removes the file there only if mirror put it there.
     private func restore(
         _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
         _ ending: ConflictEnding
@@ -104,7 +104,7 @@ private struct Resolution {
             guard error.isUnsupportedRename else { throw error }
             return try copy.replace(entry)
         }
-        // Somebody may have written to it, or put another file there, since it was looked at.
+        // Another program may have changed or replaced the file since it was looked at.
         guard let out = try copy.status() else { return }
         guard out.stamp.inode == there.stamp.inode, out.stamp.size == there.stamp.size,
             out.stamp.modified == there.stamp.modified

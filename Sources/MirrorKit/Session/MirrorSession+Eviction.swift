@@ -6,12 +6,13 @@ internal import Synchronization
 extension MirrorSession {
     /// Removes files of Caches, the least recently used first, until the rest fits a quota.
     ///
-    /// Only what mirror put there goes, unchanged since and not read under `withFile`; a later sync
-    /// fetches what is wanted again. A dry run removes nothing and takes no lock.
+    /// Only files that mirror put there, that are unchanged since and not read under `withFile`,
+    /// are removed; a later sync fetches the wanted ones again. A dry run removes nothing and takes
+    /// no lock.
     ///
     /// - Parameters:
     ///   - quota: bytes that mirror's files in Caches may take up.
-    ///   - limit: how many files may go; beyond it nothing does.
+    ///   - limit: how many files may be removed; if more would be, none is.
     ///   - wait: seconds to wait for another run's end.
     /// - Throws: `MirrorError` with `deleteLimit`, `locked`, `inputOutput` and the like.
     public func evict(
@@ -33,7 +34,7 @@ extension MirrorSession {
             let scan = CacheScan(root: engine.root, index: engine.index, leases: leases)
             var report = try await chosen(by: policy, scan, limit)
             report.isDryRun = false
-            // Some at a time: what waits for the disk takes memory.
+            // Removals are submitted in groups, because those that wait for the disk take memory.
             let chosen = report.eviction.evicted
             var failed: [(file: CachedFile, error: MirrorError)] = []
             for start in stride(from: 0, to: chosen.count, by: MirrorSession.removalsAtOnce) {
@@ -62,7 +63,7 @@ extension MirrorSession {
         return EvictionReport(root: root, isDryRun: true, eviction: eviction)
     }
 
-    /// Removes files durably; gives those that are still there.
+    /// Removes files durably; returns those that are still there.
     func remove(
         _ files: [CachedFile], _ engine: Engine
     ) async -> [(file: CachedFile, error: MirrorError)] {
@@ -74,7 +75,7 @@ extension MirrorSession {
     }
 }
 
-/// The removals of an eviction: those of files that are being read fail at once.
+/// The removals of an eviction; those of files that are being read fail at once.
 private final class Eviction: PromotionReceiver {
     typealias Failure = (file: CachedFile, error: MirrorError)
 
@@ -92,7 +93,7 @@ private final class Eviction: PromotionReceiver {
         tally = Mutex((files.count, []))
     }
 
-    /// Takes the files that nobody reads; gives what the promotion does with them.
+    /// Takes the files that have no reader, and returns the works that remove them.
     func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {
@@ -126,7 +127,7 @@ private final class Eviction: PromotionReceiver {
 }
 
 extension MirrorError {
-    /// A file that is being read is kept.
+    /// The error for a file that is kept because it is being read.
     static func inUse(_ target: Target) -> MirrorError {
         MirrorError(
             .conflict, "\(target): it is being read, so it was kept. Run again later.",

@@ -3,11 +3,11 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// What is in the tree: one file, all files, and all files read again.
+/// Questions about the tree: one file, all files, and all files read again.
 extension MirrorSession {
-    /// What is known of a target; nil when the index does not know it.
+    /// The facts about a target; nil if the index does not know it.
     ///
-    /// The file is looked at and not read: `state` is `changed` when its stamp is not the recorded
+    /// The file is looked at and not read: `state` is `changed` if its stamp is not the recorded
     /// one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
     public func lookup(_ target: Target) async throws -> StoredFile? {
         try await reading { view in
@@ -26,8 +26,9 @@ extension MirrorSession {
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 
-    /// Keeps a file from being replaced and evicted while the body reads it, and gives the body its
-    /// path. Where this session holds the root's lock, the use is noted for eviction.
+    /// Passes a file's path to the body; the file is not replaced or evicted while the body runs.
+    ///
+    /// If this session holds the root's lock, the use is noted for eviction.
     public func withFile<Value: Sendable>(
         _ target: Target, _ body: (String) async throws -> Value
     ) async throws -> Value {
@@ -37,17 +38,17 @@ extension MirrorSession {
         return try await body(path(of: target))
     }
 
-    /// What is in the tree, and what the manifests want that is not; in the order of the paths.
+    /// The files in the tree, and those that the manifests want, in the order of the paths.
     public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
         let files = Mutex<[StoredFile]>([])
         try await forEachFile(of: manifests) { file in files.withLock { $0.append(file) } }
         return files.withLock { $0 }
     }
 
-    /// Hands over what `status` lists, one file after the other: a million of them need no memory.
+    /// Passes the files that `status` lists to the body one by one; a million need no memory.
     ///
-    /// The body is called on a thread of the session's, never by two at once; what it throws ends
-    /// the walk.
+    /// The body is called on a thread of the session, never by two threads at once. An error that
+    /// it throws ends the walk.
     public func forEachFile(
         of manifests: [Manifest], _ body: @escaping @Sendable (StoredFile) throws -> Void
     ) async throws {
@@ -60,7 +61,7 @@ extension MirrorSession {
         }
     }
 
-    /// Reads every file that the index knows or a manifest wants, and reports what differs.
+    /// Reads every file that the index knows or a manifest wants, and reports differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let root = root
         let cancellation = CancellationFlag()
@@ -85,7 +86,7 @@ struct TreeView: Sendable {
 }
 
 extension StoredFile {
-    /// What a row and a look at the file say together.
+    /// The facts from a row and a look at the file together.
     init(_ record: IndexRecord, file: LocalFile) {
         let state: State
         switch file {

@@ -3,12 +3,12 @@ internal import MirrorStore
 internal import MirrorSystem
 
 extension MirrorSession {
-    /// Forgets a manifest: its place, its copy, and that its files are its own.
+    /// Forgets a manifest: its place, its copy, and its ownership of files.
     ///
-    /// Its files are left, and nobody owns them any more; with `deleting` those that are as mirror put
-    /// them there, and that no other manifest owns, are removed first. A dry run changes nothing and
-    /// takes no lock. Throws `MirrorError` with `usage` for a name that the root does not know, or with
-    /// `locked`, `inputOutput` and the like.
+    /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
+    /// put them there, and that no other manifest owns, are removed first. A dry run changes
+    /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
+    /// not know, or with `locked`, `inputOutput` and the like.
     public func forget(
         _ name: String, deleting: Bool = false, isDryRun: Bool = false,
         waitingSeconds wait: Int64 = 0
@@ -51,7 +51,7 @@ extension MirrorSession {
     }
 }
 
-/// What a manifest owns, and what becomes of it when the manifest is forgotten.
+/// Sorts the files of a manifest that is forgotten: left, shared, removed or changed.
 struct ForgetScan {
     private let name: String
     private let view: TreeView
@@ -65,7 +65,7 @@ struct ForgetScan {
         memories = try ManifestMemory.all(in: view)
     }
 
-    /// Looks at every file of the manifest's. Throws `MirrorError` with `usage` for an unknown name.
+    /// Looks at every file of the manifest. Throws `MirrorError` with `usage` for an unknown name.
     mutating func look(
         root: String, isDryRun: Bool
     ) throws -> (report: ForgetReport, removals: [CachedFile]) {
@@ -120,7 +120,7 @@ struct ForgetScan {
             .usage, "\(Quoted(name)): this root remembers no manifest of this name. \(advice)")
     }
 
-    /// Removes unfinished downloads of what a manifest names.
+    /// Removes unfinished downloads of the targets that a manifest names.
     static func discardParts(of name: String, in engine: Engine) throws {
         let view = TreeView(root: engine.root, index: engine.index)
         let memory = try ManifestMemory.all(in: view).first { $0.record.name == name }
@@ -128,7 +128,7 @@ struct ForgetScan {
         guard !parts.isEmpty, let manifest = memory?.known() else { return }
         let wanted = try Wanted([manifest], options: PlanOptions(), index: engine.index)
         for part in parts where wanted.wants(part.target) {
-            // A leftover costs room and nothing else.
+            // A leftover part only takes up disk space.
             try? engine.parts.discard(part: part.name)
         }
     }

@@ -4,10 +4,10 @@ internal import MirrorStore
 internal import MirrorSystem
 
 extension MirrorSession {
-    /// Reads manifests; without any, those that this root remembers.
+    /// Reads manifests; if none is given, those that this root remembers.
     ///
-    /// A manifest that comes by URL is asked for conditionally, and its last good copy serves, with a
-    /// notice, when the network does not; so does the copy of a file that is gone. Throws
+    /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
+    /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
     /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
     public func loadManifests(
         _ sources: [ManifestSource], isOffline: Bool = false
@@ -19,13 +19,13 @@ extension MirrorSession {
                 return try await load(known, view, isOffline, passesOverLost: false)
             }
         }
-        // Only what comes by URL, or is remembered, has anything in the index; opening it takes longer
-        // than reading a short manifest.
+        // Only manifests with a URL, and remembered ones, have rows in the index. Opening the index
+        // takes longer than reading a short manifest.
         if sources.allSatisfy(\.isLocal) {
             do {
                 return try await load(sources, TreeView(root: nil, index: nil), isOffline)
             } catch let error as MirrorError {
-                // A copy may serve; but what came from a pipe comes only once.
+                // The copy of a file may be used, but bytes from a pipe come only once.
                 guard error.code == .manifestUnreadable, !sources.contains(.standardInput)
                 else { throw error }
             }
@@ -33,8 +33,10 @@ extension MirrorSession {
         return try await reading { view in try await load(sources, view, isOffline) }
     }
 
-    /// Reads the manifests that this root remembers; none is no error, and one of which nothing can be
-    /// read is passed over with a notice. Throws `ManifestRefusal`, or `MirrorError`.
+    /// Reads the manifests that this root remembers; it is no error if there are none.
+    ///
+    /// A manifest without a readable file or copy is skipped, with a notice. Throws
+    /// `ManifestRefusal`, or `MirrorError`.
     public func loadRememberedManifests(isOffline: Bool = false) async throws -> LoadedManifests {
         try await reading { view in
             try await load(
@@ -74,7 +76,7 @@ extension MirrorSession {
         if let memory = loaded.memory { fetchedManifests[memory.record.name] = memory }
     }
 
-    /// Reads one manifest for its own sake: no root is looked for, and nothing is kept.
+    /// Reads one manifest by itself: without a root, and without remembering it.
     public static func read(
         _ source: ManifestSource, configuration: Configuration = Configuration()
     ) async throws -> DecodedManifest {
@@ -83,16 +85,18 @@ extension MirrorSession {
         return try await loader.load(source).decoded
     }
 
-    /// The manifests that this root remembers, in the order of their names; empty when none was
-    /// synced yet.
+    /// The manifests that this root remembers, in the order of their names.
+    ///
+    /// The list is empty if none was synced yet.
     public func rememberedManifests() async throws -> [RememberedManifest] {
         try await reading { view in
             try await Offload.run { try ManifestMemory.all(in: view).map(RememberedManifest.init) }
         }
     }
 
-    /// Where the manifests that this root remembers can be read for their own sake. Throws
-    /// `MirrorError` with `usage` when it remembers none.
+    /// The sources from which the manifests that this root remembers can be read.
+    ///
+    /// Throws `MirrorError` with `usage` if the root remembers none.
     public func rememberedSources() async throws -> [ManifestSource] {
         try await reading { view in
             let known = try ManifestMemory.all(in: view)
@@ -113,8 +117,10 @@ extension MirrorSession {
 // MARK: Remembering
 
 extension MirrorSession {
-    /// Writes what is to be remembered of the manifests of an executed plan. A run that finds nothing
-    /// to do leaves the index as it is, unless a manifest has another place or another text.
+    /// Records the manifests of an executed plan in the index.
+    ///
+    /// A run that finds nothing to do leaves the index as it is, unless a manifest has another
+    /// place or another text.
     func remember(_ plan: Plan, in engine: Engine) async throws {
         let known = plan.manifests.compactMap { manifest -> FetchedManifest? in
             guard let memory = fetchedManifests[manifest.owner],
@@ -143,7 +149,7 @@ extension MirrorSession {
             guard changed.contains(where: { $0.copyName.map(names.contains) == false }) else {
                 return
             }
-            // The row that speaks of the copy before must be gone before that copy is.
+            // The row that names the previous copy must be gone before that copy is.
             do throws(Errno) { try engine.index.makeDurable() } catch { throw MirrorError(error) }
             ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
         }
@@ -151,13 +157,13 @@ extension MirrorSession {
 }
 
 extension FetchedManifest {
-    /// What the manifest's `whereabouts` say when it is this one.
+    /// The `whereabouts` of the manifest that these facts belong to.
     var whereabouts: Manifest.Whereabouts {
         if case .url(let key) = record.place { return .url(key) }
         return .file(path: path ?? "")
     }
 
-    /// The row that is to be written, after its copy; nil when the row that is there says it all.
+    /// The row to write, after its copy; nil if the existing row says the same.
     func record(
         after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool
     ) throws(MirrorError) -> ManifestRecord? {
@@ -168,7 +174,7 @@ extension FetchedManifest {
         let isSame = hasCopy && row?.place == record.place && row?.stamp == record.stamp
         if path != nil, isSame, !isSynced { return nil }
         if path == nil, text == nil {
-            // The server confirmed the copy that the row spoke of.
+            // The server confirmed the copy that the row named.
             record.copiedAt = SystemClock.now()
         } else if let row, isSame, path != nil {
             (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
@@ -179,7 +185,7 @@ extension FetchedManifest {
         return record
     }
 
-    /// Takes a copy of the text, unless the one before is of the same.
+    /// Takes a copy of the text, unless the previous copy has the same text.
     private func takeCopy(
         into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory
     ) throws(MirrorError) {
@@ -187,7 +193,7 @@ extension FetchedManifest {
         if case .open(let file) = text {
             let status = try? file.status(path: path ?? "")
             guard status?.stamp == record.stamp else {
-                // It was written to since it was read: the next run takes the copy.
+                // The file was written to since it was read, so the next run takes the copy.
                 record.stamp = nil
                 (record.copyName, record.copyDigest) = (row?.copyName, row?.copyDigest)
                 record.copiedAt = row?.copiedAt

@@ -4,11 +4,12 @@ public import MirrorModel
 internal import MirrorSystem
 
 extension MirrorSession {
-    /// Writes sizes and sha256 digests of what was fetched into a manifest's file.
+    /// Writes sizes and sha256 digests of fetched files into a manifest's file.
     ///
-    /// Every selected resource that the index knows is read. One whose declarations are not what is
-    /// there keeps the file as it is, and is in the report. The file's text keeps its order, its form
-    /// and its notes: what is new is put beside each `url`. It is replaced atomically.
+    /// Every selected resource that the index knows is read. If the declarations of one contradict
+    /// its file, the manifest's file stays as it is, and the report names the resource. The
+    /// manifest's text keeps its order, its form and its notes: the new values are put beside each
+    /// `url`. The file is replaced atomically.
     ///
     /// - Parameters:
     ///   - path: the manifest's file.
@@ -49,7 +50,9 @@ extension MirrorSession {
 }
 
 extension ManifestEdit {
-    /// Reads a manifest's file. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    /// Reads a manifest's file.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     fileprivate init(readingFile path: String) throws {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {

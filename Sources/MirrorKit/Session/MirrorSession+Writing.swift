@@ -5,8 +5,8 @@ internal import MirrorSystem
 extension MirrorSession {
     /// Writes a manifest to a file, atomically: an existing one is replaced whole or not at all.
     ///
-    /// Throws `ManifestRefusal` for what the notation cannot say, and `MirrorError` with `usage`,
-    /// `inputOutput` or `noSpace`; the file is then as it was.
+    /// Throws `ManifestRefusal` for values that the notation cannot express, and `MirrorError` with
+    /// `usage`, `inputOutput` or `noSpace`; the file is then as it was.
     public static func write(
         _ manifest: Manifest, to path: String, with writer: ManifestWriter
     ) async throws {

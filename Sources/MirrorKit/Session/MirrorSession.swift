@@ -3,11 +3,12 @@ public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// A root, and what can be done with it: plan, execute, look up.
+/// A root and the operations on it: plan, execute, look up.
 ///
-/// The name is not `Mirror`, which is Swift's own reflection type. A session opens the root when it
-/// is made and touches nothing until a plan is executed; while one is, it holds the root's lock, and
-/// several may be under way at once in one session. Planning and looking up take no lock.
+/// The name is not `Mirror`, which is Swift's own reflection type. A session finds the root when it
+/// is made, and touches nothing until a plan is executed. While a plan is executed, the session
+/// holds the root's lock; it may execute several plans at once. Planning and looking up take no
+/// lock.
 public actor MirrorSession {
     /// The root's absolute path.
     public nonisolated let root: String
@@ -15,7 +16,7 @@ public actor MirrorSession {
     public nonisolated let configuration: Configuration
     let location: RootLocation
     private var opening: Task<Engine, any Error>?
-    /// The end of the engine before, whose lock has to go first.
+    /// The end of the previous engine, whose lock must be released first.
     private var closing: Task<Void, any Error>?
     private var users = 0
     private var isPaused = false
@@ -23,8 +24,10 @@ public actor MirrorSession {
     nonisolated let leases = FileLeases()
     var fetchedManifests: [String: FetchedManifest] = [:]
 
-    /// Finds the root: the given folder, else `$MIRROR_ROOT`, else the nearest folder above the
-    /// current one that has `.mirror`, else the current one. Throws `MirrorError` with `rootUnusable`.
+    /// Finds the root. Throws `MirrorError` with `rootUnusable`.
+    ///
+    /// The root is the given folder, else `$MIRROR_ROOT`, else the nearest folder above the current
+    /// one that has `.mirror`, else the current one.
     public init(
         root: String? = nil, configuration: Configuration = Configuration()
     ) throws(MirrorError) {
@@ -33,7 +36,7 @@ public actor MirrorSession {
         self.configuration = configuration
     }
 
-    /// Says what would make the tree match, and why; no server is asked and nothing is changed.
+    /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
     ///
     /// Throws `MirrorError` with `manifestInvalid`, `inputOutput`, `indexNewer` or `cancelled`.
     public func plan(
@@ -57,17 +60,18 @@ public actor MirrorSession {
         }
     }
 
-    /// Says what would make the tree match one manifest.
+    /// Plans the steps that make the tree match one manifest.
     public func plan(
         _ manifest: Manifest, options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
         try await plan([manifest], options: options)
     }
 
-    /// Carries out a plan. The run begins at once; its events are read from what is returned.
+    /// Carries out a plan. The run begins at once; the returned value delivers its events.
     ///
-    /// Failed resources are events. What ends the run is thrown when the events are read:
-    /// `MirrorError` with `locked`, `deleteLimit`, `spaceLimit`, `noSpace`, `inputOutput` and the like.
+    /// Failed resources are events. An error that ends the run is thrown when the events are read:
+    /// `MirrorError` with `locked`, `deleteLimit`, `spaceLimit`, `noSpace`, `inputOutput` and the
+    /// like.
     public nonisolated func execute(
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
@@ -78,7 +82,8 @@ public actor MirrorSession {
 
     /// Makes the tree match a manifest: plans and executes under one lock.
     ///
-    /// Returns the run's summary; a resource that failed is a number there. Throws what ends the run.
+    /// Returns the run's summary, which counts failed resources. Throws the error that ends the
+    /// run.
     @discardableResult
     public func sync(
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
@@ -101,16 +106,19 @@ public actor MirrorSession {
         }
     }
 
-    /// Holds the root's lock while the body runs, so that what is planned in it can be executed
-    /// before any other process changes the tree.
+    /// Holds the root's lock while the body runs.
+    ///
+    /// So the body can plan, and execute the plan before another process changes the tree.
     public func withLock<Value: Sendable>(
         waitingSeconds wait: Int64 = 0, _ body: () async throws -> Value
     ) async throws -> Value {
         try await using(try await acquire(wait: wait)) { _ in try await body() }
     }
 
-    /// Sentences for people about what was found when the lock was taken: a damaged index, a network
-    /// file system; empty while no lock is held.
+    /// Sentences for people about the state of the root when the lock was taken.
+    ///
+    /// They report, for example, a damaged index or a network file system. They are empty while no
+    /// lock is held.
     public func notices() async throws -> [String] { try await opening?.value.notices ?? [] }
 }
 
@@ -120,7 +128,7 @@ extension MirrorSession {
     /// Stops asking for a resource's bytes; nothing happens when it is not being transferred.
     public func pause(_ target: Target) { steer(.pause(target)) }
 
-    /// Goes on asking for a resource's bytes.
+    /// Resumes asking for a resource's bytes.
     public func resume(_ target: Target) { steer(.resume(target)) }
 
     /// Ends a resource's transfer; its part is kept for the next run, or deleted.
@@ -128,13 +136,13 @@ extension MirrorSession {
         steer(.cancel(target, discardingPart: discardingPart))
     }
 
-    /// Stops asking for bytes at all, for runs that begin later too, until `resumeAll`.
+    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
     public func pauseAll() {
         isPaused = true
         steer(.pause(nil))
     }
 
-    /// Goes on asking for bytes.
+    /// Resumes asking for bytes.
     public func resumeAll() {
         isPaused = false
         steer(.resume(nil))
@@ -181,9 +189,9 @@ extension MirrorSession {
         run.finish(throwing: summary.error)
     }
 
-    /// Refuses a folder that is no root yet, so that nothing is made in it by a slip.
+    /// Refuses a folder that is no root yet, so that nothing is made in it by mistake.
     ///
-    /// Every verb but those that fetch asks this first. Throws `MirrorError` with `rootUnusable`.
+    /// Every verb but those that fetch calls this first. Throws `MirrorError` with `rootUnusable`.
     public nonisolated func requireRoot() throws(MirrorError) {
         if try location.openIfThere()?.isRoot == true { return }
         throw MirrorError(
@@ -193,12 +201,13 @@ extension MirrorSession {
         )
     }
 
-    /// Root and index as they can be read now: the engine's, which stays open meanwhile, where
-    /// there is one.
+    /// Passes the root and the index to the body for reading.
+    ///
+    /// If there is an engine, its root and index are used, and it stays open meanwhile.
     func reading<Value: Sendable>(
         _ body: (TreeView) async throws -> Value
     ) async throws -> Value {
-        // Where another process has the lock, there is no engine; reading needs none.
+        // If another process has the lock, there is no engine. Reading needs none.
         if opening != nil, let engine = try? await acquire(wait: 0) {
             return try await using(engine) {
                 try await body(TreeView(root: $0.root, index: $0.index))
@@ -211,8 +220,8 @@ extension MirrorSession {
             }
             return TreeView(root: root, index: try Index.openForReading(root).index)
         }
-        // Closed here: the last reference may go on another thread, after the process has ended, and
-        // then the names of SQLite's log and shared memory stay.
+        // The index is closed here. Its last reference may be dropped on another thread, after the
+        // process has ended, and then the files of SQLite's log and shared memory stay.
         let value: Value
         do { value = try await body(view) } catch {
             try? await Offload.run { try view.index?.close(now: SystemClock.now()) }
@@ -222,27 +231,27 @@ extension MirrorSession {
         return value
     }
 
-    /// The engine as long as the body runs, opened where it is not.
+    /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
     func withEngine<Value: Sendable>(
         waitingSeconds wait: Int64, _ body: (Engine) async throws -> Value
     ) async throws -> Value {
         try await using(try await acquire(wait: wait), body)
     }
 
-    /// Notes that a file was used, where this session has the index open for writing.
+    /// Notes that a file was used, if this session has the index open for writing.
     func noteUse(of target: Target) async {
-        // A use that is not noted costs a request some day, and nothing now.
+        // A use that is not noted may cost a request later, and nothing now.
         guard let engine = try? await opening?.value else { return }
         try? engine.index.noteUse(of: target, at: SystemClock.now())
     }
 
-    /// Gives an engine that was acquired to a body, and releases it after that.
+    /// Passes an acquired engine to a body, and releases it afterwards.
     private func using<Value: Sendable>(
         _ engine: Engine, _ body: (Engine) async throws -> Value
     ) async throws -> Value {
         let value: Value
         do { value = try await body(engine) } catch {
-            // What failed first is what is told.
+            // The first error is the one to throw.
             try? await release()
             throw error
         }
@@ -250,7 +259,7 @@ extension MirrorSession {
         return value
     }
 
-    /// The engine, opened by the first that needs it.
+    /// The engine; the first caller that needs it opens it.
     private func acquire(wait: Int64) async throws -> Engine {
         users += 1
         if let opening {
@@ -261,7 +270,7 @@ extension MirrorSession {
         }
         let (location, configuration, closing) = (location, configuration, closing)
         let task = Task {
-            // How it ended has been told to whoever closed it.
+            // The caller that closed the previous engine got its error.
             _ = try? await closing?.value
             let root = try await Offload.run { try location.open() }
             let lock = try await RootLock.acquire(
@@ -284,7 +293,7 @@ extension MirrorSession {
         }
     }
 
-    /// Closes the engine when nobody needs it any more.
+    /// Releases the engine, and closes it if it has no other user.
     private func release() async throws {
         users -= 1
         guard users == 0, let task = opening else { return }

@@ -1,10 +1,10 @@
 public import MirrorModel
 
-/// What a plan takes into account beside manifests, index, tree and clock.
+/// The inputs of a plan besides manifests, index, tree and clock.
 public struct PlanOptions: Sendable {
-    /// Only resources with one of these tags; empty is all of them.
+    /// Selects only resources with one of these tags; empty selects all of them.
     public var only: Set<String> = []
-    /// No resources with one of these tags.
+    /// Leaves out resources with one of these tags.
     public var skip: Set<String> = []
     /// Whether orphans are removed.
     public var prunes = false
@@ -12,15 +12,16 @@ public struct PlanOptions: Sendable {
     public var everythingIsDue = false
     /// Targets that are treated as not there.
     public var refetched: Set<Target> = []
-    /// Whether a target that a manifest outside the run wants otherwise is moved to the one that was
-    /// given, instead of the plan being refused.
+    /// Whether the given manifest takes over a target that one outside the run wants differently.
+    ///
+    /// If false, the plan is refused because of such a target.
     public var takesOver = false
     /// Whether tags and targets that no manifest has are refused.
     public var refusesUnknownNames = false
-    /// Whether files whose stamps say that they are unchanged are read all the same.
+    /// Whether files are read even if their stamps say that they are unchanged.
     public var rehashes = false
 
-    /// The defaults: what is due is asked for, what has changed is read, orphans are left.
+    /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
 }
 
@@ -28,7 +29,7 @@ public struct PlanOptions: Sendable {
 public struct RunOptions: Sendable {
     /// Whether no request is made.
     public var isOffline = false
-    /// Whether good files that could not be confirmed leave the run successful.
+    /// Whether the run is successful even if good files could not be confirmed.
     public var acceptsStale = false
     /// The greatest age of such files in seconds; nil is no limit.
     public var longestStale: Int64?
@@ -38,14 +39,18 @@ public struct RunOptions: Sendable {
     public var stopsAtFirstFailure = false
     /// Seconds after which the run ends, counted from `began`; nil is no limit.
     public var deadline: Int64?
-    /// When the work began that the run is the last step of, such as reading manifests; nil is when
-    /// the run begins. The deadline and the summary's seconds count from there.
+    /// The beginning of the whole work, whose last step is the run; nil is that of the run.
+    ///
+    /// An earlier step is, for example, the reading of manifests. The deadline and the summary's
+    /// seconds count from there.
     public var began: ContinuousClock.Instant?
     /// Values for `${NAME}` in headers and bodies.
     public var secrets = Secrets()
-    /// Supplies headers, such as a token, for an origin: asked once in a run, before the first
-    /// request that may go there. They are sent to that origin only, in the place of the manifest's
-    /// headers of the same names. What it throws ends the run with `no-credentials`.
+    /// Supplies headers, such as a token, for an origin.
+    ///
+    /// It is called once for each origin in a run, before the first request that may go there. The
+    /// headers are sent to that origin only, and replace the manifest's headers of the same names.
+    /// An error that it throws ends the run with `no-credentials`.
     public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true

@@ -4,7 +4,7 @@ internal import MirrorModel
 struct JSONManifestDecoder {
     private var tokens: JSONTokenizer
     let builder: ManifestBuilder
-    /// Whether `base` or `defaults` came after resources that they hold for.
+    /// Whether `base` or `defaults` came after resources that they apply to.
     private(set) var cameTooLate = false
     /// Whether a resource has been read, sound or not.
     private var hasSeenResource = false
@@ -14,7 +14,7 @@ struct JSONManifestDecoder {
         self.builder = builder
     }
 
-    /// Reads the whole text; throws where the rest of it makes no sense.
+    /// Reads the whole text; throws if the rest of it cannot be read.
     mutating func decode() throws(DecodingStop) {
         let first = try tokens.next()
         guard case .beginObject = first else {
@@ -78,7 +78,7 @@ struct JSONManifestDecoder {
         }
     }
 
-    /// Takes the next resource over as bytes, if nothing about it needs a closer look.
+    /// Takes over the next resource as bytes; false if it needs a full reading.
     private mutating func takePlainResource() -> Bool {
         guard let object = tokens.plainObject(),
             tokens.buffer.withUnsafeBufferPointer({ builder.add(object, in: $0) })
@@ -214,7 +214,7 @@ extension JSONManifestDecoder {
         }
     }
 
-    /// The value that begins with a token; an object's or a list's inside is passed over.
+    /// The value that begins with a token; the contents of an object or a list are skipped.
     private mutating func value(_ token: JSONToken) throws(DecodingStop) -> WrittenValue {
         switch token {
         case .string: return .string(tokens.string)

@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Writes a manifest in JSON, a member a line.
+/// Writes a manifest in JSON, with each member on its own line.
 struct JSONManifestEncoder: ManifestEncoder {
     private var json = JSONWriter(indentation: 2)
     private let folder: SourceURL?

@@ -1,6 +1,8 @@
 internal import MirrorModel
 
-/// Finds where size and sha256 belong in a JSON manifest: after each resource's `url`, in its manner.
+/// Finds the places for size and sha256 in a JSON manifest, after each resource's `url`.
+///
+/// The additions have the same white space as the text around them.
 struct JSONPinPlaces {
     private let bytes: [UInt8]
     private let values: [Int: PinnedValues]
@@ -8,7 +10,7 @@ struct JSONPinPlaces {
     private var insertions: [TextInsertion] = []
     private var number = -1
 
-    /// What is to be put where, in the order of the text. The text is a manifest that was read.
+    /// The insertions in the order of the text, which is a manifest that was read.
     static func insertions(
         in bytes: [UInt8], for values: [Int: PinnedValues]
     ) throws -> [TextInsertion] {

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension JSONTokenizer {
-    /// The next byte, which stays; nil at the end of the text.
+    /// The next byte, without taking it; nil at the end of the text.
     mutating func peek() throws(DecodingStop) -> UInt8? {
         if at == buffer.count {
             try refill()
@@ -16,7 +16,7 @@ extension JSONTokenizer {
         try bytes.next(&buffer)
     }
 
-    /// Passes over white space, and over comments, which are logged; says what byte comes then.
+    /// Skips white space and comments, which are logged; returns the byte after them.
     mutating func skipSpace() throws(DecodingStop) -> UInt8? {
         while let byte = try peek() {
             switch byte {
@@ -66,7 +66,7 @@ extension JSONTokenizer {
         if isBlock { throw fail(.unexpectedEnd(wanted: "*/")) }
     }
 
-    /// Takes a word, or else one character, to show it; at most 40 bytes of it.
+    /// Takes a word, or else one character; returns at most 40 bytes of it.
     mutating func excerpt() throws(DecodingStop) -> String {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), text.count < 40 {

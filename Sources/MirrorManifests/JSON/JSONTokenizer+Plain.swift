@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// An object of a list with nothing in it but plain members of a resource: where they are.
+/// An object of a list that has only plain members of a resource: the places of its values.
 struct PlainObject {
     /// Ranges of the tokenizer's buffer, without quotes.
     var path = 0..<0
@@ -10,7 +10,7 @@ struct PlainObject {
     var size: Int64 = -1
     /// Where the object begins.
     fileprivate(set) var start = TextPosition()
-    /// Behind its closing brace, and what the tokenizer counts until there.
+    /// The offset behind its closing brace, and the tokenizer's counts there.
     fileprivate var end = 0
     fileprivate var line = 0
     fileprivate var lineStart = 0
@@ -19,12 +19,12 @@ struct PlainObject {
 
 /// The short way through very long manifests.
 ///
-/// Nearly every resource of such a manifest is an object of two to four members, whose texts have no
-/// escapes. It is taken in one go, as ranges of the buffer, when it is whole in the buffer and nothing
-/// about it is doubtful. Otherwise nothing has happened, and the tokenizer reads it its usual way, which
-/// alone finds errors and says what they are.
+/// Nearly every resource of such a manifest is an object of two to four members, whose texts have
+/// no escapes. It is taken at once, as ranges of the buffer, if the buffer holds all of it and
+/// nothing about it is doubtful. Otherwise nothing changes, and the tokenizer reads it the usual
+/// way, which alone finds and reports errors.
 extension JSONTokenizer {
-    /// The next object of a list, if it is plain; the tokenizer stays where it is until `take`.
+    /// The next object of a list, if it is plain; the tokenizer does not move until `take`.
     func plainObject() -> PlainObject? {
         guard containers.last == UInt8(ascii: "[") else { return nil }
         let needsComma: Bool
@@ -46,7 +46,7 @@ extension JSONTokenizer {
         }
     }
 
-    /// Passes over a plain object.
+    /// Skips a plain object.
     package mutating func take(_ object: PlainObject) {
         at = object.end
         line = object.line
@@ -61,7 +61,7 @@ private struct PlainScan {
     let bytes: UnsafeBufferPointer<UInt8>
     var at: Int
     var line: Int
-    /// The offset in the buffer that the line begins at; negative when that was before it.
+    /// The offset in the buffer at which the line begins; negative if it began before the buffer.
     var lineStart: Int
     var continuations: Int
 
@@ -104,7 +104,7 @@ private struct PlainScan {
         return true
     }
 
-    /// A text in quotes, the first of them being next; nil when it has anything but plain ASCII.
+    /// Takes a text in quotes at the current byte; nil if it has more than plain ASCII.
     private mutating func text() -> Range<Int>? {
         let start = at + 1
         var end = start
@@ -145,7 +145,7 @@ private struct PlainScan {
         return true
     }
 
-    /// Passes over white space; says what byte comes then, or 0 at the end of the buffer.
+    /// Skips white space; returns the byte after it, or 0 at the end of the buffer.
     private mutating func skipSpace() -> UInt8 {
         while at < bytes.count {
             switch bytes[at] {

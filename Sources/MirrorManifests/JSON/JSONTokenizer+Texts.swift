@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension JSONTokenizer {
-    /// Reads a string's text, its opening quote being next.
+    /// Reads a string's text; the next byte is its opening quote.
     mutating func readString() throws(DecodingStop) {
         text.removeAll(keepingCapacity: true)
         at += 1
@@ -21,7 +21,7 @@ extension JSONTokenizer {
         }
     }
 
-    /// Takes the bytes up to the next that needs a look: most strings are one such run.
+    /// Takes the bytes before the next one that needs a check: most strings are one such run.
     private mutating func takePlainRun() {
         let from = at
         let end = buffer.withUnsafeBufferPointer { buffer in
@@ -59,7 +59,7 @@ extension JSONTokenizer {
         at += 1
     }
 
-    /// Appends a UTF-16 unit, taking its other half too where it is one of a pair.
+    /// Appends a UTF-16 unit; if it is half of a pair, takes the other half too.
     private mutating func readUnit(_ unit: UInt16, at place: TextPosition) throws(DecodingStop) {
         guard UTF16.isLeadSurrogate(unit) || UTF16.isTrailSurrogate(unit) else {
             append(UInt32(unit))
@@ -73,7 +73,7 @@ extension JSONTokenizer {
         let second = position
         at += 1
         guard try peek() == UInt8(ascii: "u") else {
-            // What follows is another escape: it is read as one.
+            // Another escape follows, and is read as one.
             log.error(at: place, JSONFlaw.loneSurrogate(shown).description)
             try undoBackslash()
             return
@@ -88,13 +88,13 @@ extension JSONTokenizer {
         append(0x10000 + (UInt32(unit & 0x3FF) << 10 | UInt32(trail & 0x3FF)))
     }
 
-    /// Reads the escape whose backslash has been taken already.
+    /// Puts back a backslash that was taken, so that the escape is read as one.
     private mutating func undoBackslash() throws(DecodingStop) {
         if at > 0 {
             at -= 1
             return
         }
-        // The backslash was the last byte of the chunk before: it becomes a chunk with this one.
+        // The backslash was the last byte of the previous chunk. It is put before this one.
         buffer.insert(UInt8(ascii: "\\"), at: 0)
         bufferStart -= 1
     }
@@ -117,7 +117,7 @@ extension JSONTokenizer {
         text += Array(String(scalar).utf8)
     }
 
-    /// Reads a number's text; it is one by the grammar, and a Double can hold it.
+    /// Reads a number's text; it is an error if it breaks the grammar or exceeds a Double.
     mutating func readNumber() throws(DecodingStop) {
         text.removeAll(keepingCapacity: true)
         while let byte = try peek(), isNumberByte(byte) {
@@ -143,7 +143,7 @@ extension JSONTokenizer {
         }
     }
 
-    /// RFC 8259 §6: `-`? int frac? exp?
+    /// Whether a text is a number by RFC 8259 §6: `-`? int frac? exp?
     static func isNumber(_ text: [UInt8]) -> Bool {
         var rest = text[...]
         let digits = { (rest: inout ArraySlice<UInt8>) -> Int in

@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// What stands next in a JSON text; the text of keys, strings and numbers is the tokenizer's.
+/// The next token of a JSON text; the tokenizer has the text of keys, strings and numbers.
 enum JSONToken {
     case beginObject, endObject, beginArray, endArray
     case key, string, number
@@ -11,9 +11,9 @@ enum JSONToken {
 
 /// A pull tokenizer over chunks of JSON text (RFC 8259), strict, with the place of every token.
 ///
-/// It checks everything that can be checked without knowing what the text means: grammar, UTF-8,
-/// duplicate keys, depth. A slip that leaves no doubt what was meant (a trailing comma, a comment) is
-/// logged and passed over, so that the errors behind it are found in the same run.
+/// It checks everything that does not depend on the meaning of the text: grammar, UTF-8, duplicate
+/// keys, depth. A slip with a clear intention (a trailing comma, a comment) is logged and skipped,
+/// so that the same run finds the errors behind it.
 struct JSONTokenizer {
     /// How many objects and arrays may be open at once.
     static let deepest = 64
@@ -28,10 +28,10 @@ struct JSONTokenizer {
     let log: DiagnosticLog
     var buffer: [UInt8] = []
     var at = 0
-    /// The offset of the buffer's first byte, and of the line's.
+    /// The offsets of the first byte of the buffer and of the line.
     var bufferStart = 0
     var lineStart = 0
-    /// Bytes of this line that are no character of their own, and lines so far.
+    /// The number of bytes in this line that begin no character, and the line's number.
     var continuations = 0
     var line = 1
     var expectation = Expectation.value
@@ -43,7 +43,7 @@ struct JSONTokenizer {
     var start = TextPosition()
     /// The offset in bytes that the last token begins at.
     private(set) var startOffset = 0
-    /// The offset in bytes that the last token ends at; of a key, behind its colon.
+    /// The offset in bytes at which the last token ends; for a key, behind its colon.
     var endOffset: Int { bufferStart + at }
     /// The decoded text of the last key, string or number; valid UTF-8.
     var text: [UInt8] = []
@@ -92,7 +92,7 @@ struct JSONTokenizer {
         }
     }
 
-    /// Passes over the value that begins with a token just returned.
+    /// Skips the value that begins with the token that was just returned.
     mutating func skip(_ token: JSONToken) throws(DecodingStop) {
         switch token {
         case .beginObject, .beginArray:
@@ -115,7 +115,7 @@ struct JSONTokenizer {
         }
     }
 
-    /// Whether a byte ends the innermost container here, a comma before it being a slip.
+    /// Whether a byte ends the innermost container here, even after a comma, which is a slip.
     private func closes(_ byte: UInt8) -> Bool {
         switch (expectation, byte) {
         case (.keyOrEnd, UInt8(ascii: "}")), (.keyAfterComma, UInt8(ascii: "}")): true

@@ -2,8 +2,9 @@ internal import MirrorModel
 
 /// Metalink 4 (RFC 5854): each `file` is a resource, its `url`s are the sources.
 ///
-/// What mirror has no use for (metaurl, signature, location, identity …) is passed over, as the RFC
-/// asks of unknown elements; so is a source whose scheme mirror does not speak, with a warning.
+/// Elements that mirror does not use (metaurl, signature, location, identity …) are skipped, as the
+/// RFC asks of unknown elements. A source whose scheme mirror does not speak is skipped too, with a
+/// warning.
 final class MetalinkDialect: XMLDialect {
     static let namespace = "urn:ietf:params:xml:ns:metalink"
 
@@ -21,7 +22,7 @@ final class MetalinkDialect: XMLDialect {
     init(builder: ManifestBuilder) { self.builder = builder }
 
     func start(_ element: XMLElement) {
-        // Elements of other namespaces, and all inside them, are not Metalink's.
+        // Elements of other namespaces, and all elements inside them, do not belong to Metalink.
         let isKnown =
             element.namespace == Self.namespace
             && (path.isEmpty || path.last.flatMap(\.self) != nil)
@@ -62,7 +63,7 @@ final class MetalinkDialect: XMLDialect {
         }
     }
 
-    /// The names from the root to the innermost element; empty inside something foreign.
+    /// The names from the root to the innermost element; empty inside a foreign element.
     private var names: [String] {
         let known = path.compactMap { $0?.name }
         return known.count == path.count ? known : []
@@ -74,7 +75,7 @@ final class MetalinkDialect: XMLDialect {
         if let name = element.attribute("name") {
             let first = name.value.halves(atFirst: "/").map { String($0.before) }
             let isInArea = first.flatMap(Area.init(rawValue:)) != nil
-            // What is absolute is refused as such, not made relative.
+            // An absolute path is refused as such, not made relative.
             let isAbsolute = name.value.utf8.first == UInt8(ascii: "/")
             let path =
                 isInArea || isAbsolute ? name.value : builder.defaults.directory + "/" + name.value
@@ -123,7 +124,7 @@ final class MetalinkDialect: XMLDialect {
         links.append(Link(url: Located(value: text, place: place), priority: priority))
     }
 
-    /// Puts the sources in their order, the lowest number first, and ends the resource.
+    /// Sorts the sources by priority, the lowest number first, and ends the resource.
     private func finish(_ draft: ResourceDraft) {
         let order = links.indices.sorted { (links[$0].priority, $0) < (links[$1].priority, $1) }
         let urls = order.map { links[$0].url }

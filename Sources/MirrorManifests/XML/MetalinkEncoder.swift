@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Writes a manifest as Metalink 4 (RFC 5854): what a resource's bytes are, and where they are.
+/// Writes a manifest as Metalink 4 (RFC 5854): the size, digests and sources of each resource.
 struct MetalinkEncoder: ManifestEncoder {
     private var bytes: [UInt8] = []
     private let folder: SourceURL?

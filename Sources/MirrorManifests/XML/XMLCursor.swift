@@ -1,9 +1,9 @@
 internal import CXML2
 
-/// Where libxml2 stands in its input, from which the place of what it just read is worked out.
+/// The position of libxml2 in its input, from which the places of elements and values follow.
 ///
-/// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie in
-/// its input buffer, so the distance from the cursor back to them gives their line and column.
+/// libxml2 reports an element when the whole start tag has been read. Attribute values mostly lie
+/// in its input buffer, so the distance from the cursor back to them gives their line and column.
 struct XMLCursor {
     private let base: UnsafePointer<xmlChar>?
     private let cursor: UnsafePointer<xmlChar>?
@@ -35,8 +35,9 @@ struct XMLCursor {
         return here
     }
 
-    /// The place of a byte in the input buffer; nil for bytes that lie elsewhere, because a
-    /// reference in them was replaced.
+    /// The place of a byte in the input buffer; nil for bytes that lie elsewhere.
+    ///
+    /// Bytes lie elsewhere if a reference in them was replaced.
     func place(of pointer: UnsafePointer<xmlChar>?) -> TextPosition? {
         guard let pointer, let base, let cursor, pointer >= base, pointer <= cursor
         else { return nil }
@@ -57,8 +58,9 @@ struct XMLCursor {
 
     /// The place of a byte in a text that was just read.
     ///
-    /// libxml2 hands a text over before it moves its cursor behind it, or afterwards. The lines in it
-    /// are counted in both cases, but for those of a CDATA section that lies before the cursor still.
+    /// libxml2 hands over a text either before or after it moves its cursor behind the text. In
+    /// both cases its line number includes the lines of the text, except for a CDATA section at
+    /// which the cursor still stands.
     func place(
         of offset: Int, in text: UnsafeBufferPointer<UInt8>, isCDATA: Bool
     ) -> TextPosition {
@@ -79,8 +81,9 @@ struct XMLCursor {
         return TextPosition(line: line, column: column + XMLCursor.scalars(before))
     }
 
-    /// The column at the cursor, which a text begins at that was just read. Where that text has ended
-    /// the line, libxml2's own count is already that of a later line.
+    /// The column at the cursor, where a text that was just read begins.
+    ///
+    /// If the text ended the line, libxml2's own column is already that of a later line.
     private func column(before text: UnsafeBufferPointer<UInt8>, isCDATA: Bool) -> Int? {
         guard let base, let cursor, !isCDATA, text.contains(UInt8(ascii: "\n")) else {
             return place(of: cursor)?.column
@@ -89,14 +92,15 @@ struct XMLCursor {
         if let newline = before.lastIndex(of: UInt8(ascii: "\n")) {
             return XMLCursor.scalars(before[(newline + 1)...]) + 1
         }
-        // The line began before the buffer: nobody knows its length any more.
+        // The line began before the buffer, so its length is unknown.
         guard isAtBeginning else { return 1 }
         let mark = before.starts(with: [0xEF, 0xBB, 0xBF]) ? 1 : 0
         return XMLCursor.scalars(before) + 1 - mark
     }
 
-    /// Where a text lies in the input that was copied from just before the cursor; nil when a
-    /// reference or a line's end in it was replaced.
+    /// The place in the input of a text that was copied from just before the cursor.
+    ///
+    /// Nil if a reference or a line end in the text was replaced.
     private func copied(_ text: UnsafeBufferPointer<UInt8>) -> UnsafePointer<xmlChar>? {
         guard let base, let cursor, cursor - base >= text.count else { return nil }
         let start = cursor - text.count

@@ -23,6 +23,6 @@ struct XMLAttribute {
 /// A vocabulary in XML: gets elements in order, and the text of each at its end.
 protocol XMLDialect: AnyObject {
     func start(_ element: XMLElement)
-    /// The text directly inside an element that ends, without that of its children.
+    /// Ends an element; `text` is the text directly inside it, without that of its children.
     func end(text: String, textAt: TextPosition, at place: TextPosition)
 }

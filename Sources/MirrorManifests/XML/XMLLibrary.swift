@@ -4,10 +4,10 @@ internal import MirrorSystem
 
 /// libxml2, which is loaded when the first manifest in XML is read.
 enum XMLLibrary {
-    /// Its functions, or why there are none. The first to ask loads the library.
+    /// Its functions, or the error of its loading. The first access loads the library.
     static let functions: Result<LoadedLibrary<cxml2>, MirrorError> = load(CXML2_LIBRARY)
 
-    /// Loads a library that goes by this name.
+    /// Loads the library that has this name.
     static func load(_ name: String) -> Result<LoadedLibrary<cxml2>, MirrorError> {
         do throws(LoadedLibrary<cxml2>.Failure) {
             return .success(try LoadedLibrary(cxml2()) { cxml2_load(name, $0, $1, $2) })

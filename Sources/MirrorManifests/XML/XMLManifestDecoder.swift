@@ -10,7 +10,7 @@ struct XMLManifestDecoder {
         self.builder = builder
     }
 
-    /// Reads the whole document; throws where the rest of it makes no sense.
+    /// Reads the whole document; throws if the rest of it cannot be read.
     func decode() throws(DecodingStop) -> DecodedManifest.Notation {
         var chunk: [UInt8] = []
         bytes.rewind()
@@ -40,7 +40,7 @@ struct XMLManifestDecoder {
     }
 }
 
-/// Decides by the root element which vocabulary a document is in, and hands everything on to it.
+/// Selects the vocabulary of a document by its root element, and passes all elements on to it.
 private final class RootDialect: XMLDialect {
     private let builder: ManifestBuilder
     private var dialect: (any XMLDialect)?

@@ -4,7 +4,7 @@ internal import MirrorModel
 final class XMLManifestDialect: XMLDialect {
     private enum Place {
         case manifest, defaults, resource, mirror, header, pieces, body, digest
-        /// Inside what is left to others, or what was refused as a whole.
+        /// Inside an element that is left to other programs, or that was refused as a whole.
         case ignored
     }
 

@@ -1,6 +1,8 @@
 internal import MirrorModel
 
-/// Finds where size and sha256 belong in an XML manifest or a Metalink, in the text's own manner.
+/// Finds the places for size and sha256 in an XML manifest or a Metalink.
+///
+/// The additions have the same white space as the text around them.
 struct XMLPinPlaces {
     private let bytes: [UInt8]
     /// The name of the elements beneath the root that are resources.
@@ -51,7 +53,9 @@ struct XMLPinPlaces {
         return insertions
     }
 
-    /// Calls the body with each start tag in a resource, or of one: the resource's number and the depth.
+    /// Calls the body with each start tag of a resource or inside one.
+    ///
+    /// The body gets the number of the resource and the depth of the tag.
     private func walk(_ body: (_ number: Int, _ depth: Int, _ tag: XMLTagScanner.Tag) -> Void) {
         var scanner = XMLTagScanner(bytes)
         var depth = 0

@@ -52,8 +52,8 @@ final class XMLPushParser {
             cxml2_free(library, context)
             context = nil
         }
-        // Without NOENT an attribute's `&amp;` arrives as `&#38;`. No entity but the predefined ones
-        // can exist, so nothing else is replaced.
+        // Without NOENT an attribute's `&amp;` arrives as `&#38;`. No entity but the predefined
+        // ones can exist, so nothing else is replaced.
         cxml2_use_options(
             library, context, Int32(XML_PARSE_NONET.rawValue | XML_PARSE_NOENT.rawValue))
         bytes.rewind()
@@ -62,7 +62,7 @@ final class XMLPushParser {
         repeat {
             try bytes.next(&chunk)
             let good = utf8.advance(over: chunk)
-            // What comes before the first bad byte is parsed, so that its errors are found too.
+            // The bytes before the first bad one are parsed, so that their errors are found too.
             chunk.prefix(good).withUnsafeBytes { raw in
                 let text = raw.bindMemory(to: CChar.self)
                 cxml2_parse(library, context, text.baseAddress, Int32(text.count), 0)
@@ -145,7 +145,7 @@ final class XMLPushParser {
     }
 
     fileprivate func complain(_ error: xmlError) {
-        // Warnings, and namespace complaints, which are errors of a manifest all the same.
+        // Warnings are ignored. Complaints about namespaces are errors of a manifest all the same.
         guard error.level.rawValue >= XML_ERR_ERROR.rawValue else { return }
         if error.code == XML_ERR_DOCUMENT_END.rawValue, !texts.isEmpty {
             stop(
@@ -161,7 +161,7 @@ final class XMLPushParser {
     }
 }
 
-// The callbacks: plain functions, since a closure written in isolated code would inherit its actor.
+// The callbacks are plain functions, because a closure in isolated code would inherit its actor.
 
 private func parser(_ user: UnsafeMutableRawPointer?) -> XMLPushParser? {
     user.map { Unmanaged<XMLPushParser>.fromOpaque($0).takeUnretainedValue() }

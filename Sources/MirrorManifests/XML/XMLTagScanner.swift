@@ -34,7 +34,7 @@ struct XMLTagScanner {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The next tag; nil at the end, and where the text is not what it should be.
+    /// The next tag; nil at the end, or if the text is malformed.
     mutating func next() -> Tag? {
         while let open = bytes[at...].firstIndex(of: UInt8(ascii: "<")) {
             at = open

@@ -1,4 +1,4 @@
-/// Text of XML 1.0 (Fifth Edition, §2.2 and §2.4): what it can hold, and how that is escaped.
+/// Text of XML 1.0 (Fifth Edition, §2.2 and §2.4): its characters, and their escapes.
 enum XMLText {
     /// The first character that XML cannot hold, not even as a reference; nil when there is none.
     static func firstForbidden(in text: String) -> Unicode.Scalar? {
@@ -18,8 +18,10 @@ enum XMLText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Appends text so that no reader's normalisation changes it: a reader would turn a bare CR into
-    /// LF (§2.11), and white space in an attribute into spaces (§3.3.3).
+    /// Appends text so that no reader's normalisation changes it.
+    ///
+    /// A reader would turn a bare CR into LF (§2.11), and white space in an attribute into spaces
+    /// (§3.3.3).
     static func append(_ text: String, isAttribute: Bool = true, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

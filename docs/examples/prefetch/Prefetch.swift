@@ -1,9 +1,9 @@
 import MirrorKit
 
-/// Keeps two files fresh beneath a folder, and shows how far the transfers are.
+/// Keeps two files fresh beneath a folder, and shows the progress of the transfers.
 ///
-/// Run it as `prefetch FOLDER BASE-URL`; interrupt it and run it again, and it goes on from where
-/// it was.
+/// Run it as `prefetch FOLDER BASE-URL`. If you interrupt it and run it again, it resumes where it
+/// was.
 @main
 struct Prefetch {
     static func main() async throws {
@@ -13,7 +13,8 @@ struct Prefetch {
             return
         }
 
-        // What should be there. A manifest can also be read from a file: `session.loadManifests`.
+        // The files that should be there. A manifest can also be read from a file:
+        // `session.loadManifests`.
         let origin = try SourceURL(base, relativeTo: nil)
         var map = Resource(
             target: try Target("Documents/world.pmtiles"),
@@ -42,7 +43,7 @@ struct Prefetch {
             }
         }
 
-        // Where a file is, how fresh it is, and what its bytes were held against.
+        // The path of a file, its state, and how its bytes were verified.
         if let file = try await session.lookup(map.target) {
             print(session.path(of: file.target), file.state, file.verified?.rawValue ?? "unknown")
         }
