@@ -2,18 +2,18 @@ internal import MirrorModel
 
 /// The functions of a C library that is loaded when they are first needed (dlopen(3)).
 ///
-/// Their table is filled once, before anybody else can see it, and never changed or freed.
+/// Their table is filled once, before other code can see it, and never changed or freed.
 package struct LoadedLibrary<Table>: @unchecked Sendable {
     /// The functions, valid as long as the process lives.
     package let table: UnsafePointer<Table>
 
-    /// Why a library is not there.
+    /// Why a library could not be loaded.
     package struct Failure: Error {
-        /// What the loader said of it, fit to be shown.
+        /// The loader's message, fit to be shown.
         package let words: String
     }
 
-    /// Fills a table by a function of C that gives 0, or anything else and its words for what is wrong.
+    /// Fills a table by a C function that returns 0, or another number and an error message.
     package init(
         _ empty: Table,
         by load: (UnsafeMutablePointer<Table>, UnsafeMutablePointer<CChar>, Int) -> Int32

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// What the command is about, for the sentence that says where its time ran out.
+/// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
 
     private static let current = Mutex(CommandStage.beginning)
 
-    /// Notes what is done from now on.
+    /// Notes the stage that begins now.
     static func enter(_ stage: CommandStage) { current.withLock { $0 = stage } }
 
-    /// What is done now.
+    /// The current stage.
     static var now: CommandStage { current.withLock { $0 } }
 
-    /// What the deadline ended, as the end of a sentence.
+    /// The work that the deadline interrupted, as the end of a sentence.
     var words: String {
         switch self {
         case .beginning: "before anything was done"

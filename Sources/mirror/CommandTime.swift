@@ -1,12 +1,12 @@
 import Glibc
 import MirrorModel
 
-/// When the command began: its deadline and its seconds count from there.
+/// When the command began: its deadline and its seconds count from that instant.
 enum CommandTime {
-    /// The instant at which `main` was entered; it is fixed by its first use, which is there.
+    /// The instant at which `main` was entered; its first use is there, and fixes it.
     static let began = ContinuousClock.now
 
-    /// Seconds since then.
+    /// Seconds since the command began.
     static var seconds: Double {
         let (seconds, attoseconds) = began.duration(to: .now).components
         return Double(seconds) + Double(attoseconds) / 1e18
@@ -14,7 +14,7 @@ enum CommandTime {
 }
 
 extension LocalClock {
-    /// The clock of this process: now, in the zone that TZ or the system says.
+    /// The clock of this process: the current time, in the zone that TZ or the system names.
     static func ofThisProcess(now: Instant) -> LocalClock {
         tzset()
         return LocalClock(now: now) { instant in

@@ -3,13 +3,13 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// Where the process begins: signals first, then the command, and one place that exits.
+/// Where the process begins: signals first, then the command, and a single place for the exit.
 @main
 enum Main {
     static func main() {
         _ = CommandTime.began
         StandardStreams.fillGaps()
-        // Before any other thread exists, so that all of them inherit the mask.
+        // Signals are blocked before any other thread exists, so that all threads inherit the mask.
         Interruption.blockSignals()
         OpenFiles.raiseLimit()
         if let number = OpenFiles.refusal() {
@@ -22,19 +22,20 @@ enum Main {
         do throws(StandbyThread.Refusal) {
             code = try Interruption.supervise { await run() }
         } catch { refuse(error.message) }
-        // No exit handlers: OpenSSL's would take its tables away from under a thread that is still
-        // on its way out. Everything of ours is written; what a library has buffered goes now.
+        // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
+        // uses them. The program has written all its own output; fflush writes the buffers of
+        // libraries.
         fflush(nil)
         _exit(code)
     }
 
-    /// Ends a process that lacks what nothing works without.
+    /// Ends a process that lacks a resource without which nothing works.
     private static func refuse(_ words: String) -> Never {
         Console.error.line("mirror: error: \(words)")
         exit(74)
     }
 
-    /// Runs the command; a report that could not be written whole is a failure of its own.
+    /// Runs the command; a report that could not be written in full is a failure in itself.
     private static func run() async -> Int32 {
         let code = await work()
         guard code < 128, let number = Console.output.writeError else { return code }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MirrorModel
 
-/// The command's root: what it is, its verbs, and where to read on.
+/// The root command: its description, its verbs, and where to read more.
 struct MirrorCommand: AsyncParsableCommand {
     static let version = MirrorVersion.current
 

@@ -2,15 +2,16 @@ import Glibc
 
 /// How many files this process may have open.
 ///
-/// Swift's runtime ends the process where it cannot open a file of its own, so that should not come
-/// about in the midst of a run.
+/// Swift's runtime ends the process where it cannot open a file of its own, so that should not
+/// happen during a run.
 enum OpenFiles {
-    /// What the program itself needs to get as far as an error that is reported.
+    /// The number of files that the program needs until it can report an error.
     private static let least = 24
 
-    /// Asks for as many as the system allows (setrlimit(2)). mirror starts no other program, which
-    /// would inherit the limit and might not expect it, and waits with poll(2), which knows no
-    /// greatest number.
+    /// Raises the limit to the highest number that the system allows (setrlimit(2)).
+    ///
+    /// mirror starts no other program, which would inherit the limit and might not expect it. It
+    /// waits with poll(2), which has no greatest descriptor number.
     static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0,
@@ -20,7 +21,7 @@ enum OpenFiles {
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// Why the program could not even begin; nil when it can.
+    /// The error number that keeps the program from starting; nil when it can start.
     static func refusal() -> Int32? {
         var files: [Int32] = []
         defer { for file in files { close(file) } }

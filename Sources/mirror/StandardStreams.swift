@@ -1,12 +1,12 @@
 import Glibc
 
-/// Descriptors 0, 1 and 2, whatever the caller left of them.
+/// Descriptors 0, 1 and 2, in whichever state the caller left them.
 enum StandardStreams {
-    /// Fills the places of those that are closed.
+    /// Opens a placeholder for each descriptor that is closed.
     ///
     /// A file that is opened later would get the lowest free number, and with number 1 the report
-    /// would be written into it. What fills a place can neither be written to nor be read as a file, so
-    /// a report that goes there fails as it should (EBADF). Call it before anything is opened.
+    /// would be written into it. A placeholder can neither be written to nor be read as a file, so
+    /// a report to it fails as it should (EBADF). Call this function before any file is opened.
     static func fillGaps() {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(number, F_GETFD) == -1 {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A thread that is there from the beginning, for what the main thread must not get stuck in.
+/// A thread that exists from the start, for work in which the main thread must not get stuck.
 ///
-/// Whoever hands work to Swift's runtime may be the one who has to start a thread for it; where the
-/// system gives none, the runtime tries again every second, in silence and for ever.
+/// A thread that hands work to Swift's runtime may have to start a further thread for it. Where the
+/// system gives none, the runtime tries again every second, silently and for ever.
 struct StandbyThread {
-    /// Why a process gets no further thread, as pthread_create(3) says it.
+    /// Why a process gets no further thread, by the error number of pthread_create(3).
     struct Refusal: Error {
         let number: Int32
 
-        /// What, why, and what to do about it.
+        /// The failure, its cause, and a remedy.
         var message: String {
             "no further thread can be had: \(String(cString: strerror(number))). "
                 + "End other programs, or raise the limits of this one (ulimit -u), then run again."
@@ -23,7 +23,7 @@ struct StandbyThread {
 
     private let thread: pthread_t
 
-    /// Starts the thread, which does its duty each time that it is woken. SIGUSR2 must be blocked.
+    /// Starts the thread, which does its duty each time it is woken; SIGUSR2 must be blocked.
     init(_ duty: @escaping @Sendable () -> Void) throws(Refusal) {
         let context = Unmanaged.passRetained(Duty(duty))
         var thread = pthread_t()
@@ -45,10 +45,10 @@ struct StandbyThread {
         self.thread = thread
     }
 
-    /// Has it do its duty; once, however often it is woken before it has begun.
+    /// Wakes the thread for its duty; several calls before it begins count as one.
     func wake() { pthread_kill(thread, SIGUSR2) }
 
-    /// Why there is no further thread to be had now; nil when there is.
+    /// Why the system gives no further thread now; nil when it does.
     static func refusal() -> Refusal? {
         var thread = pthread_t()
         let number = pthread_create(&thread, nil, { _ in nil }, nil)

@@ -1,12 +1,13 @@
 import ArgumentParser
 import MirrorModel
 
-/// What is said to a command line that cannot be carried out: what is wrong with it, what would be
-/// right, and where all options are listed.
+/// The message for a command line that cannot be carried out.
+///
+/// It says where the mistake is, how to correct it, and where all options are listed.
 struct UsageRefusal {
-    /// What the parser says, as a sentence.
+    /// The parser's message, as a sentence.
     let message: String
-    /// The same with usage and help, of which the last line says where to read on.
+    /// The message with usage and help; its last line says where to read more.
     let fullText: String
     /// The words after the program's name.
     let words: [String]
@@ -19,7 +20,7 @@ struct UsageRefusal {
         return "mirror: error: " + sentence.printableLines + help
     }
 
-    /// `Run 'mirror sync --help' …`, from the parser's own last line.
+    /// `Run 'mirror sync --help' …`, made from the parser's own last line.
     private var helpLine: String? {
         guard let line = fullText.split(separator: "\n").last,
             let (_, rest) = line.halves(around: "See '"),
@@ -28,7 +29,7 @@ struct UsageRefusal {
         return "Run \(command) for what can be said."
     }
 
-    /// A verb that was misspelt, which the parser takes for an argument too many.
+    /// The sentence for a misspelt verb, which the parser takes for a superfluous argument.
     private var verbSuggestion: String? {
         guard let word = words.first, !word.hasPrefix("-") else { return nil }
         let verbs = MirrorCommand.configuration.subcommands.map {
@@ -40,7 +41,9 @@ struct UsageRefusal {
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
-    /// An option that `sync` has and this verb does not: a nearest name would lead astray.
+    /// The sentence for an option that `sync` has and this verb lacks.
+    ///
+    /// A suggestion of the nearest name would mislead.
     private var otherVerb: String? {
         guard let verb = words.first, let (_, rest) = message.halves(around: "Unknown option '"),
             let name = rest.split(separator: "'").first
@@ -51,7 +54,9 @@ struct UsageRefusal {
         return isOfSync ? "mirror \(verb) has no \(name); mirror sync has" : nil
     }
 
-    /// What would be right in the place of a value that is not: the parser says only that it is not.
+    /// The sentence that names the valid values in place of an invalid one.
+    ///
+    /// The parser says only that the value is invalid.
     static func correction(of message: String) -> String? {
         guard let (before, after) = message.halves(around: "' is invalid for '"),
             let (_, value) = before.halves(around: "The value '"),
@@ -67,7 +72,7 @@ struct UsageRefusal {
         return "\(option) \(Quoted(value)): write \(right)"
     }
 
-    /// What a value may be, by the name that stands for it in the help.
+    /// The valid values, by the name that stands for the value in the help.
     static let allowed = [
         "n|auto": "a whole number of at least 1, or auto",
         "n": "a whole number",
@@ -80,7 +85,7 @@ struct UsageRefusal {
 }
 
 extension String {
-    /// The text without control characters, lines kept.
+    /// The text without control characters; line breaks remain.
     fileprivate var printableLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).printable }
             .joined(separator: "\n")
@@ -88,7 +93,7 @@ extension String {
 }
 
 extension StringProtocol {
-    /// What stands before and after a text; nil when it is not there.
+    /// The text before and after a separator; nil when the separator does not occur.
     fileprivate func halves(around text: String) -> (SubSequence, SubSequence)? {
         let bytes = utf8
         var at = bytes.startIndex

@@ -1,8 +1,8 @@
-/// Whether an IP address is one of the public Internet.
+/// Whether an IP address belongs to the public Internet.
 ///
-/// What is not: loopback, link-local, private and shared addresses, and every other block that is
-/// kept from global use (the special-purpose registries of RFC 6890), in IPv4, IPv6, and IPv4
-/// wrapped into IPv6.
+/// Loopback, link-local, private and shared addresses do not, nor does any other block that is kept
+/// from global use (the special-purpose registries of RFC 6890). The rule holds for IPv4, IPv6, and
+/// IPv4 wrapped into IPv6.
 package enum AddressScope {
     /// Judges the 4 or 16 bytes of an address in network order; anything else is not public.
     package static func isPublic(_ address: [UInt8]) -> Bool {

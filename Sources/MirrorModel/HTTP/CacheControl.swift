@@ -2,10 +2,10 @@
 package struct CacheControl: Sendable, Hashable {
     /// `no-store` or `no-cache`: every use is confirmed first.
     package private(set) var alwaysConfirms = false
-    /// `max-age` in seconds; 0 when it was malformed or said twice with different values (§4.2.1).
+    /// `max-age` in seconds; 0 when it was malformed or sent twice with different values (§4.2.1).
     package private(set) var maxAge: Int64?
 
-    /// Reads the joined lines of the field; what is not understood is skipped.
+    /// Reads the joined lines of the field; unknown directives are skipped.
     package init(_ bytes: some Sequence<UInt8>) {
         var scan = FieldScanner(bytes)
         while !scan.isAtEnd {
@@ -28,12 +28,13 @@ package struct CacheControl: Sendable, Hashable {
 
     private mutating func take(_ name: String, _ argument: String?) {
         switch name {
-        // With an argument no-cache speaks of single fields only, which many caches ignore too.
+        // With an argument, no-cache applies to single fields only. Many caches ignore the argument
+        // too.
         case "no-store", "no-cache": alwaysConfirms = true
         case "max-age":
             let digits = (argument ?? "").utf8
             let isNumber = !digits.isEmpty && digits.allSatisfy { (0x30...0x39).contains($0) }
-            // A number that does not fit is for ever (§1.2.2).
+            // A number that does not fit means for ever (§1.2.2).
             let value = isNumber ? DecimalDigits.value(of: digits) ?? .max : 0
             maxAge = maxAge.map { $0 == value ? value : 0 } ?? value
         default: break
@@ -42,14 +43,14 @@ package struct CacheControl: Sendable, Hashable {
 }
 
 extension ResponseHead {
-    /// Whether the answer says of no later request that it would be the same (RFC 9111 §4.1).
+    /// Whether `Vary: *` rules the response out for every later request (RFC 9111 §4.1).
     private var variesByEverything: Bool {
         list(of: .vary).split(separator: UInt8(ascii: ",")).contains { member in
             member.filter { $0 != 0x20 && $0 != 0x09 } == [UInt8(ascii: "*")]
         }
     }
 
-    /// Until when the answer is fresh (RFC 9111 §4.2); nil when it does not say.
+    /// When the response stops being fresh (RFC 9111 §4.2); nil when it does not say.
     ///
     /// - Parameter received: when the head arrived, by the local clock.
     public func freshUntil(received: Instant) -> Instant? {
@@ -59,7 +60,7 @@ extension ResponseHead {
         if let maxAge = control.maxAge {
             lifetime = maxAge
         } else if has(.expires) {
-            // "0" and other nonsense is the past (§5.3).
+            // "0" and other malformed dates mean the past (§5.3).
             guard let expires = date(of: .expires) else { return received }
             lifetime = max(0, expires.seconds - (date?.seconds ?? received.seconds))
         } else {

@@ -1,9 +1,9 @@
 /// The file name that a server suggests (RFC 6266), reduced to its last component.
 package enum ContentDisposition {
-    /// The suggested name; nil when there is none that could name a file.
+    /// The suggested name; nil when no suggested name could name a file.
     ///
-    /// `filename*` (RFC 8187) wins over `filename`. Both slashes separate components, as §4.3 warns.
-    /// The result is not yet a target: it is checked like any other component.
+    /// `filename*` (RFC 8187) wins over `filename`. Both slashes separate components, as §4.3
+    /// warns. The result is not yet a target: it is checked like any other component.
     package static func fileName(_ bytes: [UInt8]) -> String? {
         var scan = FieldScanner(bytes)
         scan.skipSpaces()
@@ -27,12 +27,12 @@ package enum ContentDisposition {
     }
 
     private static func text(_ bytes: [UInt8]) -> String {
-        // What is not UTF-8 was meant as ISO-8859-1, whose bytes are code points.
+        // Text that is not UTF-8 is taken as ISO-8859-1, whose bytes are code points.
         String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
-    /// `charset'language'percent-encoded`.
+    /// Decodes `charset'language'percent-encoded`.
     private static func decodeExtended(_ bytes: [UInt8]) -> String? {
         let parts = bytes.split(
             separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)

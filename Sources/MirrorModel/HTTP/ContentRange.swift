@@ -1,8 +1,8 @@
-/// Which bytes of which whole a partial answer carries (RFC 9110 §14.4).
+/// The range that a partial response carries, and the size of the whole (RFC 9110 §14.4).
 public enum ContentRange: Sendable, Hashable {
     /// `bytes first-last/total`; the total is nil for `*`. first ≤ last < total.
     case bytes(first: Int64, last: Int64, total: Int64?)
-    /// `bytes */total`, as 416 says it.
+    /// `bytes */total`, as a 416 response sends it.
     case unsatisfied(total: Int64)
 
     /// Reads a value; nil when it is malformed, of another unit, or contradicts itself.

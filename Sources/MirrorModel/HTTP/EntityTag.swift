@@ -3,7 +3,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// The tag with its quotes and, where it is weak, its `W/`, byte for byte as it was sent.
     public let text: String
 
-    /// Whether it vouches for meaning only, not for bytes.
+    /// Whether the tag is weak: it then identifies the meaning only, not the bytes.
     public var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
 
     /// Reads one entity tag; nil when it is malformed.

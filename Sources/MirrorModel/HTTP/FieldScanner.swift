@@ -1,7 +1,7 @@
 /// Reads the pieces that header fields are made of, byte by byte (RFC 9110 §5.6).
 ///
-/// A scanner is a position in a value; each reading method either takes what it names, or leaves
-/// the position where it was and gives nil.
+/// A scanner is a position in a value. Each reading method either takes the piece that it names, or
+/// keeps the position and returns nil.
 struct FieldScanner {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -61,7 +61,7 @@ struct FieldScanner {
         return value
     }
 
-    /// Everything up to one of these bytes, which stays.
+    /// Takes everything up to one of these bytes, which stays.
     mutating func upTo(_ isEnd: (UInt8) -> Bool) -> ArraySlice<UInt8> {
         let bytes = rest.prefix { !isEnd($0) }
         rest = rest.dropFirst(bytes.count)

@@ -1,17 +1,18 @@
 /// How the end of a body is known (RFC 9112 §6.3, RFC 9113 §8.1).
 ///
-/// The transport reads some broken heads leniently and reports success on half a body, so the lines
-/// are judged here before the first byte of it is kept.
+/// The transport reads some broken heads leniently and reports success on half a body. So mirror
+/// judges the header lines here before it keeps the first byte of the body.
 package enum Framing: Sendable, Hashable {
     /// There is no body, whatever the fields say.
     case none
-    /// So many bytes.
+    /// The body has this number of bytes.
     case length(Int64)
-    /// A final chunk.
+    /// A final chunk ends the body.
     case chunked
-    /// The end of the connection, or of an HTTP/2 stream without a length: neither proves that
-    /// nothing is missing, because the transport reports a stream that was reset without an error
-    /// as one that ended.
+    /// The end of the connection, or of an HTTP/2 stream without a length, ends the body.
+    ///
+    /// Neither proves that the body is complete, because the transport reports a stream that was
+    /// reset without an error as one that ended.
     case unbounded
 
     /// The promised length, where there is one.
@@ -19,7 +20,7 @@ package enum Framing: Sendable, Hashable {
         if case .length(let length) = self { length } else { nil }
     }
 
-    /// Judges a head; throws why it is refused.
+    /// Judges a head; throws the flaw for which it is refused.
     package static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
         if head.count(of: .entityTag) > 1 { throw .repeated("etag") }
         if head.count(of: .contentRange) > 1 { throw .repeated("content-range") }
@@ -41,7 +42,7 @@ package enum Framing: Sendable, Hashable {
     private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
         let values = head.values(of: .contentLength)
         if values.isEmpty { return nil }
-        // Nearly every answer has one, and that is a number.
+        // Nearly every response has one length, and that is a number.
         if values.count == 1, let value = DecimalDigits.value(of: values[0]) { return value }
         let text = String(decoding: head.list(of: .contentLength), as: UTF8.self)
         var known: Int64?
@@ -55,7 +56,7 @@ package enum Framing: Sendable, Hashable {
     }
 }
 
-/// Why the head of an answer cannot be trusted.
+/// Why the head of a response cannot be trusted.
 package enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// The first line is not a status line.
     case statusLine
@@ -68,7 +69,7 @@ package enum FramingFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// A field that may come once came more often.
     case repeated(String)
 
-    /// What is wrong, as the middle of a sentence.
+    /// The flaw, as the middle of a sentence.
     package var description: String {
         switch self {
         case .statusLine: "its first line is not a status line"

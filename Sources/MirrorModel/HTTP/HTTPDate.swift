@@ -14,7 +14,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// A year of two digits is 1970…2069.
     public init?(_ text: String) { self.init(Array(text.utf8)) }
 
-    /// As above, from the bytes of a field.
+    /// Reads the bytes of a field in the same way.
     init?(_ bytes: [UInt8]) {
         guard let seconds = bytes.withUnsafeBufferPointer(HTTPDate.seconds) else { return nil }
         self.seconds = seconds
@@ -28,7 +28,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         guard let form = forms.first(where: { $0.pattern.utf8CodeUnitCount == rest.count }),
             isDayName(name, isShort: form.hasShortName),
             let fields = Fields(rest, as: form.pattern), fields.hour < 24, fields.minute < 60,
-            // 60 is a leap second, which the count of seconds does not know.
+            // 60 is a leap second, which Unix time does not count.
             fields.second <= 60,
             let month = months.firstIndex(where: { begins(rest, fields.month, with: $0, count: 3) })
         else { return nil }
@@ -39,25 +39,26 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
             + fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59)
     }
 
-    /// What follows the name of the day, as `Fields` reads it. No two have one length.
+    /// The text behind the name of the day, as patterns for `Fields`; their lengths all differ.
     private static let forms: [(pattern: StaticString, hasShortName: Bool, hasShortYear: Bool)] = [
         (", DD NNN YYYY hh:mm:ss GMT", hasShortName: true, hasShortYear: false),
         (", DD-NNN-YY hh:mm:ss GMT", hasShortName: false, hasShortYear: true),
         (" NNN dD hh:mm:ss YYYY", hasShortName: true, hasShortYear: false),
     ]
 
-    /// The numbers of a date, each taken from where a pattern has its letter.
+    /// The numbers of a date, each taken from the positions of its letter in a pattern.
     private struct Fields {
         var day: Int64 = 0
-        /// Where its name begins.
+        /// The position at which the name of the month begins.
         var month = 0
         var year: Int64 = 0
         var hour: Int64 = 0
         var minute: Int64 = 0
         var second: Int64 = 0
 
-        /// Nil where a digit is none, or where another byte than the pattern's stands; both have one
-        /// length.
+        /// Nil where a digit is missing, or where a byte differs from the pattern's.
+        ///
+        /// The bytes and the pattern must have the same length.
         init?(_ bytes: UnsafeBufferPointer<UInt8>, as pattern: StaticString) {
             for at in bytes.indices {
                 let mark = pattern.utf8Start[at]
@@ -109,8 +110,9 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         }
     }
 
-    /// Days since 1970-01-01 in the proleptic Gregorian calendar, counted in years that begin in
-    /// March so that the leap day comes last.
+    /// Days since 1970-01-01 in the proleptic Gregorian calendar.
+    ///
+    /// Years begin in March here, so that the leap day comes last.
     private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -1,23 +1,23 @@
-/// Puts a final head together from the lines that a transport hands over one at a time.
+/// Assembles a final head from the lines that a transport delivers one at a time.
 ///
-/// Between the lines of the head that matters there may be whole heads that do not: 1xx answers
-/// before it (RFC 9110 §15.2), and behind it the trailers of a chunked body (RFC 9110 §6.5), which
-/// could carry an entity tag of another version. Both are dropped.
+/// The transport also delivers the lines of other heads, and the collector drops them: 1xx
+/// responses before the final head (RFC 9110 §15.2), and behind it the trailers of a chunked body
+/// (RFC 9110 §6.5), which could carry an entity tag of another version.
 package struct HeadCollector: Sendable {
     private var head: ResponseHead?
     private var isComplete = false
     private var flaw: FramingFlaw?
-    /// Whether a field has come, and whether the last one is one of those that are kept.
+    /// Whether a field has come, and whether the collector keeps the last one.
     private var hasField = false
     private var isLastKept = false
 
-    /// Bytes that are only there while a line is taken.
+    /// Bytes that are valid only while a line is taken.
     private typealias Line = Slice<UnsafeRawBufferPointer>
 
-    /// Begins before the first line.
+    /// Starts before the first line.
     package init() {}
 
-    /// What a line brought.
+    /// The result of a line.
     package enum Progress: Sendable, Hashable {
         /// Nothing to act on yet.
         case more
@@ -44,7 +44,7 @@ package struct HeadCollector: Sendable {
         return .more
     }
 
-    /// As above.
+    /// Takes one line in the same way, from an array.
     package mutating func take(line: [UInt8]) -> Progress {
         line.withUnsafeBytes { take(line: $0) }
     }
@@ -79,7 +79,7 @@ package struct HeadCollector: Sendable {
         head?.fields.append(.init(name, HeadCollector.trimmed(bytes[(colon + 1)...])))
     }
 
-    /// A line that continues the one before it is joined with a space (RFC 9112 §5.2).
+    /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
     private mutating func fold(_ bytes: Line) {
         guard hasField else {
             flaw = flaw ?? .fieldLine
@@ -88,7 +88,7 @@ package struct HeadCollector: Sendable {
         guard isLastKept, let last = head?.fields.indices.last else { return }
         let more = HeadCollector.trimmed(bytes)
         guard !more.isEmpty else { return }
-        // In place: a server may fold one value tens of thousands of times.
+        // Appends in place: a server may fold one value tens of thousands of times.
         if head?.fields[last].value.isEmpty == false { head?.fields[last].value.append(0x20) }
         head?.fields[last].value.append(contentsOf: more)
     }

@@ -1,7 +1,7 @@
-/// A header field that an answer is judged by; fields of other names are not kept.
+/// A header field by which a response is judged; fields of other names are not kept.
 ///
-/// Names are compared once, as bytes, when their line comes (RFC 9110 §5.1: in any case), and are
-/// numbers from then on.
+/// Names are compared once, as bytes, when their line comes (RFC 9110 §5.1: in any case). From then
+/// on they are numbers.
 public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
     case contentRange, contentType, date, entityTag, expires, lastModified, location, reprDigest
@@ -30,9 +30,9 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Finds the name; nil for one that no answer is judged by.
+    /// Finds the name; nil for a field by which no response is judged.
     init?(_ bytes: some Collection<UInt8>) {
-        // Nearly every line is ruled out by its length.
+        // The length alone rules out nearly every line.
         switch bytes.count {
         case 3: self.init(bytes, .age)
         case 4: self.init(bytes, .date, .entityTag, .vary)
@@ -69,7 +69,8 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     private func matches(_ bytes: some Collection<UInt8>) -> Bool {
         var at = text.utf8Start
         for byte in bytes {
-            // The names are of letters and hyphens; 0x20 makes a capital small, and a hyphen a hyphen.
+            // The names consist of letters and hyphens. Setting 0x20 turns a capital into its small
+            // letter and leaves a hyphen unchanged.
             guard byte | 0x20 == at.pointee, byte != 0x0D else { return false }
             at += 1
         }

@@ -1,5 +1,6 @@
-/// A host as limits, Retry-After and outages know it: name and port of the URL that is really asked,
-/// also after redirects.
+/// A host as limits, Retry-After and outages know it.
+///
+/// It is the name and port of the URL that is really requested, also after redirects.
 package struct Host: Hashable, Sendable, CustomStringConvertible {
     package let name: String
     package let port: UInt16
@@ -14,10 +15,10 @@ package struct Host: Hashable, Sendable, CustomStringConvertible {
         port = origin.port
     }
 
-    /// Nobody: what is asked nowhere.
+    /// The host of transfers that request no server.
     static let none = Host(Origin(scheme: .file, host: "", port: 0))
 
-    /// Reads what `description` wrote; nil for other text.
+    /// Reads the text that `description` writes; nil for other text.
     package init?(_ text: String) {
         guard let (name, port) = text[...].halves(atLast: ":"), let number = UInt16(port),
             !name.isEmpty

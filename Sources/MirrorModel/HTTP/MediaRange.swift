@@ -1,11 +1,13 @@
-/// A media type that an answer is held against: `type/subtype`, `type/*` or `*/*` (RFC 9110 §12.5.1).
+/// A media type to compare responses with: `type/subtype`, `type/*` or `*/*`.
+///
+/// The notation is that of RFC 9110 §12.5.1.
 public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     /// The type, in lower case, or `*`.
     public let type: String
     /// The subtype, in lower case, or `*`.
     public let subtype: String
 
-    /// Reads `type/subtype`; parameters are not part of it. Nil when it is not well-formed.
+    /// Reads `type/subtype` without parameters; nil when it is not well-formed.
     public init?(_ text: String) {
         let halves = text.parts(at: "/", keepingEmpty: true)
         guard halves.count == 2, halves.allSatisfy({ Token.isToken($0.utf8) }) else { return nil }

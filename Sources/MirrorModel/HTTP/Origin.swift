@@ -1,4 +1,4 @@
-/// Scheme, host and port: what credentials and headers belong to (RFC 6454 §4).
+/// Scheme, host and port: the scope of credentials and headers (RFC 6454 §4).
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
     /// `http`, `https` or `file`.
     public let scheme: URLScheme
@@ -26,7 +26,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 public enum URLScheme: String, Sendable, Hashable, CaseIterable {
     case http, https, file
 
-    /// The port that is meant when a URL names none; 0 for `file`.
+    /// The port of a URL that names none; 0 for `file`.
     public var defaultPort: UInt16 {
         switch self {
         case .http: 80

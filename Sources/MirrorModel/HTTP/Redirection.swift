@@ -1,19 +1,21 @@
-/// Where one request to a source has been led so far, and what still goes along.
+/// The redirects of one request to a source so far, and what the next request still carries.
 ///
-/// The transport follows nothing by itself: it would let headers cross origins, and cannot forbid
-/// the step from https to http.
+/// The transport follows no redirect by itself: it would let headers cross origins, and it cannot
+/// forbid the step from https to http.
 package struct Redirection: Sendable, Hashable {
     /// The greatest number of hops.
     package static let limit = 10
 
-    /// Where the next request goes.
+    /// The URL of the next request.
     package private(set) var url: SourceURL
-    /// Whether another origin was entered on the way; then nothing of the manifest goes along, not
-    /// even when a later hop leads back.
+    /// Whether a redirect entered another origin.
+    ///
+    /// From then on no request carries anything of the manifest, not even when a later hop leads
+    /// back.
     package private(set) var hasLeftOrigin = false
-    /// Whether the body of a POST still goes along.
+    /// Whether the next request still carries the body of a POST.
     package private(set) var isPost: Bool
-    /// How often it was led on.
+    /// The number of redirects followed.
     package private(set) var hops = 0
 
     /// Begins at a source.
@@ -22,7 +24,7 @@ package struct Redirection: Sendable, Hashable {
         self.isPost = isPost
     }
 
-    /// Takes one hop; throws why it is not followed.
+    /// Follows one redirect; throws the reason when it must not be followed.
     package mutating func follow(location: String, status: Int) throws(Refusal) {
         guard hops < Redirection.limit else {
             throw Refusal(

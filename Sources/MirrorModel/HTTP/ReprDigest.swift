@@ -1,4 +1,4 @@
-/// Digests that a server sends with an answer, of the whole file (RFC 9530 §3, Repr-Digest).
+/// Digests of the whole file that a server sends with a response (RFC 9530 §3, Repr-Digest).
 package enum ReprDigest {
     /// The sha-256 and sha-512 values of the field's joined lines, strongest first.
     ///
@@ -34,7 +34,7 @@ package enum ReprDigest {
             bytes = Base64.decode(scan.upTo { $0 == UInt8(ascii: ":") })
             guard bytes != nil, scan.take(UInt8(ascii: ":")) else { return nil }
         } else if scan.quotedString() == nil {
-            // Another kind of value, for a key that is not ours.
+            // A value of another kind, under a key that is not read here.
             guard !scan.upTo({ [0x2C, 0x3B, 0x20, 0x09].contains($0) }).isEmpty else { return nil }
         }
         return parameters(&scan) ? (key, bytes) : nil

@@ -1,6 +1,6 @@
-/// Hashes of requests, to find those that may be one.
+/// Hashes of requests, to find requests that may be the same.
 enum RequestHash {
-    /// The hash of a method and a URL whose path and query come in two halves, split anywhere.
+    /// The hash of a method and a URL; path and query come in two halves, split anywhere.
     static func value(
         _ method: RequestMethod, _ authority: URLAuthority,
         _ first: Slice<UnsafeBufferPointer<UInt8>>,

@@ -1,38 +1,40 @@
-/// One request, decided: what is asked, of whom, and under which conditions.
+/// One decided request: its URL, its source, its range and its conditions.
 package struct RequestPlan: Sendable, Hashable {
     /// The position of the source among the transfer's sources.
     package var source: Int
-    /// Where the request goes: the source's URL, or where redirects led.
+    /// The URL of the request: the source's URL, or the one that redirects led to.
     package var url: SourceURL
     /// Whether the body of a POST is sent.
     package var isPost = false
-    /// Whether manifest headers and credentials go along: never once another origin was entered.
+    /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
     package var carriesCredentials = true
     /// The first byte asked for; 0 asks for the whole file.
     package var offset: Int64 = 0
     /// The position after the last byte asked for; nil asks up to the file's end.
     package var end: Int64?
-    /// The version that the range must be of (RFC 9110 §13.1.5).
+    /// The version that the range must belong to (RFC 9110 §13.1.5).
     package var ifRange: StrongValidator?
-    /// The version whose confirmation would be enough.
+    /// The version that the server may confirm instead of sending a body.
     package var condition: Condition?
     /// Whether caches on the way are told to ask the origin.
     package var bypassesCaches = false
-    /// Whether a long body is expected, which is asked for over HTTP/1.1: as a stream of HTTP/2 it costs
-    /// both sides more, and waits in memory when its bytes come too fast.
+    /// Whether the body is expected to be long; such a request uses HTTP/1.1.
+    ///
+    /// As a stream of HTTP/2 a long body costs both sides more, and it waits in memory when its
+    /// bytes come too fast.
     package var isLong = false
 
-    /// From how many bytes on a body is long: enough to be worth a connection of its own.
+    /// The least length of a long body, in bytes: enough to be worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
 
-    /// A version that is at hand, by what its server said of it.
+    /// A version that is at hand, with the validators that its server sent.
     package enum Condition: Sendable, Hashable {
         /// The file at the target.
         case local(Validators)
         /// A part that has all its bytes.
         case part(Validators)
 
-        /// What is sent.
+        /// The validators to send.
         package var validators: Validators {
             switch self {
             case .local(let validators), .part(let validators): validators

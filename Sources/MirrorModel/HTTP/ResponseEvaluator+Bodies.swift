@@ -1,4 +1,4 @@
-/// The answers that have a body for us: 200, and 206 to our own Range.
+/// The responses with a body to take: 200, and 206 to a request with a Range.
 extension ResponseEvaluator {
     func judgeWhole(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         let framing: Framing
@@ -69,10 +69,13 @@ extension ResponseEvaluator {
         return !units.elementsEqual("none".utf8) { $0 | 0x20 == $1 } && head.contentCodings.isEmpty
     }
 
-    /// Why a range is of another version than the part; nil when it is the same, or a pin decides.
+    /// Why a range belongs to another version than the part.
+    ///
+    /// Nil when it belongs to the same version, or a pin decides.
     private func versionChange(_ head: ResponseHead, _ part: PartState) -> Refusal? {
         guard let first = part.provenances.first, first == provenance else {
-            // Under a pin another source may continue, and its validators mean nothing here.
+            // With a pin another source may continue the part, and its validators mean nothing
+            // here.
             if case .digest = part.identity { return nil }
             return changed("another place answers for it")
         }
@@ -88,7 +91,7 @@ extension ResponseEvaluator {
         return nil
     }
 
-    /// An encoding that nothing shows to be the file itself.
+    /// Refuses an encoding that nothing shows to be the file itself.
     private func refusedCoding(_ head: ResponseHead) -> Refusal? {
         guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
         let codings = head.contentCodings.joined(separator: ", ")
@@ -98,7 +101,7 @@ extension ResponseEvaluator {
             expected: "identity", actual: codings)
     }
 
-    /// A media type that the file cannot have.
+    /// Refuses a media type that the file cannot have.
     private func refusedType(_ head: ResponseHead, _ type: String?) -> Refusal? {
         guard let type else { return nil }
         if let wanted = expectation.mediaType, !wanted.contains(type) {
@@ -146,6 +149,6 @@ extension ResponseEvaluator {
 }
 
 extension Expectation {
-    /// Whether nothing declared could tell that bytes are missing.
+    /// Whether no declared value could show that bytes are missing.
     var isUnbounded: Bool { size == nil && digests.isEmpty && pieces == nil }
 }

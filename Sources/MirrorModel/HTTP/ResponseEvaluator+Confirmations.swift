@@ -1,6 +1,6 @@
-/// The answers without a body for us that say something of the bytes we have: 304 and 416.
+/// The responses without a body to take that say something about present bytes: 304 and 416.
 extension ResponseEvaluator {
-    /// A 304 is believed from the provenance that the validator belongs to, about that validator.
+    /// Believes a 304 only from the provenance of the validator, and only about that validator.
     func judgeConfirmation(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         guard let condition = plan.condition else { return .refuse(status(head)) }
         do { _ = try Framing.judge(head) } catch { return .askPlainly(refusal(head, error)) }
@@ -27,7 +27,7 @@ extension ResponseEvaluator {
         }
     }
 
-    /// A 416 says that the part is complete only when it names the part's length as the whole.
+    /// Takes a 416 as proof of a complete part only when it names the part's length as the whole.
     func judgeUnsatisfied(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
         let refusal = Refusal(
             .sourceChanged, "the server has no bytes from \(plan.offset) on", status: 416)
@@ -37,7 +37,7 @@ extension ResponseEvaluator {
         if let known = expectation.size ?? part.total {
             return known == total ? .partIsComplete : .startOver(refusal)
         }
-        // The length was never said before; the version's own strong tag makes it believable.
+        // No response gave the length before; the version's own strong tag makes it believable.
         let isSameVersion =
             provenance == part.provenances.first && answer.validators.entityTag != nil
             && plan.ifRange == answer.validators.entityTag.map(StrongValidator.entityTag)

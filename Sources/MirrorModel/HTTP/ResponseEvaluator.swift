@@ -1,34 +1,34 @@
-/// What an answer means for a transfer, given what was asked: the one place that decides it.
+/// The meaning of a response for a transfer, given its request; decided only here.
 package enum ResponseEvaluation: Sendable, Hashable {
-    /// The body is taken.
+    /// The transfer takes the body.
     case receive(Reception)
     /// The version at the target is the current one.
     case notModified(Answer)
-    /// The part in hand has all bytes of the current version.
+    /// The part has all bytes of the current version.
     case partIsComplete
-    /// The part cannot be continued with this answer: it is dropped, and the file asked for anew.
+    /// The part cannot be continued with this response: it is dropped, and the file requested anew.
     case startOver(Refusal)
-    /// The confirmation cannot be believed: the file is asked for without a condition.
+    /// The confirmation cannot be believed: the file is requested without a condition.
     case askPlainly(Refusal)
     /// The bytes are elsewhere.
     case redirect(location: String)
-    /// A passing failure, with the seconds that the server asks for.
+    /// A temporary failure, with the seconds that the server asks to wait.
     case retry(Refusal, after: Int64?)
-    /// The source has nothing for us in this run.
+    /// The source cannot serve the file in this run.
     case refuse(Refusal)
 }
 
-/// Why an answer is not taken, as the middle of a sentence and for scripts.
+/// The reason for refusing a response, as the middle of a sentence and for scripts.
 package struct Refusal: Sendable, Hashable, Error {
     /// The kind of failure.
     package var code: FailureCode
-    /// What is wrong, e.g. `the server answered 404`.
+    /// The cause, e.g. `the server answered 404`.
     package var cause: String
-    /// The status of the answer.
+    /// The status of the response.
     package var status: Int?
-    /// What was declared or known.
+    /// The declared or known value.
     package var expected: String?
-    /// What was found instead.
+    /// The value that was found instead.
     package var actual: String?
 
     /// Takes a code and a cause.
@@ -44,22 +44,22 @@ package struct Refusal: Sendable, Hashable, Error {
     }
 }
 
-/// An answer together with all that it is held against.
+/// Compares a response with its request, the part, the version at the target and the expectation.
 package struct ResponseEvaluator: Sendable {
-    /// What was asked.
+    /// The request.
     package var plan: RequestPlan
-    /// The key of the source that was asked.
+    /// The key of the source that was requested.
     package var source: SourceKey
     /// The part that a range was to continue.
     package var part: PartState?
     /// The version at the target.
     package var local: LocalVersion?
-    /// What the bytes must be.
+    /// The size, digests and media type that the bytes must have.
     package var expectation: Expectation
     /// Limits.
     package var policy: TransferPolicy
 
-    /// Takes what was asked, and what is known.
+    /// Takes the request, and everything known about the file.
     package init(
         plan: RequestPlan, source: SourceKey, part: PartState? = nil,
         local: LocalVersion? = nil, expectation: Expectation = Expectation(),
@@ -77,7 +77,7 @@ package struct ResponseEvaluator: Sendable {
         Provenance(source: source, answeredBy: plan.url.withoutSecrets)
     }
 
-    /// Judges an answer that arrived now.
+    /// Judges a response that arrived now.
     package func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {

@@ -1,4 +1,4 @@
-/// The head of a final answer: status and header fields, byte for byte (RFC 9112 §4, §5).
+/// The head of a final response: status and header fields, byte for byte (RFC 9112 §4, §5).
 public struct ResponseHead: Sendable, Hashable {
     /// A header field.
     public struct Field: Sendable, Hashable {
@@ -16,9 +16,9 @@ public struct ResponseHead: Sendable, Hashable {
 
     /// The status code, 100…999.
     public var status: Int
-    /// The protocol's version that answered.
+    /// The version of HTTP of the response.
     public var version: HTTPVersion
-    /// The fields that an answer is judged by, in the order in which they came.
+    /// The fields by which a response is judged, in the order in which they came.
     public var fields: [Field]
 
     /// Takes a status and fields.
@@ -28,7 +28,7 @@ public struct ResponseHead: Sendable, Hashable {
         self.fields = fields
     }
 
-    /// Takes a status, and fields as text; those that no answer is judged by are left out.
+    /// Takes a status, and fields as text; fields by which no response is judged are left out.
     public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
         let known = fields.compactMap { name, value in
             HeaderName(name.utf8).map { Field($0, Array(value.utf8)) }
@@ -47,7 +47,7 @@ public struct ResponseHead: Sendable, Hashable {
     /// How many fields of this name there are.
     func count(of name: HeaderName) -> Int { fields.count { $0.name == name } }
 
-    /// The values of a field whose lines make one list, joined (RFC 9110 §5.3).
+    /// The values of a list field, with all its lines joined (RFC 9110 §5.3).
     public func list(of name: HeaderName) -> [UInt8] {
         // Nearly always there is one line, or none.
         guard let first = fields.firstIndex(where: { $0.name == name }) else { return [] }
@@ -57,13 +57,14 @@ public struct ResponseHead: Sendable, Hashable {
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
-    /// The value of a field that may come once; nil when it is missing, when its lines differ, and
-    /// when it is not UTF-8.
+    /// The value of a field that may come once.
+    ///
+    /// Nil when it is missing, when its lines differ, and when it is not UTF-8.
     public func single(_ name: HeaderName) -> String? {
         bytes(of: name).flatMap { String(sound: $0) }
     }
 
-    /// The date of a field that may come once; nil as above, and when it is none.
+    /// The date of a field that may come once; nil in the same cases, and when it is not a date.
     public func date(of name: HeaderName) -> HTTPDate? { bytes(of: name).flatMap { HTTPDate($0) } }
 
     private func bytes(of name: HeaderName) -> [UInt8]? {
@@ -84,13 +85,14 @@ public enum HTTPVersion: Sendable, Hashable {
 }
 
 extension ResponseHead {
-    /// The media type of the body, in lower case and without parameters; nil when there is none or
-    /// it is malformed.
+    /// The media type of the body, in lower case and without parameters.
+    ///
+    /// Nil when there is none or it is malformed.
     public var mediaType: String? {
         bytes(of: .contentType).flatMap(MediaRange.essence)
     }
 
-    /// When the answer was made, by the server's clock.
+    /// The time at which the response was made, by the server's clock.
     public var date: HTTPDate? { date(of: .date) }
 
     /// The content codings other than `identity`, in lower case (RFC 9110 §8.4).

@@ -1,22 +1,25 @@
-/// A validator that vouches for every byte, and so may join two halves of a file (RFC 9110 §8.8.1).
+/// A validator that identifies every byte of a version (RFC 9110 §8.8.1).
+///
+/// Two halves of a file that carry the same one may be joined.
 public enum StrongValidator: Sendable, Hashable {
     /// A strong entity tag.
     case entityTag(EntityTag)
-    /// A modification date that is at least a second older than the answer, where there was no
-    /// entity tag at all.
+    /// A modification date that is at least a second older than the response.
+    ///
+    /// It counts only where the response had no entity tag at all.
     case lastModified(HTTPDate)
 }
 
-/// What a server said of a version, kept with the file and sent back as a condition.
+/// The validators of a version as its server sent them, kept with the file and sent as a condition.
 public struct Validators: Sendable, Hashable {
     /// The entity tag, strong or weak; nil when none, or a malformed one, was sent.
     public var entityTag: EntityTag?
     /// The modification date.
     public var lastModified: HTTPDate?
-    /// The strong validator among them, as judged when the answer came.
+    /// The strong validator among them, as judged when the response came.
     public var strong: StrongValidator?
 
-    /// Takes what was sent and what it was judged to be worth.
+    /// Takes the fields as sent, and the strong validator that they were judged to give.
     public init(
         entityTag: EntityTag? = nil, lastModified: HTTPDate? = nil, strong: StrongValidator? = nil
     ) {
@@ -27,12 +30,13 @@ public struct Validators: Sendable, Hashable {
 }
 
 extension Validators {
-    /// Judges what an answer says of its version.
+    /// Judges the validators of a response.
     ///
-    /// A tag is strong unless it says that it is weak; but where a modification date is sent too,
-    /// the answer must be at least a second younger: nginx, for one, makes tags of the date in
-    /// seconds and the size, and then two versions of one second share a tag. A date stands alone
-    /// only where there was no entity tag at all, not even a malformed one.
+    /// A tag is strong unless it says that it is weak. But where the response has a modification
+    /// date too, the response must be at least a second younger than that date: nginx, for one,
+    /// makes tags of the date in seconds and the size, and then two versions of one second share a
+    /// tag. A date counts alone only where the response had no entity tag at all, not even a
+    /// malformed one.
     public init(of head: ResponseHead) {
         let tags = head.count(of: .entityTag)
         let tag = tags == 1 ? head.single(.entityTag).flatMap(EntityTag.init) : nil
@@ -51,17 +55,17 @@ extension Validators {
     }
 }
 
-/// Where a version came from: the source that was asked, and the origin and path that answered.
+/// The origin of a version: the source that was requested, and the origin and path that responded.
 ///
-/// A validator is sent to, and believed from, the same provenance only. The answering URL's query is
-/// left out because redirects to signed URLs rotate it.
+/// A validator is sent to, and believed from, the same provenance only. The query of the responding
+/// URL is left out because redirects to signed URLs rotate it.
 public struct Provenance: Sendable, Hashable {
-    /// The source that was asked.
+    /// The source that was requested.
     public var source: SourceKey
-    /// Origin and path of the URL that answered, after redirects.
+    /// Origin and path of the URL that responded, after redirects.
     public var answeredBy: String
 
-    /// Takes the source and what answered.
+    /// Takes the source, and the origin and path that responded.
     public init(source: SourceKey, answeredBy: String) {
         self.source = source
         self.answeredBy = answeredBy

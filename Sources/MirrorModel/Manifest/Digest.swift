@@ -13,7 +13,7 @@ public enum DigestAlgorithm: String, Sendable, Hashable, CaseIterable, Comparabl
         }
     }
 
-    /// Whether a match proves the bytes; for md5 and sha1, collisions can be made.
+    /// Whether a match proves the bytes; md5 and sha1 do not, because collisions can be made.
     public var isStrong: Bool { self >= .sha256 }
 
     /// Whether the left algorithm is weaker.
@@ -36,7 +36,7 @@ public struct Digest: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// Reads hexadecimal digits in either case; nil when they are not exactly a value.
+    /// Reads hexadecimal digits in either case; nil when they are not exactly one value.
     public init?(_ algorithm: DigestAlgorithm, hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex.utf8) else { return nil }
         self.init(algorithm, bytes: bytes)
@@ -55,7 +55,7 @@ extension Digest: CustomStringConvertible {
 package enum Hex {
     /// Two lower-case digits a byte.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
-        // Concrete for the callers in other modules, for whom a generic body is not specialized.
+        // Not generic, because a generic body is not specialized for callers in other modules.
         bytes.withContiguousStorageIfAvailable(encode)
             ?? Array(bytes).withUnsafeBufferPointer(encode)
     }
@@ -74,7 +74,7 @@ package enum Hex {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// The bytes that an even number of digits in either case stand for; nil for anything else.
+    /// Decodes an even number of digits in either case; nil for anything else.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         let count = digits.count / 2
@@ -93,7 +93,7 @@ package enum Hex {
         return isHex ? bytes : nil
     }
 
-    /// What one digit in either case stands for; nil when it is none.
+    /// The value of one digit in either case; nil when it is none.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,7 +1,8 @@
 extension ResourceTable {
-    /// Requests that are said to give bytes of two digests.
+    /// The requests that are declared to give bytes of two digests.
     ///
-    /// A request is a method, a body and a URL; only digests of one algorithm can contradict.
+    /// A request is a method, a body and a URL; only digests of one algorithm can contradict each
+    /// other.
     func contradictions() -> [ManifestFlaw] {
         var known = RepeatedHashes(expecting: count)
         forEachRequest { hash, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
@@ -26,7 +27,7 @@ extension ResourceTable {
         return flaws
     }
 
-    /// Hands over a hash of each request whose answer has a declared digest.
+    /// Passes a hash of each request whose response has a declared digest to the body.
     private func forEachRequest(_ body: (_ hash: Int, _ position: Int) -> Void) {
         for position in indices where mayHaveDigest(at: position) {
             if let hash = plainRequestHash(at: position) {

@@ -2,14 +2,14 @@
 package enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name is not a token (RFC 9110 §5.6.2).
     case name(String)
-    /// The name is one that mirror sets itself.
+    /// mirror sets a header of this name itself.
     case reserved(String)
     /// The value has a line break, which would begin another header.
     case lineBreak
     /// The value has another control character.
     case controlCharacter
 
-    /// What is wrong and what would be right, as the end of a sentence.
+    /// The error and its remedy, as the end of a sentence.
     package var description: String {
         switch self {
         case .name(let name): "\(Quoted(name)) is not a header name; use letters, digits and -"
@@ -59,14 +59,14 @@ extension HeaderField {
 }
 
 extension [HeaderField] {
-    /// These fields with others laid over them: the others win where names are the same.
+    /// These fields overlaid with others, which win where names are the same.
     public func overlaid(with others: [HeaderField]) -> [HeaderField] {
         if others.isEmpty { return self }
         return filter { field in !others.contains { $0.isNamed(field.name) } } + others
     }
 }
 
-/// ASCII letters, without regard to any language.
+/// Rules for ASCII letters, without regard to any language.
 enum ASCII {
     static func lower(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte

@@ -1,6 +1,6 @@
 /// Why the resources of a manifest, each sound by itself, cannot be one tree.
 ///
-/// Resources are named by their positions; the first is the one that comes earlier in the manifest.
+/// Resources are named by their positions; `first` is the one that comes earlier in the manifest.
 public enum ManifestFlaw: Sendable, Hashable {
     /// Two resources have the same target.
     case equalTargets(first: Int, second: Int)
@@ -10,10 +10,10 @@ public enum ManifestFlaw: Sendable, Hashable {
     case foldersAlike(first: Int, second: Int, firstFolder: String, secondFolder: String)
     /// One target is the folder of another.
     case targetIsFolder(target: Int, inside: Int)
-    /// One request is said to give bytes of two digests.
+    /// One request is declared to give bytes of two digests.
     case twoDigests(first: Int, second: Int, url: SourceURL, digests: [Digest])
 
-    /// The resource that the flaw is reported at: the one that comes later in the manifest.
+    /// The resource at which the flaw is reported: the one that comes later in the manifest.
     public var position: Int {
         switch self {
         case .equalTargets(let first, let second), .targetsAlike(let first, let second),
@@ -35,16 +35,16 @@ public enum ManifestFlaw: Sendable, Hashable {
 }
 
 extension Manifest {
-    /// What keeps the resources from being one tree, in the order of the manifest; empty when
-    /// nothing does.
+    /// The flaws that keep the resources from being one tree, in the order of the manifest.
     ///
-    /// Takes time in proportion to the resources, and 16 bytes for each while it runs.
+    /// Empty when there are none. Takes time in proportion to the resources, and 16 bytes for each
+    /// while it runs.
     public func flaws() -> [ManifestFlaw] {
         (resources.collisions() + resources.contradictions())
             .sorted { $0.position < $1.position }
     }
 
-    /// A flaw as a sentence that names what it is about.
+    /// A flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestFlaw) -> String {
         let target = { (position: Int) in Quoted(resources.target(at: position).path) }
         switch flaw {

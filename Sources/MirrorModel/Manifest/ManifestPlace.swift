@@ -1,19 +1,21 @@
-/// Where a root finds a manifest that it remembers.
+/// The place at which a root finds a manifest that it remembers.
 ///
-/// A place inside the root, or beside it, is kept relative to the root: a root that was moved, or
-/// unpacked from a cache, then still knows it. All paths are taken as text, with links resolved before.
+/// A place inside the root, or beside it, is kept relative to the root. So a root that was moved,
+/// or unpacked from a cache, still finds it. All paths are taken as text; links have been resolved
+/// before.
 package enum ManifestPlace: Sendable, Hashable {
     /// A path from the root: `maps.json` inside it, `../maps.json` beside it.
     case relative(String)
-    /// A path from the root that leads through the folder beside it, and the path that it was, which
-    /// is tried where nothing is at the first.
+    /// A path from the root through the folder beside it, and the former absolute path.
+    ///
+    /// The absolute path is tried where there is no file at the relative one.
     case either(relative: String, absolute: String)
     /// A path that has nothing to do with the root.
     case absolute(String)
-    /// A URL, its query hashed.
+    /// A URL, with its query hashed.
     case url(SourceKey)
 
-    /// Decides how the place of a manifest's file is kept; both paths are absolute.
+    /// Decides how to keep the place of a manifest's file; both paths are absolute.
     package init(path: String, root: String) {
         if let inside = ManifestPlace.remainder(of: path, beneath: root) {
             self = .relative(inside)
@@ -27,14 +29,14 @@ package enum ManifestPlace: Sendable, Hashable {
         if !beside.utf8.contains(UInt8(ascii: "/")) {
             self = .relative("../" + beside)
         } else if folder == "/" {
-            // Everything is beneath it.
+            // Every path lies beneath `/`.
             self = .absolute(path)
         } else {
             self = .either(relative: "../" + beside, absolute: path)
         }
     }
 
-    /// The paths at which the file may be, the likeliest first; none for a URL.
+    /// The paths at which the file may be, the most likely first; none for a URL.
     package func paths(from root: String) -> [String] {
         switch self {
         case .relative(let path): [ManifestPlace.join(root, path)]

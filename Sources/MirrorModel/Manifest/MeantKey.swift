@@ -1,6 +1,6 @@
-/// What other tools call the keys of a resource.
+/// The names that other tools give to the keys of a resource.
 package enum MeantKey {
-    /// The key that a foreign name stands for; nil when the name is none of them.
+    /// The key that a foreign name means; nil when the name means none.
     ///
     /// - Parameters:
     ///   - name: the name as written, in any case.

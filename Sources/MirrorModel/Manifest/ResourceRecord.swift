@@ -1,23 +1,23 @@
 /// One resource as the table keeps it: 40 bytes, and its path, URL and digest in the arena.
 ///
-/// A table may hold a million of these. What most resources share (origin, headers, tags) or few
-/// have (mirrors, pieces, a body) is kept elsewhere and named by number.
+/// A table may hold a million records. Values that most resources share (origin, headers, tags) and
+/// values that few have (mirrors, pieces, a body) are kept elsewhere and referred to by number.
 struct ResourceRecord: Sendable {
     /// Where path, URL and digest begin, one after the other.
     var position: ByteArena.Position
-    /// The declared size; -1 is none.
+    /// The declared size; -1 when none is declared.
     var size: Int64
     var line: UInt32
     var column: UInt32
     /// The number of its traits.
     var traits: UInt32
-    /// The number of its rarities, from 1; 0 is none.
+    /// The number of its rarities, from 1; 0 when it has none.
     var rarity: UInt32
     /// The path's length in the lower 12 bits, the digest's kind in the upper 4.
     private var lengthAndKind: UInt16
-    /// Bytes of the URL's path and query that stand in the arena.
+    /// The length in bytes of the URL's path and query that the arena holds.
     var urlLength: UInt16
-    /// Bytes of the URL's end that are also the path's end, and are not stored again.
+    /// The length of the URL's end that is also the path's end, and is not stored again.
     var sharedLength: UInt16
     /// The number of the URL's authority.
     var authority: UInt16
@@ -40,7 +40,7 @@ struct ResourceRecord: Sendable {
     }
 }
 
-/// What resources of one manifest mostly have in common.
+/// The values that most resources of one manifest share.
 struct ResourceTraits: Sendable, Hashable {
     var headers: [HeaderField]
     var refresh: Refresh
@@ -61,7 +61,7 @@ struct ResourceTraits: Sendable, Hashable {
     }
 }
 
-/// What few resources have.
+/// The values that few resources have.
 struct ResourceRarity: Sendable {
     var isNamedByServer = false
     /// Every source, where there is more than one or the record has no room for the URL.
@@ -72,13 +72,13 @@ struct ResourceRarity: Sendable {
     var method = RequestMethod.get
 }
 
-/// Scheme, user, host and port of URLs that differ in path and query only.
+/// Scheme, user, host and port, shared by URLs that differ in path and query only.
 struct URLAuthority: Sendable, Hashable {
     var scheme: URLScheme
     var userInfo: String?
     var host: String
     var port: UInt16
-    /// All but the user, as text.
+    /// Everything but the user, as text.
     let site: String
 
     init(_ url: SourceURL) {
@@ -86,10 +86,10 @@ struct URLAuthority: Sendable, Hashable {
         site = url.site
     }
 
-    /// Without the user.
+    /// The origin, without the user.
     var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
 
-    /// A URL of this authority from its path and, after a question mark, its query.
+    /// Makes a URL of this authority from its path and, after a question mark, its query.
     func url(_ rest: String) -> SourceURL {
         let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
         return SourceURL(
@@ -99,14 +99,14 @@ struct URLAuthority: Sendable, Hashable {
     }
 }
 
-/// Equal values kept once and named by number.
+/// Equal values, kept once and referred to by number.
 struct InternTable<Value: Hashable & Sendable>: Sendable {
     private(set) var values: [Value] = []
     private var numbers: [Value: Int] = [:]
     private var last: (value: Value, number: Int)?
 
     mutating func number(of value: Value) -> Int {
-        // Neighbours are mostly alike, and comparing shared storage is quicker than hashing it.
+        // Neighbours are mostly alike, and comparing shared storage is faster than hashing it.
         if let last, last.value == value { return last.number }
         let number = numbers[value] ?? values.count
         if number == values.count {

@@ -4,8 +4,8 @@ extension ResourceTable {
     /// Equal paths stay in the order of the manifest.
     public var sortedOrder: [Int] {
         if isSorted { return Array(indices) }
-        // Eight bytes after what all paths have in common decide most comparisons without a look
-        // into the columns.arena.
+        // The eight bytes behind the common prefix of all paths decide most comparisons without a
+        // look into the columns' arena.
         let skip = commonPrefix
         var keys = indices.map { position in
             withPath(at: position) { path in
@@ -47,7 +47,7 @@ extension ResourceTable {
     }
 }
 
-/// Comparison of bytes, as memcmp(3) does it, eight at a time where there are eight.
+/// Compares bytes as memcmp(3) does, eight at a time where there are eight.
 package enum ByteOrder {
     static func commonPrefix(
         _ first: UnsafeBufferPointer<UInt8>, _ second: UnsafeBufferPointer<UInt8>,

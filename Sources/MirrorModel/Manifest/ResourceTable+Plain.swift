@@ -1,6 +1,7 @@
-/// What plain resources have in common: nothing is said of them but a path, a URL beneath the base, a
-/// size and a sha256. Nearly all resources of very long manifests are like that, and are taken over
-/// as bytes.
+/// The values that all plain resources of a manifest share.
+///
+/// A plain resource declares only a path, a URL beneath the base, a size and a sha256. Nearly all
+/// resources of very long manifests are plain, and the table takes them over as bytes.
 package struct PlainResources: Sendable {
     let authority: Int
     /// The base's path up to its last slash.
@@ -19,7 +20,7 @@ package struct PlainResource {
     package var size: Int64?
     /// 64 hexadecimal digits; nil when not declared.
     package var sha256: UnsafeBufferPointer<UInt8>?
-    /// Where it begins in the manifest.
+    /// The line of the manifest in which the resource begins.
     package var line: Int
     /// The column in that line.
     package var column: Int
@@ -39,8 +40,10 @@ package struct PlainResource {
 }
 
 extension ResourceTable {
-    /// What plain resources of a manifest will have in common, after a base and two resources that
-    /// say what holds for those with a pin and for those without.
+    /// Prepares the values that the plain resources of a manifest will share.
+    ///
+    /// `pinned` and `unpinned` are samples: they carry the traits of resources with a pin and of
+    /// those without.
     package mutating func plainResources(
         beneath base: SourceURL, pinned: Resource, unpinned: Resource
     ) -> PlainResources {
@@ -54,8 +57,9 @@ extension ResourceTable {
             unpinnedTraits: columns.traits.number(of: ResourceTraits(unpinned)))
     }
 
-    /// Adds a plain resource at the end; false, and nothing is added, when any of its bytes needs a
-    /// closer look.
+    /// Adds a plain resource at the end.
+    ///
+    /// Returns false, and adds nothing, when any of its bytes needs closer inspection.
     package mutating func append(_ plain: PlainResource, of common: PlainResources) -> Bool {
         guard PlainBytes.isTarget(plain.path), PlainBytes.isReference(plain.reference),
             common.authority <= Int(UInt16.max)
@@ -66,8 +70,8 @@ extension ResourceTable {
             let isSound = withUnsafeMutableBytes(of: &digest) { PlainBytes.decode(hex, into: $0) }
             guard isSound else { return false }
         }
-        // The longest common end of the path and of the URL, whose path is the base's folder and
-        // the reference.
+        // The longest common end of the path and the URL's path, which is the base's folder
+        // followed by the reference.
         var shared = PlainBytes.sharedSuffix(plain.path, plain.reference)
         var rest = plain.reference.count - shared
         var kept = common.folder.count
@@ -105,7 +109,7 @@ extension ResourceTable {
     }
 }
 
-/// Bytes that mean themselves, in every rule for paths and URLs: whatever is doubtful is not plain.
+/// Bytes that stand for themselves in every rule for paths and URLs; doubtful bytes are not plain.
 package enum PlainBytes {
     private static let isWord: [Bool] = (0..<256).map { byte in
         switch UInt8(byte) {
@@ -128,8 +132,10 @@ package enum PlainBytes {
         url.count <= 4096 && isPath(url) && !beginsWithHost(url)
     }
 
-    /// What a URL of HTTP begins with: `http://` or `https://`, a host and perhaps a port of such bytes,
-    /// and the slash behind them; nil for other URLs.
+    /// The range of an HTTP URL's origin: scheme, host, perhaps a port, and the slash behind them.
+    ///
+    /// The URL begins with `http://` or `https://`, and host and port have plain bytes only. Nil
+    /// for other URLs.
     package static func origin(of url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         for scheme in ["https://", "http://"] as [StaticString] {
             let count = scheme.utf8CodeUnitCount
@@ -150,7 +156,7 @@ package enum PlainBytes {
         (0..<count).allSatisfy { bytes[$0] == text.utf8Start[$0] }
     }
 
-    /// Whether a path begins with what may be a host: that is looked at more closely.
+    /// Whether the first component may be a host; such a path needs closer inspection.
     private static func beginsWithHost(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let slash = path.firstIndex(of: UInt8(ascii: "/")) else { return false }
         let first = UnsafeBufferPointer(rebasing: path[..<slash])
@@ -159,7 +165,7 @@ package enum PlainBytes {
         return lowered.withUnsafeBufferPointer { BareHost.isHost($0) }
     }
 
-    /// Components of such bytes, none empty, none beginning with a dot, none too long.
+    /// Whether all components have such bytes, none empty, beginning with a dot, or over 255 bytes.
     private static func isPath(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
         isWord.withUnsafeBufferPointer { isWord in
             var start = 0
@@ -176,7 +182,7 @@ package enum PlainBytes {
         }
     }
 
-    /// Decodes 64 hexadecimal digits in either case; false when they are not that.
+    /// Decodes two hexadecimal digits, in either case, for each byte; false for any other text.
     static func decode(
         _ hex: UnsafeBufferPointer<UInt8>, into bytes: UnsafeMutableRawBufferPointer
     ) -> Bool {
@@ -193,8 +199,9 @@ package enum PlainBytes {
         }
     }
 
-    /// The value of each hexadecimal digit; 255 for other bytes. A table, and no branch for a digit:
-    /// digests are the greater part of a long manifest.
+    /// The value of each hexadecimal digit; 255 for other bytes.
+    ///
+    /// A table needs no branch for each digit, and digests are the greater part of a long manifest.
     private static let nibbles: [UInt8] = (0...255).map { Hex.value(of: $0) ?? 255 }
 
     static func sharedSuffix(

@@ -6,9 +6,9 @@ extension SourceURL {
         return start + userInfo + "@" + requestText.dropFirst(start.count)
     }
 
-    /// The URL as a reference to be resolved against a folder's URL (RFC 3986 §4.2).
+    /// The URL as a reference to resolve against a folder's URL (RFC 3986 §4.2).
     ///
-    /// Only files that lie beneath the folder get a relative one: they move with it.
+    /// Only files beneath the folder get a relative reference: they move with the folder.
     public func reference(from folder: SourceURL?) -> String {
         guard let folder, scheme == .file, folder.scheme == .file, folder.path.last == "/",
             path.utf8.starts(with: folder.path.utf8)
@@ -17,7 +17,7 @@ extension SourceURL {
         guard let first = rest.utf8.first, first != UInt8(ascii: "/") else {
             return textWithSecrets
         }
-        // A colon in the first segment would make it a scheme.
+        // A colon in the first segment would make that segment a scheme.
         let segment = rest.utf8.prefix { $0 != UInt8(ascii: "/") }
         return segment.contains(UInt8(ascii: ":")) ? "./" + rest : rest
     }

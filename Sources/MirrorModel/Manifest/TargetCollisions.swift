@@ -1,9 +1,9 @@
 /// Finds targets that cannot stand beside each other in one tree.
 ///
-/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Hashes that come
-/// twice say what may collide, and only that is looked at as text. Targets are taken in the
-/// order of their bytes, in which all paths of a folder are neighbours, so a folder is seen as new
-/// exactly once.
+/// Each target, and each folder once, becomes a 64-bit hash of its folded path. Only paths whose
+/// hashes occur twice can collide, and only those are compared as text. The search takes targets in
+/// the order of their bytes, in which all paths of a folder are neighbours. So it meets each folder
+/// as new exactly once.
 struct TargetCollisions<Paths: PathList> {
     private let paths: Paths
     private var entries: [Occurrence] = []
@@ -12,7 +12,7 @@ struct TargetCollisions<Paths: PathList> {
     private struct Occurrence {
         var hash: UInt64
         var position: UInt32
-        /// The length of the prefix of the path that is meant, in bytes.
+        /// The length in bytes of the prefix of the path that this occurrence means.
         var length: UInt16
         var isFolder: Bool
     }
@@ -37,7 +37,7 @@ struct TargetCollisions<Paths: PathList> {
         return found
     }
 
-    /// Hands over each target, and each folder once; gives the targets that are equal.
+    /// Passes each target, and each folder once, to the body; returns the targets that are equal.
     private func forEachPath(in order: [Int], _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
         var equal: [ManifestFlaw] = []
         var previous: Int?
@@ -69,7 +69,7 @@ struct TargetCollisions<Paths: PathList> {
         return equal
     }
 
-    /// Looks at paths with one hash: those alike to the first, then the rest, if any, again.
+    /// Compares paths with one hash: reports those alike to the first, then repeats with the rest.
     private mutating func compare(_ group: [Occurrence]) {
         var group = group
         while let first = group.first {
@@ -98,7 +98,8 @@ struct TargetCollisions<Paths: PathList> {
             found.append(.targetIsFolder(target: file, inside: inside))
             return
         }
-        // Where the folders around them differ, those have been reported, and this follows from it.
+        // Where the folders around them differ, the folders have been reported, and this flaw
+        // follows from theirs.
         guard folder(of: aText).elementsEqual(folder(of: bText)) else { return }
         found.append(
             a.isFolder
@@ -118,18 +119,18 @@ struct TargetCollisions<Paths: PathList> {
     }
 }
 
-/// Paths that have places in a list.
+/// Paths with positions in a list.
 package protocol PathList {
-    /// The places in the order of the paths' bytes.
+    /// The positions in the order of the paths' bytes.
     var sortedOrder: [Int] { get }
-    /// Lends the bytes of one path; they are not valid afterwards.
+    /// Lends the bytes of one path, which are valid only during the call.
     func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result
 }
 
 extension PathList {
-    /// Paths that cannot stand beside each other in one tree.
+    /// The flaws of paths that cannot stand beside each other in one tree.
     package func collisions() -> [ManifestFlaw] {
         var collisions = TargetCollisions(self)
         return collisions.flaws()
@@ -159,8 +160,9 @@ enum FoldedHash {
         var folded: String?
         if component.contains(where: { $0 >= 0x80 }) {
             let text = CaseFolding.fold(String(decoding: component, as: UTF8.self))
-            // Hashing a String is blind to composition, which its bytes are not; a text whose
-            // folding is ASCII (the Kelvin sign's) must hash as that ASCII text does.
+            // The hash of a String ignores how its characters are composed, but the hash of its
+            // bytes does not. A text whose folding is ASCII (the Kelvin sign's) must hash as that
+            // ASCII text does.
             if !text.utf8.allSatisfy({ $0 < 0x80 }) {
                 hasher.combine(text)
                 return

@@ -45,7 +45,7 @@ extension Template {
         }
     }
 
-    /// Whether there is nothing to fill in.
+    /// Whether the template has no variable to fill in.
     public var isLiteral: Bool { variables.isEmpty }
 
     /// The text with each variable replaced; nil when one has no value.
@@ -83,10 +83,10 @@ public enum TemplateFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     case loneDollar
     /// A `${` without its `}`.
     case unclosed
-    /// Between the braces stands something that no variable can be called.
+    /// The text between the braces cannot be the name of a variable.
     case name(String)
 
-    /// What is wrong and what would be right, as the end of a sentence.
+    /// The error and its remedy, as the end of a sentence.
     public var description: String {
         switch self {
         case .loneDollar: "a $ stands alone; write $$ for a dollar sign, ${NAME} for a value"

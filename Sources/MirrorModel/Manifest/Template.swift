@@ -1,9 +1,9 @@
 /// A header value or body in which `${NAME}` stands for a value supplied at run time.
 ///
-/// `$$` is a dollar sign. The values come in only when a request is made, so a manifest that is
-/// held, planned or printed never holds a secret.
+/// `$$` is a dollar sign. The values are filled in only when a request is made. So a manifest that
+/// is held, planned or printed never holds a secret.
 public struct Template: Sendable, Hashable {
-    /// A stretch of text, or a name whose value is put in its place.
+    /// A piece of text, or a name whose value replaces it.
     public enum Piece: Sendable, Hashable {
         case literal(String)
         case variable(String)

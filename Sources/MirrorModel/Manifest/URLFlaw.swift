@@ -1,20 +1,20 @@
 /// Why a text is not the address of a source.
 public enum URLFlaw: Error, Sendable, Hashable {
-    /// There is nothing in it.
+    /// It is empty.
     case empty
     /// It has a scheme that is none of http, https and file.
     case scheme(String)
-    /// It is relative, and there is nothing to resolve it against.
+    /// It is relative, and there is no base to resolve it against.
     case relativeWithoutBase
     /// It has no host where http and https need one.
     case missingHost
-    /// The host cannot be one: a bad name, or a malformed address literal.
+    /// The host is not valid: a bad name, or a malformed address literal.
     case host(String)
-    /// The host has characters outside ASCII; its `xn--` form is meant.
+    /// The host has characters outside ASCII; it must be written in its `xn--` form.
     case hostOutsideASCII(String)
     /// The port is not a number from 1 to 65535.
     case port(String)
-    /// It has a character that has to be percent-encoded, or none that may stand in a URL.
+    /// It has a character that must be percent-encoded, or that may not stand in a URL at all.
     case character(Unicode.Scalar)
     /// It has a `%` without two hexadecimal digits.
     case percent
@@ -25,7 +25,7 @@ public enum URLFlaw: Error, Sendable, Hashable {
 }
 
 extension URLFlaw: CustomStringConvertible {
-    /// What is wrong and what would be right, as the end of a sentence.
+    /// The error and its remedy, as the end of a sentence.
     public var description: String {
         switch self {
         case .empty: "it is empty; write an http or https URL"

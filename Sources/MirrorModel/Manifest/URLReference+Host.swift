@@ -45,8 +45,8 @@ extension URLReference.Authority {
         var labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
         guard bytes.count <= 254, labels.allSatisfy(isLabel) else { throw .host(text) }
-        // What ends in a number is an address to every resolver; 0x7f.1 and 010.0.0.1 are
-        // addresses to some of them, and are not taken.
+        // Every resolver reads a name that ends in a number as an address. Some also read 0x7f.1
+        // and 010.0.0.1 as addresses, so these are refused.
         if let last = labels.last,
             last.allSatisfy(isDigit) || last.starts(with: "0x".utf8)
                 || last.starts(with: "0X".utf8)
@@ -91,7 +91,7 @@ struct IPv6Address: CustomStringConvertible {
         for (position, part) in parts.enumerated() {
             if part.isEmpty {
                 let isEdge = position == 0 || position == parts.count - 1
-                // An edge is empty only beside the gap: `::1`, `1::`, `::`.
+                // A component at the edge is empty only beside the gap: `::1`, `1::`, `::`.
                 if isEdge {
                     let neighbour = position == 0 ? parts[1] : parts[parts.count - 2]
                     guard neighbour.isEmpty else { return nil }
@@ -120,7 +120,7 @@ struct IPv6Address: CustomStringConvertible {
         guard groups.count == 8 else { return nil }
     }
 
-    /// Lower case, without leading zeros, the first longest run of zeros as `::`.
+    /// The address in lower case, without leading zeros, the first longest run of zeros as `::`.
     var description: String {
         var best = 0..<0
         var at = 0

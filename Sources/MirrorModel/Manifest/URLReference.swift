@@ -1,6 +1,6 @@
 /// The parts of a URL or relative reference, each checked and none resolved (RFC 3986 §4.1).
 struct URLReference {
-    /// What stands between `//` and the path.
+    /// The authority: the text between `//` and the path.
     struct Authority: Equatable {
         var userInfo: String?
         var host = ""
@@ -9,9 +9,9 @@ struct URLReference {
 
     var scheme: URLScheme?
     var authority: Authority?
-    /// Percent-encoded where it has to be.
+    /// The path, percent-encoded where necessary.
     var path: [UInt8]
-    /// Percent-encoded where it has to be, without the question mark.
+    /// The query without the question mark, percent-encoded where necessary.
     var query: [UInt8]?
 
     init(_ text: String) throws(URLFlaw) {
@@ -43,7 +43,7 @@ struct URLReference {
         path = URLReference.encode(rest)
     }
 
-    /// Where the scheme ends: a colon that only scheme characters come before.
+    /// The end of the scheme: a colon behind scheme characters only.
     private static func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         for (at, byte) in zip(bytes.indices, bytes) {
             switch byte {
@@ -59,7 +59,7 @@ struct URLReference {
         return nil
     }
 
-    /// Characters outside ASCII percent-encoded; everything else is already known to be sound.
+    /// Percent-encodes characters outside ASCII; all others are already known to be sound.
     private static func encode(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         if bytes.allSatisfy({ $0 < 0x80 }) { return Array(bytes) }
         var text: [UInt8] = []
@@ -82,7 +82,7 @@ struct URLReference {
                 return .character(Unicode.Scalar(byte))
             }
         }
-        // C1 controls are two bytes of UTF-8 and would reach logs undisturbed.
+        // C1 controls are two bytes of UTF-8 and would reach logs unescaped.
         let control = text.unicodeScalars.first { (0x80..<0xA0).contains($0.value) }
         return control.map { .character($0) }
     }

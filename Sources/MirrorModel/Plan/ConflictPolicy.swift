@@ -1,9 +1,9 @@
-/// What happens to other people's bytes at a target that another version is wanted for.
+/// The treatment of untracked or edited bytes at a target when another version is wanted there.
 public enum ConflictPolicy: String, Sendable, CaseIterable {
-    /// They get a conflict name beside the target.
+    /// The existing bytes get a conflict name beside the target.
     case rename
-    /// They stay, and the resource fails.
+    /// The existing bytes stay, and the resource fails.
     case keep
-    /// They are replaced.
+    /// The new version replaces the existing bytes.
     case replace
 }

@@ -1,5 +1,5 @@
 extension Plan {
-    /// Writes the plan as one JSON document, handing over its bytes in chunks of about 64 KiB.
+    /// Writes the plan as one JSON document, passing its bytes on in chunks of about 64 KiB.
     public func write(to sink: ([UInt8]) throws -> Void) rethrows {
         var json = JSONWriter()
         json.beginObject()
@@ -29,7 +29,7 @@ extension Plan {
         json.member("offset", step.offset)
     }
 
-    /// Where a step's bytes come from, for people: a URL without its query, or a target.
+    /// The origin of a step's bytes, for people: a URL without its query, or a target.
     public func source(of step: Step) -> String? {
         switch step.means {
         case .transfer: resource(of: step)?.primary.url.description

@@ -1,31 +1,31 @@
-/// A file whose bytes are not what the index or a manifest says.
+/// A file whose bytes differ from those that the index or a manifest names.
 public struct Discrepancy: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// What is wrong with it.
+    /// The kind of difference.
     public var kind: Kind
     /// The digest that was expected; nil when none is known.
     public var expected: Digest?
-    /// The digest of the bytes that are there; nil when nothing could be read.
+    /// The digest of the present bytes; nil when nothing could be read.
     public var actual: Digest?
 
-    /// What is wrong with a file.
+    /// How a file differs.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Not there.
         case missing
-        /// Other bytes than mirror put there.
+        /// Its bytes differ from those that mirror put there.
         case changed
-        /// The bytes that mirror put there, and the manifest wants others.
+        /// It has the bytes that mirror put there, but the manifest wants others.
         case outdated
         /// Not known to the index.
         case untracked = "stranger"
         /// Not a regular file.
         case obstructed
-        /// The disk or its mode refused, or it did not stay the same while it was read.
+        /// The disk or the file's mode prevented reading, or the file changed while it was read.
         case unreadable
     }
 
-    /// Takes what was expected and found.
+    /// Takes the expected and the actual digest.
     public init(target: Target, kind: Kind, expected: Digest?, actual: Digest?) {
         self.target = target
         self.kind = kind
@@ -34,18 +34,18 @@ public struct Discrepancy: Sendable, Hashable {
     }
 }
 
-/// What reading every file again brought to light.
+/// The result of reading every file again.
 public struct VerifyReport: Sendable {
     /// The root's path.
     public var root: String
-    /// How many files were read, and how many bytes.
+    /// How many files were read.
     public var files = 0
     /// How many bytes were read.
     public var bytes: Int64 = 0
-    /// What differs, in the order of the targets' bytes.
+    /// The differences, in the order of the targets' bytes.
     public var discrepancies: [Discrepancy] = []
 
-    /// Files that made room for a new version and wait to be resolved; they are no differences.
+    /// Files that made room for a new version and wait to be resolved; they are not differences.
     public var conflicts: [ConflictCopy] = []
 
     /// A report of nothing.

@@ -1,27 +1,29 @@
-/// How a session works: the options of `sync`, with their defaults.
+/// The settings of a session: the options of `sync`, with their defaults.
 public struct Configuration: Sendable {
-    /// Transfers at once.
+    /// The greatest number of transfers at once.
     public var jobs = 128
-    /// Transfers at once to one host; nil finds the number for each by measuring: up to 50 connections,
-    /// or 100 streams of HTTP/2.
+    /// The greatest number of transfers at once to one host.
+    ///
+    /// Nil finds the number for each host by measuring: up to 50 connections, or 100 streams of
+    /// HTTP/2.
     public var perHost: Int?
     /// Connections for one large file.
     public var segments = SegmentLimit.automatic
-    /// Retries, waits, stalls, sizes.
+    /// The rules for retries, waits, stalls and sizes.
     public var transfer = TransferPolicy()
-    /// Bytes a second over all transfers; nil is no limit.
+    /// Bytes a second over all transfers; nil means no limit.
     public var rateLimit: Int64?
-    /// Received bytes after which a run ends; nil is no limit.
+    /// The number of received bytes after which a run ends; nil means no limit.
     public var transferLimit: Int64?
-    /// Whether only connected addresses that are public are talked to.
+    /// Whether mirror uses a connection only if its address is public.
     public var publicAddressesOnly = false
     /// Certificates to trust instead of the system's: a PEM file's path.
     public var certificateAuthorities: String?
     /// A netrc file's path; nil reads none.
     public var netrc: String?
-    /// Bytes that stay free on each file system.
+    /// The number of bytes that must stay free on each file system.
     public var leastFreeSpace: Int64 = 64 << 20
-    /// What happens to a file that someone else put at, or edited at, a target.
+    /// The treatment of untracked or edited files at a target.
     public var onConflict = ConflictPolicy.rename
 
     /// The defaults.

@@ -1,6 +1,6 @@
-/// The exit codes, after sysexits(3) where it has a word for them.
+/// The exit codes, taken from sysexits(3) where it has a fitting one.
 package enum ExitVerdict {
-    /// The code for what ended a run before its end.
+    /// The code for the failure that ended a run early.
     package static func code(for failure: FailureCode) -> Int32 {
         switch failure {
         case .usage: 64
@@ -16,10 +16,10 @@ package enum ExitVerdict {
         }
     }
 
-    /// The code for a run that went to its end, or that something ended.
+    /// The code for a run that completed, or that a failure ended.
     ///
-    /// A deadline may heal, but what had failed for good until then does not: running again
-    /// would not help.
+    /// A run that hit its deadline may succeed when it is repeated. A resource that failed for good
+    /// before the deadline will not, so repeating the run would not help.
     package static func code(
         endedBy failure: FailureCode?, healing: Int, lasting: Int, stale: Int
     ) -> Int32 {
@@ -29,7 +29,7 @@ package enum ExitVerdict {
         return end == 69 && rest == 1 ? 1 : end
     }
 
-    /// The code for a run that went to its end.
+    /// The code for a run that completed.
     ///
     /// - Parameters:
     ///   - healing: failures of resources that are not optional and may heal by themselves.

@@ -9,37 +9,37 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case failed
 }
 
-/// What a run did, in numbers: the last event of every run.
+/// The totals of a run, which are its last event.
 public struct Summary: Sendable, Hashable {
     /// Resources of the manifests; the sum over all outcomes.
     public var resources = 0
-    /// How many resources ended how.
+    /// The number of resources with each outcome.
     public var outcomes: [Outcome: Int] = [:]
-    /// How many of the failed ones are optional.
+    /// How many of the failed resources are optional.
     public var failedOptional = 0
-    /// How many of the skipped ones the caller's tags left out.
+    /// How many of the skipped resources the caller's tags left out.
     public var deselected = 0
     /// Orphans that were removed.
     public var removed = 0
-    /// Orphans that were left.
+    /// Orphans that stayed.
     public var orphans = 0
-    /// Promoted files whose bytes nothing vouches for.
+    /// Promoted files whose bytes could not be verified by size or digest.
     public var unverified = 0
     /// Body bytes that arrived.
     public var bytesReceived: Int64 = 0
     /// Bytes of parts that were not fetched again.
     public var bytesReused: Int64 = 0
-    /// How many of the interrupted ones have a part that a later run can continue.
+    /// How many of the interrupted resources have a part that a later run can continue.
     public var parts = 0
-    /// What those parts keep, in bytes.
+    /// The bytes in those parts.
     public var partBytes: Int64 = 0
     /// Requests made.
     public var requests = 0
-    /// How long the run took, in seconds, counted from where its options say.
+    /// The duration of the run in seconds, counted from the moment that its options name.
     public var seconds: Double = 0
-    /// What ended the run before its end.
+    /// The error that ended the run early.
     public var error: MirrorError?
-    /// The exit code that follows.
+    /// The resulting exit code.
     public var exit: Int32 = 0
     /// The root's path.
     public var root = ""
@@ -47,16 +47,16 @@ public struct Summary: Sendable, Hashable {
     /// A run in which nothing happened.
     public init() {}
 
-    /// Enters what failed after the last resource had ended, when the run was put away.
+    /// Records a failure that occurred after the last resource had ended, while the run was closed.
     ///
-    /// What had ended the run before keeps its word, and so does a signal.
+    /// An error that had already ended the run stays, and so does the exit code of a signal.
     public mutating func enter(late failure: MirrorError) {
         guard error == nil else { return }
         error = failure
         if exit < 128 { exit = ExitVerdict.code(for: failure.code) }
     }
 
-    /// How many resources ended so.
+    /// The number of resources with this outcome.
     public subscript(outcome: Outcome) -> Int {
         get { outcomes[outcome, default: 0] }
         set { outcomes[outcome] = newValue }

@@ -1,4 +1,4 @@
-/// A set of positions in a list: a bit for each, however many are in it.
+/// A set of positions in a list, stored as one bit for each, however many the set has.
 package struct PositionSet: Sendable {
     private var words: [UInt64] = []
     /// How many positions are in the set.
@@ -10,7 +10,7 @@ package struct PositionSet: Sendable {
     /// Whether the set has no position.
     package var isEmpty: Bool { count == 0 }
 
-    /// Puts positions in.
+    /// Adds positions.
     package mutating func insert(_ positions: some Sequence<Int>) {
         for position in positions {
             let word = position >> 6
@@ -23,7 +23,7 @@ package struct PositionSet: Sendable {
         }
     }
 
-    /// Takes a position out; false when it was not in.
+    /// Removes a position; false when it was not in the set.
     @discardableResult
     package mutating func remove(_ position: Int) -> Bool {
         guard contains(position) else { return false }
@@ -37,6 +37,6 @@ package struct PositionSet: Sendable {
         position >> 6 < words.count && words[position >> 6] >> UInt64(position & 63) & 1 == 1
     }
 
-    /// Takes all positions out.
+    /// Removes all positions.
     package mutating func removeAll() { self = PositionSet() }
 }

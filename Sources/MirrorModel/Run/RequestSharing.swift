@@ -1,13 +1,13 @@
-/// One request is made once, however many targets want its answer.
+/// Makes each request once, however many targets want its response.
 ///
-/// Steps that would ask the same thing in the same way (method, URL, headers, body, condition) and
-/// whose declarations do not contradict each other form a group; its first step asks, and the others
-/// take the bytes from the first one's target. Steps are brought together by a hash of what they ask,
-/// since nearly every step of a long plan asks for something of its own.
+/// Steps that would send the same request (method, URL, headers, body, condition) form a group, if
+/// their declarations do not contradict each other. The first step of a group sends the request,
+/// and the others take the bytes from its target. A hash of the request finds the candidates first,
+/// since nearly every step of a long plan has a request of its own.
 package struct RequestSharing: Sendable {
-    /// For each step that asks: the steps that wait for it, as positions in the plan.
+    /// For each step that sends a request: the steps that wait for it, as positions in the plan.
     package private(set) var followers: [Int: [Int]] = [:]
-    /// The steps that ask, in the order of the plan.
+    /// The steps that send a request, in the order of the plan.
     package private(set) var leaders: [Int] = []
 
     package init(_ plan: Plan) {
@@ -42,7 +42,7 @@ package struct RequestSharing: Sendable {
         leaders.removeAll { waiting.contains($0) }
     }
 
-    /// A hash of what a step asks; nil for one that asks nothing.
+    /// A hash of the request of a step; nil for a step without a request.
     private static func hash(ofStepAt position: Int, in plan: Plan) -> Int? {
         if let fetch = plan.steps.plainFetch(at: position) {
             return plan.manifests[fetch.manifest].resources.requestHash(at: fetch.resource)
@@ -76,7 +76,7 @@ package struct RequestSharing: Sendable {
             && isCompatible(leader.resource, other.resource)
     }
 
-    /// The first one's declarations must cover the other's, so that its bytes are right for both.
+    /// Whether the leader's declarations cover the other's, so that its bytes are right for both.
     private func isCompatible(_ leader: Resource, _ other: Resource) -> Bool {
         !leader.isNamedByServer && leader.digests == other.digests && leader.size == other.size
             && leader.mediaType == other.mediaType && leader.pieces == other.pieces

@@ -1,6 +1,7 @@
 extension Plan {
-    /// Where a body belongs whose name the manifest leaves to the server: what the answer suggests,
-    /// else what the URL does.
+    /// The target of a body whose name the manifest leaves to the server.
+    ///
+    /// The response's suggested name comes first, then the name in the URL.
     ///
     /// Throws `MirrorError` with `nameMissing` and `obstructed`.
     package func targetNamed(

@@ -1,41 +1,44 @@
-/// Which transfers of a run the loop knows, and when it may be given more.
+/// The transfers of a run that the loop knows, and the rule for giving it more.
 ///
-/// The loop is given a window of the transfers, in which each host has its share. While as much waits
-/// for the disk as may, it is given none: the network can be faster than the disk.
+/// The loop gets a window of the transfers, in which each host has its share. While the permitted
+/// number of files or bytes waits for the disk, the loop gets no more: the network can be faster
+/// than the disk.
 struct TransferWindow: Sendable {
-    /// Bounds on what waits for the promotion.
+    /// The greatest number of files, and of their bytes in memory, that wait for the promotion.
     private static let mostLandings = 4096
     private static let mostLandingBytes = 11 << 20
 
     private var feed = JobFeed()
     /// Steps whose transfers the loop has.
     private(set) var running: Set<Int> = []
-    /// Steps whose transfers would have begun while the run was paused.
+    /// Steps whose transfers became ready to begin while the run was paused.
     private var held: [Int] = []
     private var isPaused = false
     private var landings = 0
     private var landingBytes = 0
 
-    /// Fills the window's source.
+    /// Sets the feed that the window takes its transfers from.
     mutating func fill(_ feed: JobFeed) { self.feed = feed }
 
-    /// The steps that may begin now; each `begins`, or `ended` without having begun.
+    /// Returns the steps that may begin now.
+    ///
+    /// The caller reports each with `begins`, or with `ended` if it did not begin.
     mutating func next() -> [Int] {
         guard feed.isRunningLow, landings < Self.mostLandings, landingBytes < Self.mostLandingBytes
         else { return [] }
         return feed.take()
     }
 
-    /// Notes that a step's transfer begins; false when it is held back instead.
+    /// Records that a step's transfer begins; false when the transfer is held back instead.
     mutating func begins(_ position: Int) -> Bool {
         if isPaused { held.append(position) } else { running.insert(position) }
         return !isPaused
     }
 
-    /// Notes that a transfer waits: others may begin meanwhile.
+    /// Records that a transfer waits; others may begin meanwhile.
     mutating func delayed(_ position: Int) { _ = feed.delayed(position) }
 
-    /// Notes that the loop has done with a transfer, or never had it.
+    /// Records that the loop has finished a transfer, or never had it.
     mutating func ended(_ position: Int) {
         running.remove(position)
         _ = feed.ended(position)
@@ -44,7 +47,7 @@ struct TransferWindow: Sendable {
     /// Holds transfers back from now on.
     mutating func pause() { isPaused = true }
 
-    /// Gives the transfers that were held back: they begin now.
+    /// Ends the pause and returns the transfers that were held back; they begin now.
     mutating func resume() -> [Int] {
         isPaused = false
         defer { held = [] }
@@ -52,29 +55,29 @@ struct TransferWindow: Sendable {
         return held
     }
 
-    /// Takes one out of those that are held back; false when it is not among them.
+    /// Removes one transfer from those held back; false when it is not among them.
     mutating func takeHeld(_ position: Int) -> Bool {
         guard let place = held.firstIndex(of: position) else { return false }
         held.remove(at: place)
         return true
     }
 
-    /// Takes those that are held back, because none will begin.
+    /// Removes and returns all transfers held back, because none of them will begin.
     mutating func takeHeld() -> [Int] {
         defer { held = [] }
         return held
     }
 
-    /// Takes all that were not begun, because none will be.
+    /// Removes and returns all transfers that were not begun, because none of them will be.
     mutating func takeRest() -> [Int] { feed.takeAll() }
 
-    /// Notes that bytes are on their way to a final name.
+    /// Records that bytes are on their way to a final name.
     mutating func landingBegins(bytesInMemory: Int) {
         landings += 1
         landingBytes += bytesInMemory
     }
 
-    /// Notes that a landing is over.
+    /// Records that such a landing has ended.
     mutating func landingEnded(bytesInMemory: Int) {
         landings -= 1
         landingBytes -= bytesInMemory

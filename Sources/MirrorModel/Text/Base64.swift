@@ -1,6 +1,6 @@
 /// Base64 with its padding (RFC 4648 §4).
 enum Base64 {
-    /// The text of bytes.
+    /// Encodes bytes as text.
     static func encode(_ bytes: [UInt8]) -> String {
         let alphabet = Array(
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -16,7 +16,7 @@ enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes; nil for anything but whole groups of four with canonical padding.
+    /// Decodes whole groups of four with canonical padding; nil for anything else.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
-/// Bytes of very many small values, kept in large blocks instead of one allocation each.
+/// The bytes of very many small values, kept in large blocks instead of one allocation each.
 ///
-/// Blocks are never moved when more arrive, so growing costs no copy of what is there and no moment
-/// in which it is held twice.
+/// The arena never moves a block when more bytes arrive. So growing copies no stored bytes, and at
+/// no moment does memory hold them twice.
 struct ByteArena: Sendable {
     private var blocks: [[UInt8]] = []
     private static let blockSize = 1 << 20
@@ -9,7 +9,7 @@ struct ByteArena: Sendable {
     /// Where a value begins: the block in the upper half, the offset in the lower.
     typealias Position = UInt64
 
-    /// Makes sure that what is appended next, up to a length, lies in one block; says where.
+    /// Makes room in one block for the next `length` bytes, and returns their position.
     mutating func reserve(_ length: Int) -> Position {
         if let last = blocks.last, last.count + length <= last.capacity {
             return Position(blocks.count - 1) << 32 | Position(last.count)
@@ -20,12 +20,12 @@ struct ByteArena: Sendable {
         return Position(blocks.count - 1) << 32
     }
 
-    /// Appends to what was reserved.
+    /// Appends bytes to the reserved room.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         blocks[blocks.count - 1].append(contentsOf: bytes)
     }
 
-    /// Takes over what another arena holds; says by how much its positions are greater here.
+    /// Takes over the blocks of another arena; returns the number to add to its positions here.
     mutating func append(blocksOf other: consuming ByteArena) -> Position {
         defer { blocks += other.blocks }
         return Position(blocks.count) << 32
@@ -46,7 +46,7 @@ struct ByteArena: Sendable {
     var footprint: Int { blocks.reduce(0) { $0 + $1.capacity } }
 }
 
-/// An array in blocks, which grows without moving what it holds.
+/// An array in blocks, which grows without moving its elements.
 struct BlockArray<Element: Sendable>: Sendable {
     private var blocks: [[Element]] = []
     private(set) var count = 0
@@ -63,7 +63,9 @@ struct BlockArray<Element: Sendable>: Sendable {
         count += 1
     }
 
-    /// Appends what another array holds, whose blocks are let go one by one where nobody else has them.
+    /// Appends the elements of another array.
+    ///
+    /// Each of its blocks is freed once it has been copied, unless another value shares it.
     mutating func append(
         contentsOf other: consuming BlockArray, _ change: (Element) -> Element = { $0 }
     ) {

@@ -6,8 +6,9 @@ public struct ByteCount: Sendable, Hashable, CustomStringConvertible {
     /// Takes a number of bytes.
     public init(_ bytes: Int64) { self.bytes = bytes }
 
-    /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000); nil for
-    /// anything else, for a negative number, and for more than 2^63-1.
+    /// Reads `1234`, `64MiB`, `1.5 GiB` (powers of 1024) or `10MB` (powers of 1000).
+    ///
+    /// Nil for anything else, for a negative number, and for more than 2^63-1.
     public init?(text: String) {
         let split = text.firstIndex { !($0.isASCII && ($0.isNumber || $0 == ".")) }
         let number = text[..<(split ?? text.endIndex)]

@@ -1,7 +1,7 @@
-/// Full case folding, by which two names are one file on a tree that does not tell case apart.
+/// Full case folding, by which two names are one file on a tree that ignores case.
 ///
-/// A folded `String` is compared with `==`, which is canonical equivalence: so two texts are the same
-/// when they are equal after full case folding and NFC together (Unicode 3.13, D145).
+/// A folded `String` is compared with `==`, which is canonical equivalence. So two texts are the
+/// same when they are equal after full case folding and NFC together (Unicode 3.13, D145).
 package enum CaseFolding {
     /// The text with every character replaced by its full case folding.
     package static func fold(_ text: some StringProtocol) -> String {

@@ -1,9 +1,9 @@
-/// A date and time of day in UTC, proleptic Gregorian.
+/// A date and time of day in UTC, in the proleptic Gregorian calendar.
 ///
-/// The conversion is that of "chrono-Compatible Low-Level Date Algorithms" (H. Hinnant, 2021):
-/// days are counted in eras of 400 years that begin on 1 March.
+/// The conversion is that of "chrono-Compatible Low-Level Date Algorithms" (H. Hinnant, 2021): it
+/// counts days in eras of 400 years that begin on 1 March.
 package struct CivilTime: Sendable, Hashable {
-    /// The year, 0 being 1 BC.
+    /// The year; 0 is 1 BC.
     package var year: Int64
     /// The month, 1 … 12.
     package var month: Int64
@@ -36,8 +36,9 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension Instant {
-    /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds), clamped to the
-    /// years 0000 … 9999 that four digits can say.
+    /// The instant as `2026-11-21T03:56:00.123Z` (RFC 3339, UTC, milliseconds).
+    ///
+    /// It is clamped to the years 0000 … 9999, which four digits can represent.
     public var rfc3339: String {
         let instant = clampedToFourDigits
         let civil = CivilTime(instant)
@@ -47,7 +48,7 @@ extension Instant {
             + "\(padded(civil.time.second, 2)).\(padded(fraction, 3))Z"
     }
 
-    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names; clamped likewise.
+    /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names; also clamped.
     public var basicFormat: String {
         let civil = CivilTime(clampedToFourDigits)
         return "\(padded(civil.year, 4))\(padded(civil.month, 2))\(padded(civil.day, 2))T"
@@ -55,7 +56,7 @@ extension Instant {
             + "\(padded(civil.time.second, 2))Z"
     }
 
-    /// From 0000-01-01T00:00:00.000Z to 9999-12-31T23:59:59.999Z.
+    /// The instant clamped to 0000-01-01T00:00:00.000Z … 9999-12-31T23:59:59.999Z.
     private var clampedToFourDigits: Instant {
         let ends: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
         return Instant(milliseconds: min(max(milliseconds, ends.lowerBound), ends.upperBound))

@@ -1,6 +1,6 @@
 /// A number with the noun that it counts, in agreement: `1 resource`, `2 resources`, `3 copies`.
 ///
-/// The one place that makes plurals; `verb` carries the agreement on into the sentence.
+/// Only this type makes plurals; `verb` extends the agreement to the verb of the sentence.
 package struct Counted: Sendable, Hashable, CustomStringConvertible {
     /// The number and the noun.
     package let description: String

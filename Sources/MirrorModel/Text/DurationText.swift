@@ -16,7 +16,7 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
             let number = Int64(digits)
         else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: factor)
-        // A hundred thousand years keep every later sum within an Int64 of milliseconds.
+        // A limit of 100,000 years keeps every later sum within an Int64 of milliseconds.
         guard !overflow, product <= 3_155_760_000_000 else { return nil }
         seconds = product
     }

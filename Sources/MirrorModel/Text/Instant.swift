@@ -8,7 +8,7 @@ public struct Instant: Sendable, Hashable, Comparable {
     /// Takes milliseconds since the Unix epoch.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Takes seconds since the Unix epoch, clamped to what milliseconds can say.
+    /// Takes seconds since the Unix epoch, clamped to the range of milliseconds.
     public init(seconds: Int64) {
         let (value, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         milliseconds = overflow ? (seconds < 0 ? .min : .max) : value
@@ -24,7 +24,7 @@ public struct Instant: Sendable, Hashable, Comparable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The instant that is so many seconds later, clamped at the ends.
+    /// The instant `seconds` later, clamped at the ends.
     public func advanced(bySeconds seconds: Int64) -> Instant {
         let (product, tooFar) = seconds.multipliedReportingOverflow(by: 1000)
         let (sum, overflow) = milliseconds.addingReportingOverflow(product)
@@ -32,7 +32,9 @@ public struct Instant: Sendable, Hashable, Comparable {
         return Instant(milliseconds: sum)
     }
 
-    /// Seconds from another instant to this one, rounded toward zero; negative when this is earlier.
+    /// Seconds from another instant to this one, rounded toward zero.
+    ///
+    /// Negative when this instant is earlier.
     public func seconds(since other: Instant) -> Int64 {
         let (difference, overflow) = milliseconds.subtractingReportingOverflow(other.milliseconds)
         if overflow { return milliseconds > other.milliseconds ? .max / 1000 : .min / 1000 }

@@ -1,6 +1,7 @@
 extension Int64 {
-    /// The sum, or the greatest or least number where it does not fit: sizes come from manifests, and
-    /// a few of them can be more than the world holds.
+    /// The sum, clamped to the range of Int64.
+    ///
+    /// Sizes come from manifests, so even a few of them can add up to more than an Int64 can hold.
     package func addingSaturated(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum

@@ -1,14 +1,14 @@
-/// Writes JSON (RFC 8259) in the order in which it is told, into bytes that can be taken in chunks.
+/// Writes JSON (RFC 8259) in the order of the calls, into bytes that can be taken in chunks.
 ///
-/// Keys keep their order and a document of a million steps is never held whole, which is what
-/// `Encodable` with an encoder cannot do.
+/// Keys keep their order, and memory never holds a document of a million steps whole. `Encodable`
+/// with an encoder can do neither.
 public struct JSONWriter: Sendable {
-    /// What has been written since it was last taken.
+    /// The bytes written since the last `take`.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
     private var isAfterKey = false
     private var depth = 0
-    /// Spaces that a level is indented by; 0 writes everything in one line.
+    /// The number of spaces for each level of indentation; 0 writes everything in one line.
     private let indentation: Int
 
     /// An empty document, to be written in one line.
@@ -17,7 +17,7 @@ public struct JSONWriter: Sendable {
     /// An empty document with a line for each member and element, for people to read and edit.
     public init(indentation: Int) { self.indentation = max(indentation, 0) }
 
-    /// Takes what has been written so far, and goes on with nothing held.
+    /// Returns the bytes written so far and continues with an empty buffer.
     public mutating func take() -> [UInt8] {
         defer { bytes.removeAll(keepingCapacity: true) }
         return bytes
@@ -66,8 +66,9 @@ public struct JSONWriter: Sendable {
     /// Writes a whole number.
     public mutating func number(_ value: some BinaryInteger) { raw(String(value)) }
 
-    /// Writes a number with so many decimals, 0 … 9; one that is not finite, or has too many
-    /// digits for an Int64, becomes null.
+    /// Writes a number with a number of decimals, 0 … 9.
+    ///
+    /// A number that is not finite, or has too many digits for an Int64, becomes null.
     public mutating func number(_ value: Double, decimals: Int) {
         var scale: Int64 = 1
         for _ in 0..<min(max(decimals, 0), 9) { scale *= 10 }
@@ -109,7 +110,7 @@ public struct JSONWriter: Sendable {
         array { for value in values { $0.string(value) } }
     }
 
-    /// Writes a line's end; only between documents.
+    /// Writes a line break; only between documents.
     public mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
         needsComma = false

@@ -1,9 +1,9 @@
-/// Instants as people read them: the time of day where they are, and how long ago or from now.
+/// Instants as people read them: the local time of day, and the distance from now.
 ///
-/// Today's have the time of day alone, others the date before it. What is written for scripts is in
-/// UTC and does not come by here.
+/// An instant of today shows the time of day alone; others have the date before it. Text for
+/// scripts is in UTC and does not use this type.
 public struct LocalClock: Sendable {
-    /// What counts as now.
+    /// The instant that counts as now.
     public let now: Instant
     private let offset: @Sendable (Instant) -> Int64
 
@@ -13,7 +13,7 @@ public struct LocalClock: Sendable {
         self.offset = offset
     }
 
-    /// `12:03, 2 h ago` for a time that has been, `12:03, in 15 min` for one that will be.
+    /// `12:03, 2 h ago` for a time in the past, `12:03, in 15 min` for one in the future.
     public func description(of instant: Instant) -> String {
         let seconds = now.seconds(since: instant)
         let distance = DurationText(seconds: abs(seconds)).description
@@ -21,7 +21,7 @@ public struct LocalClock: Sendable {
             + (instant > now ? "in \(distance)" : "\(distance) ago")
     }
 
-    /// `12:03`, or `2026-11-20 12:03` on another day than today.
+    /// `12:03`, or `2026-11-20 12:03` on a day other than today.
     public func time(of instant: Instant) -> String {
         let (then, today) = (civil(instant), civil(now))
         let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
@@ -36,7 +36,7 @@ public struct LocalClock: Sendable {
 }
 
 extension Reason {
-    /// The sentence that says why, with times as people read them.
+    /// The sentence that gives the reason, with times as people read them.
     public func because(on clock: LocalClock) -> String {
         if case .fresh(let until) = self { return "fresh until \(clock.description(of: until))" }
         return because

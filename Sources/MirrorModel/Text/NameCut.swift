@@ -1,5 +1,5 @@
 extension String {
-    /// The longest beginning that has at most so many bytes of UTF-8 and splits no character's code.
+    /// The longest prefix of at most `limit` bytes of UTF-8 that does not split a character's code.
     package func prefix(bytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: max(0, limit))

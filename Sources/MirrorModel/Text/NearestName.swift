@@ -1,9 +1,9 @@
-/// The known name that a misspelt one was meant to be.
+/// Finds the known name that a misspelt name most likely means.
 package enum NearestName {
-    /// The nearest candidate; nil when none is near enough to be meant.
+    /// The nearest candidate; nil when none is near enough.
     ///
-    /// Near is an edit distance of at most a third of the name, so that `sha265` suggests `sha256`
-    /// and `colour` suggests nothing.
+    /// A candidate is near when its edit distance is at most a third of the name, so that `sha265`
+    /// suggests `sha256` and `colour` suggests nothing.
     ///
     /// - Parameter longest: how many characters of a name count; the time grows with their square.
     package static func suggestion(
@@ -19,7 +19,9 @@ package enum NearestName {
         return best.name
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    /// The number of insertions, deletions, replacements and swaps of neighbours between two names.
+    ///
+    /// This is the optimal string alignment distance.
     private static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...b.count)

@@ -1,11 +1,11 @@
-/// A path taken apart at its last slash, by its bytes; every promotion asks several times.
+/// Splits a path at its last slash, by its bytes; every promotion does so several times.
 package enum PathText {
-    /// What stands before the last slash; empty without one.
+    /// The text before the last slash; empty without one.
     package static func folder(of path: String) -> String {
         part(of: path) { $0.prefix(max($1, 0)) }
     }
 
-    /// What stands behind the last slash; all of it without one.
+    /// The text behind the last slash; the whole path without one.
     package static func name(of path: String) -> String {
         part(of: path) { $0.dropFirst($1 + 1) }
     }

@@ -1,6 +1,6 @@
 /// Percent-encoding of bytes in URLs (RFC 3986 §2.1).
 enum PercentEncoding {
-    /// The bytes with each `%XX` replaced; a `%` without two digits stays.
+    /// Decodes each `%XX`; a `%` without two digits stays.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -22,7 +22,7 @@ enum PercentEncoding {
         return bytes
     }
 
-    /// `%XX` for a byte.
+    /// Appends `%XX` for a byte.
     static func append(_ byte: UInt8, to text: inout [UInt8]) {
         let digits: StaticString = "0123456789ABCDEF"
         text.append(UInt8(ascii: "%"))

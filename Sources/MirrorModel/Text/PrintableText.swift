@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// The text with control characters, and what turns a line's direction, written as `\u{…}`.
+    /// The text with control and direction-changing characters written as `\u{…}`.
     ///
-    /// Whatever a server or a manifest says goes through this before a terminal sees it.
+    /// Every text from a server or a manifest passes through this before it reaches a terminal.
     public var printable: String { Escaped(self).description }
 }

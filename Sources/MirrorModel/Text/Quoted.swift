@@ -6,7 +6,7 @@ package struct Quoted: CustomStringConvertible, Sendable {
     /// The text between quotation marks.
     package let description: String
 
-    /// Quotes a text and cuts it after so many characters.
+    /// Quotes a text and cuts it after `limit` characters.
     package init(_ text: some StringProtocol, limit: Int = 80) {
         description = "\"" + Escaped(text, limit: limit).description + "\""
     }
@@ -14,12 +14,12 @@ package struct Quoted: CustomStringConvertible, Sendable {
 
 /// Text from a server or a manifest made fit to print, without quotation marks around it.
 package struct Escaped: CustomStringConvertible, Sendable {
-    /// The text with what a terminal might act on shown by number.
+    /// The text, with each character that a terminal might act on shown by number.
     package let description: String
 
-    /// Escapes a text and cuts it after so many characters.
+    /// Escapes a text and cuts it after `limit` characters.
     package init(_ text: some StringProtocol, limit: Int = .max) {
-        // Most names are plain, and as they are.
+        // Most names are plain and stay unchanged.
         var whole = String(text)
         let isPlain = whole.withUTF8 { bytes in
             bytes.count <= limit && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }

@@ -1,29 +1,31 @@
-/// Finds the hashes that come more than once among very many, most of which come once.
+/// Finds the hashes that occur more than once among very many, most of which occur once.
 ///
-/// Only what shares a hash with something need be kept and compared at all. The hashes are dealt out to
-/// small groups first, and each group is put into a table that the processor's cache holds: a million
-/// take 16 MiB for a moment and a fraction of the time of sorting them. Swift's hashes are seeded anew in
-/// each process, so nobody can choose names that fall into one place.
+/// Only values that share a hash with another value need to be kept and compared at all. `find`
+/// first divides the hashes into small groups, then puts each group into a table that fits into the
+/// processor's cache. A million hashes take 16 MiB for a moment and a fraction of the time of
+/// sorting them. Each process seeds Swift's hashes anew, so no one can choose names that all fall
+/// into one place.
 package struct RepeatedHashes {
-    /// The hashes that came again, once `find` has been called.
+    /// The hashes that occurred again, once `find` has been called.
     package private(set) var repeated: Set<UInt64> = []
     private var hashes: [UInt64] = []
 
     private static let groupSize = 2048
 
-    /// Expects about so many hashes; more are no fault.
+    /// Expects about `count` hashes; more are no error.
     package init(expecting count: Int) { hashes.reserveCapacity(count + count / 16) }
 
-    /// Takes a hash in.
+    /// Adds a hash.
     package mutating func insert(_ hash: UInt64) {
-        // 0 is a free place below. Two hashes may become one: what shares a hash is compared anyway.
+        // 0 marks a free place below. Two hashes may become one here: values that share a hash are
+        // compared anyway.
         hashes.append(hash == 0 ? 1 : hash)
     }
 
-    /// Whether a hash that was taken in came again.
+    /// Whether an added hash occurred again.
     package func contains(_ hash: UInt64) -> Bool { repeated.contains(hash == 0 ? 1 : hash) }
 
-    /// Looks for the hashes that came again; nothing is taken in afterwards.
+    /// Finds the hashes that occurred again; no hash may be added afterwards.
     package mutating func find() {
         var bits = 0
         while bits < 12, hashes.count >> bits > RepeatedHashes.groupSize { bits += 1 }
@@ -37,7 +39,7 @@ package struct RepeatedHashes {
         hashes = []
     }
 
-    /// Brings hashes with the same upper bits together; gives where each group ends.
+    /// Groups the hashes by their upper bits; returns the end of each group.
     private mutating func dealOut(bits: Int) -> [Int] {
         if bits == 0 { return [hashes.count] }
         let shift = UInt64(64 - bits)

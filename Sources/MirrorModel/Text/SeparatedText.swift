@@ -1,10 +1,10 @@
-/// Texts taken apart at an ASCII character, by their bytes.
+/// Splits texts at an ASCII character, by their bytes.
 ///
-/// To Swift a slash with a combining mark behind it is one `Character` and no slash; to a kernel, a
-/// server and everybody else it is a slash and a name that begins oddly. So no separator that means
-/// something outside this program is looked for among Characters.
+/// Swift reads a slash and a combining mark behind it as one `Character`, which is not a slash. A
+/// kernel, a server and every other program read a slash and a name that begins oddly. So no code
+/// looks among Characters for a separator that has a meaning outside this program.
 extension StringProtocol where UTF8View: BidirectionalCollection {
-    /// The text split at a separator; empty parts are left out unless they are asked for.
+    /// The text split at a separator; empty parts are left out unless requested.
     package func parts(
         at separator: Unicode.Scalar, most: Int = .max, keepingEmpty: Bool = false
     ) -> [SubSequence] {
@@ -19,14 +19,14 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         return parts
     }
 
-    /// What stands before and after the first separator; nil when there is none.
+    /// The text before and after the first separator; nil when there is none.
     package func halves(
         atFirst separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {
         utf8.firstIndex(of: UInt8(ascii: separator)).map(halves)
     }
 
-    /// What stands before and after the last separator; nil when there is none.
+    /// The text before and after the last separator; nil when there is none.
     package func halves(
         atLast separator: Unicode.Scalar
     ) -> (before: SubSequence, after: SubSequence)? {

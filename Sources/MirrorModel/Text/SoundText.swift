@@ -1,8 +1,9 @@
 extension String {
-    /// Text from bytes; nil where they are not UTF-8.
+    /// Makes text from bytes; nil where they are not UTF-8.
     ///
-    /// Nearly all texts of indexes and heads are ASCII, which needs no validating; with the standard
-    /// library's `init(validating:as:)` alone, a row of the index took twice as long to read.
+    /// Nearly all texts of indexes and heads are ASCII, which needs no validation. With the
+    /// standard library's `init(validating:as:)` alone, reading a row of the index took twice as
+    /// long.
     package init?(sound bytes: UnsafeBufferPointer<UInt8>) {
         if bytes.reduce(0, |) < 0x80 {
             self.init(decoding: bytes, as: UTF8.self)
@@ -11,7 +12,7 @@ extension String {
         }
     }
 
-    /// As above.
+    /// Makes text from an array of bytes in the same way.
     package init?(sound bytes: [UInt8]) {
         guard let text = bytes.withUnsafeBufferPointer({ String(sound: $0) }) else { return nil }
         self = text

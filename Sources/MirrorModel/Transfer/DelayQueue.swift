@@ -1,6 +1,6 @@
-/// Who waits for a time, and who is next.
+/// Numbers that wait for a time, and which comes next.
 ///
-/// A wait that is replaced or taken back stays in the heap, and says nothing when it comes up.
+/// A wait that is replaced or removed stays in the heap, and is skipped when it comes up.
 struct DelayQueue: Sendable {
     private struct Delay: Comparable {
         let until: Int64
@@ -14,23 +14,23 @@ struct DelayQueue: Sendable {
     private var heap = PriorityQueue<Delay>()
     private var delays: [Int: (until: Int64, endsWithNetwork: Bool)] = [:]
 
-    /// Waits until a time in milliseconds, or, where that was said, until the network is back.
+    /// Adds a wait until a time in milliseconds, which the return of the network may end earlier.
     mutating func insert(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
         delays[id] = (until, endsWithNetwork)
         heap.insert(Delay(until: until, id: id))
     }
 
-    /// Waits no more.
+    /// Removes a wait.
     mutating func remove(_ id: Int) { delays[id] = nil }
 
-    /// The next whose time has come.
+    /// Removes and returns the next number whose time has come.
     mutating func popFirst(at now: Int64) -> Int? {
         guard let until = next, until <= now, let delay = heap.popFirst() else { return nil }
         delays[delay.id] = nil
         return delay.id
     }
 
-    /// When the next one's time comes.
+    /// The time of the next wait.
     var next: Int64? {
         mutating get {
             while let delay = heap.first {

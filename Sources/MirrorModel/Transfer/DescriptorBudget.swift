@@ -1,20 +1,21 @@
-/// How many transfers at once the files that a process may have open allow (getrlimit(2)).
+/// The number of transfers at once that the limit on open files allows (getrlimit(2)).
 ///
-/// A transfer at work has a socket and a part open; one that lands has its file, its folder, and the folder
-/// in which that was made. Both may be so for as many as run. Beside them the program needs its own: the
-/// index and its log, the lock, the root, what its threads wait for, and folders that are held open.
+/// A transfer at work has a socket and a part open. A transfer that lands has open its file, its
+/// folder, and the folder in which that was made. As many transfers as run may have both. Besides
+/// them the program needs descriptors of its own: the index and its log, the lock, the root, those
+/// that its threads wait on, and folders that are held open.
 package enum DescriptorBudget {
-    /// What is open beside transfers, at the most.
+    /// The most descriptors that are open besides those of transfers.
     static let others = 32
-    /// What a transfer has open, at work and landing.
+    /// The number of descriptors that a transfer has open, at work and landing.
     static let each = 4
 
-    /// As many as are wanted, or fewer; never none.
+    /// The wanted number, or fewer; at least one.
     package static func transfers(wanted: Int, limit: Int) -> Int {
         min(wanted, max(1, (limit - others) / each))
     }
 
-    /// What people are told when there are fewer; nil when there are not.
+    /// The message for users when there are fewer; nil when there are not.
     package static func notice(wanted: Int, limit: Int) -> String? {
         let count = transfers(wanted: wanted, limit: limit)
         guard count < wanted else { return nil }

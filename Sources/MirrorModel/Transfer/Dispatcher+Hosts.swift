@@ -1,14 +1,15 @@
-/// What hosts do, and what follows for those that ask them.
+/// Events at hosts, and their effect on the transfers that ask them.
 extension Dispatcher {
-    /// A head came in answer to a transfer's request.
+    /// Notes the head of a response to a transfer's request.
     ///
-    /// - Parameter isShared: whether others can have its connection as well (HTTP/2).
+    /// - Parameter isShared: whether other requests can use its connection as well (HTTP/2).
     package mutating func answered(_ id: Int, isShared: Bool = false) {
         guard let place = places[id] else { return }
         let now = now
         changePace(of: place.host) { pace in
             pace.answered(after: now - place.attempt.began)
-            // A long body is asked for over HTTP/1.1 whatever its host speaks: it says nothing against that.
+            // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is no
+            // evidence against sharing.
             if isShared {
                 pace.sharesConnection(isBrief: place.isBrief, now: now)
             }
@@ -16,10 +17,10 @@ extension Dispatcher {
         if hosts.answered(place.host) { reconsider(place.host) }
     }
 
-    /// A transfer's request has a connection.
+    /// Notes that a transfer's request has a connection.
     ///
-    /// - Parameter isShared: whether others have it as well (HTTP/2); asked for only while that was not
-    ///   seen of the host.
+    /// - Parameter isShared: whether others use it as well (HTTP/2); called only until the host was
+    ///   seen to share one.
     package mutating func connected(_ id: Int, isShared: () -> Bool) {
         guard let place = places[id] else { return }
         let now = now
@@ -32,7 +33,7 @@ extension Dispatcher {
         }
     }
 
-    /// Changes what is measured of a host; a greater number lets others begin.
+    /// Changes a host's measurement; a greater number lets other transfers begin.
     private mutating func changePace(of host: Int, _ change: (inout HostPace) -> Void) {
         guard var pace = hosts.states[host].pace else { return }
         let before = pace.limit
@@ -42,26 +43,26 @@ extension Dispatcher {
         if pace.limit > before { reconsider(host) }
     }
 
-    /// A transfer's request at a host is over.
+    /// Notes that a transfer's request at a host is over.
     mutating func noteEnd(at host: Int) {
         dropEnded(host)
         let isFull = !hosts.states[host].waiting.isEmpty
         hosts.states[host].pace?.ended(isFull: isFull, now: now)
     }
 
-    /// A head came from a host.
+    /// Notes that a head came from a host.
     package mutating func answered(at name: Host) {
         let host = hosts.number(of: name, now: now)
         if hosts.answered(host) { reconsider(host) }
     }
 
-    /// A transfer's request ended without a head.
+    /// Notes that a transfer's request ended without a head.
     package mutating func failed(_ id: Int, _ failure: TransportFailure) -> Silence {
         guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
         let silence = hosts.failed(
             place.host, failure, of: place.attempt, last: attempts, now: now)
         if case .ofTransfer = silence { return silence }
-        // Those that can go elsewhere do not wait for this host.
+        // Transfers with another source do not wait for this host.
         var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
         if hosts.states[place.host].isAway {
             while let transfer = hosts.states[place.host].waiting.popFirst() {
@@ -76,8 +77,8 @@ extension Dispatcher {
 
     /// Leaves a host alone until a time in milliseconds.
     ///
-    /// When that is too long to wait for, transfers get their place all the same, and find out by
-    /// `admit`.
+    /// When that is too long to wait, transfers get their places all the same, and learn the reason
+    /// from `admit`.
     package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
         let host = hosts.number(of: name, now: now)
         if isTooLong {
@@ -88,13 +89,13 @@ extension Dispatcher {
         reconsider(host)
     }
 
-    /// A host that got a further connection asked for fewer requests.
+    /// Notes a host that got a further connection and asked for fewer requests.
     package mutating func refuseExtras(at name: Host) { hosts.crowded.insert(name) }
 
-    /// Whether a host may get further connections, where there is a place.
+    /// Whether a host may get further connections, if a place is free.
     package func mayTakeExtra(at name: Host) -> Bool { !hosts.crowded.contains(name) }
 
-    /// A host answered nothing over HTTP/1.1: from now on it chooses the protocol.
+    /// Notes a host that gave no answer over HTTP/1.1: from now on it chooses the protocol.
     package mutating func leaveProtocol(to name: Host) { hosts.withoutHTTP1.insert(name) }
 
     /// Whether a host chooses the protocol.
@@ -102,13 +103,15 @@ extension Dispatcher {
         !hosts.withoutHTTP1.isEmpty && hosts.withoutHTTP1.contains(name)
     }
 
-    /// For how many milliseconds a host is not to be asked: it said so, or does not answer.
+    /// For how many milliseconds a host must not be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {
         max(0, hosts.states[hosts.number(of: name, now: now)].opensAt - now)
     }
 
-    /// Those whose tries have had no answer for longer than their hosts' patience, while others that
-    /// may be answered wait for their places. To be asked for at each look.
+    /// The transfers whose places go to others now.
+    ///
+    /// Their tries have had no answer for longer than their hosts' patience, while other transfers
+    /// that may be answered wait for places. The caller asks at each look.
     package mutating func lenders() -> [Int] {
         guard isShortOfPlaces else { return [] }
         return places.filter {
@@ -117,7 +120,9 @@ extension Dispatcher {
         .map(\.key).sorted()
     }
 
-    /// A transfer lends its place: its try is broken off, and made again with more patience.
+    /// Takes a transfer's place for others.
+    ///
+    /// Its try is aborted, and repeated later with more patience.
     package mutating func lend(_ id: Int) {
         guard let place = places[id] else { return }
         if patience(place) <= now - place.attempt.began {
@@ -146,13 +151,13 @@ extension Dispatcher {
         if let host = places[id]?.host { hosts.states[host].pace?.received(bytes) }
     }
 
-    /// A host that a running transfer asks had too much, or hung up.
+    /// Notes that a running transfer's host reported overload, or hung up.
     package mutating func backOff(_ id: Int) {
         guard let place = places[id] else { return }
         hosts.states[place.host].pace?.backOff(requestBegan: place.attempt.began, now: now)
     }
 
-    /// Measures, where the numbers of transfers are found by that.
+    /// Measures the hosts, if measurement finds the numbers of transfers.
     package mutating func measure() {
         for host in hosts.measure(now: now) { reconsider(host) }
     }

@@ -1,19 +1,22 @@
-/// Who may start now, at which host, and how long nothing will change.
+/// Decides which transfer may start now, at which host, and how long nothing will change.
 ///
-/// It alone knows who waits for what: a place, a host that asked to be left alone, a host that does
-/// not answer, a time. So it alone can say how long a loop may sleep (`timeToWait`), and that is 0
-/// whenever a transfer that waits could have a place.
+/// It alone knows the reason for which each transfer waits: a place, a host that asked to be left
+/// alone, a host that does not answer, a time. So it alone can say how long a loop may sleep
+/// (`timeToWait`), and that is 0 whenever a waiting transfer could have a place.
 ///
-/// The limits: `jobs` transfers at once, and so many at one host, counted where a request really goes.
-/// The order: by priority, then in order. A host that does not answer must not hold up the others:
+/// The limits: `jobs` transfers at once, and a number at each host, counted at the host that a
+/// request really goes to. The order: by priority, then in order. A host that does not answer must
+/// not delay the others:
 ///
-/// - While hosts that answer have work, those without an answer hold a quarter of the places together.
+/// - While hosts that answer have work, those without an answer hold a quarter of the places
+///   together.
 /// - A try without an answer lends its place to a host that has waited longer than the try's
-///   patience, which doubles each time, so that a slow host is heard in the end.
-/// - Once a try failed without an answer the host has one at a time, in one ladder for all who need
-///   it (`Outage`). At the ladder's end it is down, and everybody hears so at once.
+///   patience. The patience doubles each time, so that a slow host gets its chance in the end.
+/// - Once a try failed without an answer, the host gets one try at a time, in one ladder for all
+///   its transfers (`Outage`). At the ladder's end the host is down, and all its transfers learn
+///   that at once.
 ///
-/// Time is told (`advance`), in milliseconds of any clock that does not go back.
+/// The caller reports the time (`advance`), in milliseconds of any clock that never goes back.
 package struct Dispatcher: Sendable {
     struct Place {
         var host: Int
@@ -23,23 +26,23 @@ package struct Dispatcher: Sendable {
 
     /// Whether a transfer that has a place may ask a host now.
     package enum Admission: Sendable {
-        /// It may; the place is at that host now.
+        /// It may; its place is at that host now.
         case ask
         /// It has to wait for a place there.
         case waits
-        /// The host does not answer: who has another source should go there.
+        /// The host does not answer: a transfer with another source should go there.
         case elsewhere
-        /// The host asked to be left alone for so many milliseconds, which is too long to wait for.
+        /// The host asked to be left alone for `milliseconds`, which is too long to wait.
         case refused(milliseconds: Int64)
         /// The host is not asked any more in this run.
         case down(Outage)
     }
 
-    /// What a failure without an answer means for the host.
+    /// The meaning of a failure without an answer for the host.
     package enum Silence: Sendable {
-        /// Nothing: the host answers others.
+        /// No meaning: the host answers others.
         case ofTransfer
-        /// The next try at the host comes in so many milliseconds, whoever makes it.
+        /// The next try at the host comes in `milliseconds`, from any transfer.
         case ofHost(milliseconds: Int64)
         /// The host is not asked any more in this run.
         case forGood(Outage)
@@ -49,20 +52,20 @@ package struct Dispatcher: Sendable {
     var now: Int64
     var hosts: HostTable
     var places: [Int: Place] = [:]
-    /// Those that wait for a place: their tickets, and at which host.
+    /// The transfers that wait for a place: their tickets and hosts.
     private var queued: [Int: (ticket: Int, host: Int)] = [:]
     private var lastTicket = 0
     var ready = ReadyHosts()
-    /// When hosts may be asked again.
+    /// The times at which hosts may be asked again.
     private var openings = DelayQueue()
     private var delays = DelayQueue()
-    /// Places that transfers have beside their own.
+    /// The number of places that transfers hold beside their own.
     private var extras = 0
     var attempts = 0
 
     /// - Parameters:
     ///   - jobs: transfers at once.
-    ///   - perHost: transfers at once to one host; nil finds the number for each by measuring.
+    ///   - perHost: transfers at once to one host; nil finds the number for each by measurement.
     ///   - policy: the ladder of a host that does not answer.
     ///   - now: milliseconds.
     package init(
@@ -78,7 +81,7 @@ package struct Dispatcher: Sendable {
             jitter: jitter)
     }
 
-    /// How many transfers at once hosts like, as far as this run found out.
+    /// The number of transfers at once that suits each host, as far as this run found out.
     package var liked: [Host: Int] { hosts.liked }
 
     /// How many transfers have a place.
@@ -94,14 +97,15 @@ package struct Dispatcher: Sendable {
 // MARK: Waiting
 
 extension Dispatcher {
-    /// Takes the time: hosts whose time to be left alone is over may be asked again.
+    /// Advances the clock; hosts that no longer need to be left alone may be asked again.
     package mutating func advance(to now: Int64) {
         self.now = max(self.now, now)
         while let host = openings.popFirst(at: self.now) { reconsider(host) }
     }
 
-    /// For how many milliseconds nothing can start; 0 when something can now, nil when no time will
-    /// change that.
+    /// For how many milliseconds no transfer can start.
+    ///
+    /// It is 0 when one can start now, and nil when the passing of time changes nothing.
     package mutating func timeToWait() -> Int64? {
         if hasFreePlace, hasCandidate { return 0 }
         let next = [openings.next, delays.next].compactMap { $0 }.min()
@@ -111,8 +115,8 @@ extension Dispatcher {
     /// Queues a transfer that asks a host.
     ///
     /// - Parameters:
-    ///   - hasOthers: whether it can go to another host when this one does not answer.
-    ///   - isBrief: whether its answer is expected to take a round trip and little more.
+    ///   - hasOthers: whether it can use another host when this one does not answer.
+    ///   - isBrief: whether its response is expected to take little more than a round trip.
     package mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
@@ -133,16 +137,16 @@ extension Dispatcher {
         reconsider(host)
     }
 
-    /// Takes a transfer out of the queue, or out of its wait.
+    /// Removes a transfer from the queue, or ends its wait.
     package mutating func remove(_ id: Int) {
         delays.remove(id)
-        // Whoever is gone must not look like somebody who could start.
+        // A removed transfer must not look like one that could start.
         if let host = queued.removeValue(forKey: id)?.host { reconsider(host) }
     }
 
-    /// Gives a transfer's place back, and has it wait until a time.
+    /// Gives a transfer's place back, and makes it wait until a time.
     ///
-    /// - Parameter endsWithNetwork: whether a network that comes back ends the wait.
+    /// - Parameter endsWithNetwork: whether the return of the network ends the wait.
     package mutating func delay(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
         release(id)
         delays.insert(id, until: until, endsWithNetwork: endsWithNetwork)
@@ -151,8 +155,10 @@ extension Dispatcher {
     /// The next transfer whose wait is over.
     package mutating func popWoken() -> Int? { delays.popFirst(at: now) }
 
-    /// The network is back: hosts that do not answer, and those that wait because of a lost
-    /// connection, are tried at once.
+    /// Ends waits, because the network is back.
+    ///
+    /// Hosts that do not answer are tried at once, and so are transfers that wait because of a lost
+    /// connection.
     package mutating func networkReturned() {
         delays.endWithNetwork(at: now)
         for host in hosts.endOutageWaits(at: now) { reconsider(host) }
@@ -173,7 +179,7 @@ extension Dispatcher {
         }
     }
 
-    /// The next transfer, which has a place now; nil when there is none, or no place.
+    /// Gives the next transfer a place; nil when none can start, or no place is free.
     package mutating func next() -> Int? {
         guard hasFreePlace, let host = bestHost(),
             let transfer = hosts.states[host].waiting.popFirst()
@@ -217,7 +223,7 @@ extension Dispatcher {
         leave(place.host)
     }
 
-    /// Whether a transfer that has a place may ask a host, where it has its place then.
+    /// Whether a transfer that has a place may ask a host; if so, its place moves there.
     package mutating func admit(_ id: Int, to name: Host) -> Admission {
         guard let place = places[id] else { return .waits }
         let host = hosts.number(of: name, now: now)
@@ -246,8 +252,9 @@ extension Dispatcher {
         return .ask
     }
 
-    /// Takes a place for a further connection of a transfer; false when there is none, or somebody
-    /// waits for one.
+    /// Takes a place for a further connection of a transfer.
+    ///
+    /// Returns false when there is none, or when a transfer waits for one.
     package mutating func takeExtra(at name: Host) -> Bool {
         let host = hosts.number(of: name, now: now)
         guard hasFreePlace, !isWaitedFor(at: name), hosts.states[host].refusedUntil <= now,
@@ -259,7 +266,7 @@ extension Dispatcher {
         return true
     }
 
-    /// Gives such a place back.
+    /// Gives the place of a further connection back.
     package mutating func releaseExtra(at host: Host) {
         extras -= 1
         leave(hosts.number(of: host, now: now))
@@ -272,13 +279,15 @@ extension Dispatcher {
         return hasCandidate || !hosts.states[host].waiting.isEmpty
     }
 
-    /// There are no descriptors for more than now: fewer at once. Gives the new number.
+    /// Lowers the number of transfers at once, and returns it.
+    ///
+    /// No descriptors are left for more than now.
     package mutating func lowerJobs() -> Int {
         jobs = max(1, min(jobs, places.count + extras) - 1)
         return jobs
     }
 
-    /// Enters a host among those at which a transfer could start now, or notes when it could.
+    /// Enters a host among those at which a transfer could start now, or notes when one could.
     mutating func reconsider(_ host: Int) {
         hosts.states[host].stamp += 1
         dropEnded(host)

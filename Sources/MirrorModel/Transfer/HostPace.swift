@@ -1,15 +1,15 @@
-/// How many transfers one host gets at once, found by measuring instead of by asking the user.
+/// How many transfers one host gets at once, found by measurement.
 ///
 /// It begins with eight, and doubles within a round trip or two as long as that brings more
-/// (`OpeningRounds`), up to fifty connections. Where requests share a connection (HTTP/2) they cost the
-/// host next to nothing, so small ones get a hundred streams at once.
+/// (`OpeningRounds`), up to fifty connections. Where requests share a connection (HTTP/2) they cost
+/// the host next to nothing, so small ones get a hundred streams at once.
 ///
-/// After that the number is measured on: raised where that raises what comes in, lowered where that
-/// loses nothing, because networks change. Few large files and many small ones have one measure: the
-/// bytes that came in, and a fixed number for each transfer that ended, since a small file costs a
-/// round trip and hardly any bytes. A time in which no transfer waited for a place says nothing
-/// about the limit and is not counted. A host that says it has too much (429, 503) or hangs up gets half
-/// of what it had.
+/// After that the measurement continues, because networks change: the number is raised where that
+/// raises the received amount, and lowered where that loses nothing. Few large files and many small
+/// ones have one measure: the bytes received, and a fixed number for each transfer that ended,
+/// since a small file costs a round trip and hardly any bytes. A time in which no transfer waited
+/// for a place says nothing about the limit and is not counted. A host that reports overload (429,
+/// 503) or hangs up gets half of its former number.
 package struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
     package static let window: Int64 = 500
@@ -19,38 +19,38 @@ package struct HostPace: Sendable {
     package static let mostConnections = 50
     /// The most streams of HTTP/2, as many as servers usually allow on a connection.
     package static let mostStreams = 100
-    /// What the end of a transfer counts for, in bytes.
+    /// The value of a transfer's end, in bytes.
     static let endValue: Int64 = 64 << 10
-    /// By how much more must come in for a higher number to have paid.
+    /// The factor by which the received amount must grow for a higher number to have paid.
     static let gain = 1.08
-    /// How much of it may be lost for a lower number to be as good.
+    /// The factor to which the received amount may fall for a lower number to be as good.
     static let loss = 0.98
     /// How many windows the number stays after a step that did not pay.
     static let rest = 12
-    /// How many windows it stays after the host had too much.
+    /// How many windows it stays after the host reported overload.
     static let penance = 50
 
-    /// What the number is changed for.
+    /// The present reason to keep or change the number.
     private enum Phase: Sendable {
         /// The run has just begun with this host.
         case opening(OpeningRounds)
         /// Nothing is known of the present number.
         case measuring
-        /// It was raised or lowered, and is held against the one before.
+        /// It was raised or lowered, and is compared with the number before.
         case trying(from: Int, value: Double)
-        /// It stays for so many windows more; then it is tried in the direction.
+        /// It stays for `windows` more windows; then a step in the direction is tried.
         case resting(windows: Int, value: Double, goesUp: Bool)
     }
 
     /// The most transfers at once for now.
     package private(set) var limit: Int
-    /// The greatest limit that it may come to.
+    /// The greatest value that the limit may reach.
     package private(set) var most: Int
     private let ceiling: Int
-    /// What it began with.
+    /// The limit at the beginning.
     private let first: Int
     private var phase: Phase
-    /// Whether requests to this host were seen to share a connection.
+    /// Whether requests to this host have shared a connection.
     private(set) var sharesConnections = false
     private var isFirstClimb = true
     private var began: Int64?
@@ -59,8 +59,8 @@ package struct HostPace: Sendable {
     private var backedOffAt = Int64.min
 
     /// - Parameters:
-    ///   - ceiling: never more than so many, at least 1.
-    ///   - liked: what a run before found out; nil where there was none.
+    ///   - ceiling: the upper bound of the limit, at least 1.
+    ///   - liked: the number that an earlier run found; nil where there was none.
     ///   - now: milliseconds.
     package init(ceiling: Int, liked: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
@@ -70,10 +70,10 @@ package struct HostPace: Sendable {
         phase = .opening(OpeningRounds(limit: limit, now: now))
     }
 
-    /// What a later run should begin with; nil where this one has found nothing out.
+    /// The number for a later run to begin with; nil where this run has found none.
     ///
-    /// A host that complained gets as little as it got in the end. Of others a low number says only that
-    /// few large files are as fast as many, and the next files may be small.
+    /// A host that complained gets its last limit. For others a low number shows only that few
+    /// large files are as fast as many, and the next files may be small.
     package var liked: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
@@ -104,8 +104,9 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// A connection stands, so many milliseconds after it was wanted. One for a small body lets another
-    /// begin: most of the time that it takes is the line's.
+    /// Notes a connection, and how many milliseconds passed from the wish for it to its setup.
+    ///
+    /// One for a small body lets another begin: most of its setup time is spent on the line.
     package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         open { rounds, limit in
             rounds.connected(after: time, now: now)
@@ -113,12 +114,12 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// An answer came, so many milliseconds after it was asked for.
+    /// Notes a response, and how many milliseconds passed since it was asked for.
     package mutating func answered(after time: Int64) {
         open { rounds, _ in rounds.answered(after: time) }
     }
 
-    /// Requests to this host share a connection, or could.
+    /// Notes that requests to this host share a connection, or could.
     package mutating func sharesConnection(isBrief: Bool, now: Int64) {
         guard !sharesConnections else { return }
         sharesConnections = true
@@ -141,11 +142,12 @@ package struct HostPace: Sendable {
         begin(at: now)
     }
 
-    /// Takes the time, and whether a transfer is waiting for a place with this host; changes the
-    /// limit when a window is over and says so.
+    /// Advances the clock, and changes the limit when a window is over.
+    ///
+    /// - Parameter isFull: whether a transfer waits for a place with this host.
     package mutating func tick(now: Int64, isFull: Bool) {
         if case .opening(let rounds) = phase {
-            // Long bodies: how many of them pay takes longer to find out.
+            // Long bodies: it takes longer to find out how many of them pay.
             guard rounds.isOverdue(now: now) else { return }
             phase = .measuring
             return begin(at: now)
@@ -153,13 +155,16 @@ package struct HostPace: Sendable {
         guard let began else { return begin(at: now) }
         wasFull = wasFull && isFull
         guard now - began >= HostPace.window else { return }
-        // Nothing at all says nothing: the first bytes of long bodies may take longer.
+        // A window without bytes proves nothing: the first bytes of long bodies may take longer.
         if wasFull, value > 0 { judge(Double(value) / Double(now - began)) }
         begin(at: now)
     }
 
-    /// The host said that it has too much, or closed connections, in answer to a request that began then:
-    /// those that had begun before the last time say it only once more.
+    /// Halves the limit, because the host reported overload or closed connections.
+    ///
+    /// A request that had begun before the last reduction changes nothing.
+    ///
+    /// - Parameter requestBegan: when the request began that the host refused.
     package mutating func backOff(requestBegan: Int64, now: Int64) {
         guard requestBegan >= backedOffAt else { return }
         backedOffAt = now

@@ -1,30 +1,31 @@
-/// A host that does not answer: one ladder of tries, shared by all who need the host.
+/// A host that does not answer: one ladder of tries, shared by all its transfers.
 package struct Outage: Sendable {
-    /// How many tries, one after another, brought no answer.
+    /// How many tries in a row brought no response.
     package private(set) var tries = 0
     /// How the last of them failed.
     package private(set) var failure: TransportFailure
-    /// Before this time, in milliseconds, there is no further try.
+    /// The time of the next try, in milliseconds; there is none before it.
     package private(set) var nextTry: Int64 = 0
-    /// The number of the last try that had begun when one failed: what had begun by then says
-    /// nothing new when it fails too.
+    /// The number of the last try that had begun when one failed.
+    ///
+    /// A try that had begun by then says nothing new when it fails too.
     private(set) var lastAttempt = 0
-    /// Whether the last try took so long that nobody who can go elsewhere should make the next.
+    /// Whether the last try was slow, so that a transfer with another source should not try next.
     private(set) var isSlow = false
     private var waited: Int64 = 0
     /// How often the network came back before the time of the next try.
     private var returns = 0
-    /// Whether the next try is made because of that.
+    /// Whether the next try is made beside the ladder, because the network came back.
     private var isExtra = false
 
     init(_ failure: TransportFailure) { self.failure = failure }
 
-    /// A try brought nothing.
+    /// Notes a try that failed, and sets the time of the next.
     mutating func fail(
         _ failure: TransportFailure, took: Int64, last: Int, now: Int64, policy: RetryPolicy,
         jitter: (Int64) -> Int64
     ) {
-        // It was made early, so it is none of those that the ladder has.
+        // An early try is not counted among the tries of the ladder.
         if !isExtra { tries += 1 }
         isExtra = false
         self.failure = failure
@@ -35,10 +36,10 @@ package struct Outage: Sendable {
         isSlow = took >= 1000
     }
 
-    /// The network is back: the next try need not wait.
+    /// Makes the next try possible at once, because the network is back.
     ///
-    /// - Parameter most: how often such a try is beside the ladder; a network that comes and goes all the time
-    ///   must not keep a run for ever.
+    /// - Parameter most: how many such tries the ladder does not count; a network that keeps coming
+    ///   and going must not keep a run alive for ever.
     mutating func endWait(at now: Int64, most: Int) {
         guard nextTry > now else { return }
         nextTry = now
@@ -49,47 +50,47 @@ package struct Outage: Sendable {
 
 /// One request's try at a host.
 struct HostAttempt: Sendable {
-    /// Counts all tries of a run.
+    /// The number of the try among all tries of a run.
     let number: Int
     /// When it began, in milliseconds.
     let began: Int64
 }
 
-/// What one host did so far, how many ask it, and who waits for a place with it.
+/// The state of one host: its reach, its running transfers and its waiting ones.
 struct HostState: Sendable {
     /// Whether it can be reached.
     enum Reach: Sendable {
         /// It was never asked, or has not answered yet.
         case unknown
         case answering
-        /// It does not answer: one try at a time.
+        /// It does not answer, and gets one try at a time.
         case away(Outage)
-        /// It is not asked any more in this run.
+        /// It gets no more requests in this run.
         case down(Outage)
     }
 
-    /// For how many milliseconds a try keeps its place at first while others wait for one.
+    /// How long a try first keeps its place while others wait for one, in milliseconds.
     static let firstPatience: Int64 = 1000
-    /// A try that was given so much time keeps its place to its own end.
+    /// The patience in milliseconds beyond which a try keeps its place to its own end.
     static let lastPatience: Int64 = 20_000
 
     var reach = Reach.unknown
     var running = 0
     var waiting = PriorityQueue<QueuedTransfer>()
-    /// Until when it asked to be left alone.
+    /// The time until which it asked to be left alone.
     var heldUntil: Int64 = 0
-    /// Until when it is not asked at all, because that is too long to wait for.
+    /// The time until which it gets no requests, because the wait would be too long.
     var refusedUntil: Int64 = 0
     /// How long its tries keep their places while others wait for one.
     var patience = HostState.firstPatience
-    /// What measuring has found; nil where the number is fixed.
+    /// The result of measurement; nil where the number is fixed.
     var pace: HostPace?
-    /// Counts changes, so that what was concluded before one is known to be old.
+    /// Counts changes, so that an entry from before a change is recognized as outdated.
     var stamp = 0
 
     init(pace: HostPace? = nil) { self.pace = pace }
 
-    /// Whether nothing came from it so far, or nothing comes any more.
+    /// Whether it never answered, or answers no longer.
     var isUnanswered: Bool {
         switch reach {
         case .unknown, .away: true
@@ -101,14 +102,15 @@ struct HostState: Sendable {
 
     var isAway: Bool { if case .away = reach { true } else { false } }
 
-    /// When it may be asked; what is over may be asked now.
+    /// The time from which it may be asked; a past time means now.
     var opensAt: Int64 {
         if case .away(let outage) = reach { return max(heldUntil, outage.nextTry) }
         return heldUntil
     }
 
-    /// Whether one more transfer may ask it. Those that only find out that it is not asked need no
-    /// place of its.
+    /// Whether one more transfer may ask it.
+    ///
+    /// A transfer that only finds out that the host gets no requests needs no place.
     func hasRoom(perHost: Int, now: Int64) -> Bool {
         if isDown || refusedUntil > now { return true }
         return opensAt <= now && running < (isAway ? 1 : pace?.limit ?? perHost)
@@ -119,11 +121,11 @@ struct HostState: Sendable {
 struct QueuedTransfer: Comparable, Sendable {
     let id: Int
     let priority: Int32
-    /// Tells it from an earlier wait of the same transfer.
+    /// Distinguishes this wait from an earlier wait of the same transfer.
     let ticket: Int
-    /// Whether it can go to another host when this one does not answer.
+    /// Whether it can use another host when this one does not answer.
     let hasOthers: Bool
-    /// Whether its answer is expected to take a round trip and little more.
+    /// Whether its response is expected to take little more than a round trip.
     let isBrief: Bool
 
     static func < (left: QueuedTransfer, right: QueuedTransfer) -> Bool {

@@ -1,7 +1,7 @@
-/// What is known of each host in a run: whether it answers, how many ask it, and how many may.
+/// The state of each host in a run: whether it answers, and how many transfers ask or may ask it.
 ///
-/// The first entry is no host: transfers have their places there that only pass by a host that does
-/// not answer, on their way to another.
+/// The first entry is no host. A transfer has its place there if it only passes by a host that does
+/// not answer, on its way to another.
 struct HostTable: Sendable {
     static let nowhere = 0
 
@@ -9,15 +9,15 @@ struct HostTable: Sendable {
     private let jobs: Int
     private let policy: RetryPolicy
     private let jitter: @Sendable (Int64) -> Int64
-    /// What hosts liked in runs before.
+    /// The numbers of transfers at once that earlier runs found for hosts.
     private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
     var states: [HostState]
     /// Hosts that asked for fewer requests: they get no further connections.
     var crowded: Set<Host> = []
-    /// Hosts that may speak no HTTP/1.1.
+    /// Hosts that may not speak HTTP/1.1.
     var withoutHTTP1: Set<Host> = []
-    /// How many places are held at hosts without an answer.
+    /// The number of places held at hosts without an answer.
     private(set) var unansweredPlaces = 0
 
     init(
@@ -34,7 +34,7 @@ struct HostTable: Sendable {
         states = [nowhere]
     }
 
-    /// The number of a host, which is entered when it is met first.
+    /// The number of a host, which is entered at its first use.
     mutating func number(of host: Host, now: Int64) -> Int {
         if let number = numbers[host] { return number }
         numbers[host] = states.count
@@ -44,7 +44,7 @@ struct HostTable: Sendable {
         return states.count - 1
     }
 
-    /// What hosts like, as far as this run found out.
+    /// The number of transfers at once that suits each host, as far as this run found out.
     var liked: [Host: Int] { numbers.compactMapValues { states[$0].pace?.liked } }
 
     /// Whether one more transfer may ask a host.
@@ -53,8 +53,9 @@ struct HostTable: Sendable {
             || states[host].hasRoom(perHost: perHost ?? jobs, now: now)
     }
 
-    /// Whether a further connection of a transfer may ask a host: how many of those pay is measured for
-    /// the transfer.
+    /// Whether a further connection of a transfer may ask a host.
+    ///
+    /// The number of further connections that pay is measured for the transfer.
     func hasRoomForExtra(_ host: Int, now: Int64) -> Bool {
         guard let pace = states[host].pace, !states[host].isAway else {
             return hasRoom(host, now: now)
@@ -79,17 +80,17 @@ struct HostTable: Sendable {
         if was != isUnanswered { unansweredPlaces += isUnanswered ? running : -running }
     }
 
-    /// A head came from a host; whether that was news.
+    /// Notes that a head came from a host; returns whether that changed the host's state.
     mutating func answered(_ host: Int) -> Bool {
         if case .answering = states[host].reach { return false }
         set(.answering, of: host)
         return true
     }
 
-    /// A try ended without a head.
+    /// Notes a try that ended without a head, and returns its meaning for the host.
     ///
-    /// A host that has answered before is away only when it cannot even be reached: what becomes of a
-    /// request that it took may be the request's own fault.
+    /// A host that has answered before is away only when no connection to it can be made. The
+    /// failure of a request that it took may be the request's own fault.
     mutating func failed(
         _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
     ) -> Dispatcher.Silence {
@@ -105,7 +106,7 @@ struct HostTable: Sendable {
             outage = Outage(failure)
         case .away(let known):
             outage = known
-            // It was under way when the last try failed, and says nothing new.
+            // The try was under way when the last one failed, and says nothing new.
             if attempt.number <= known.lastAttempt {
                 return .ofHost(milliseconds: max(0, known.nextTry - now))
             }
@@ -122,7 +123,7 @@ struct HostTable: Sendable {
         return .ofHost(milliseconds: outage.nextTry - now)
     }
 
-    /// The hosts that do not answer are tried at once; gives them.
+    /// Makes the hosts that do not answer ready for a try at once; returns them.
     mutating func endOutageWaits(at now: Int64) -> [Int] {
         states.indices.filter { host in
             guard case .away(var outage) = states[host].reach else { return false }
@@ -132,7 +133,7 @@ struct HostTable: Sendable {
         }
     }
 
-    /// Measures where the numbers are found by that; gives the hosts.
+    /// Measures the hosts, if measurement finds their numbers; returns the measured hosts.
     mutating func measure(now: Int64) -> Range<Int> {
         guard perHost == nil else { return 0..<0 }
         for host in states.indices.dropFirst() {

@@ -1,27 +1,30 @@
-/// Finds in a second how many requests at once a host answers as fast as few: the start of a run.
+/// Finds within a second how many requests at once a host answers as fast as few.
 ///
-/// A round is over when as many requests have ended as there could be at its beginning. If each of a
-/// round's requests only waits for its round trip, twice as many bring twice as much; so a round that
-/// brought more than the one before doubles the number, and the first that did not takes it back. The
-/// rounds follow the line: on a short one they take 20 ms, on a long one about two round trips.
+/// It works at the start of a run.
 ///
-/// Requests for long bodies do not end within a few round trips. What such a host can take is not
-/// found here but by measuring for longer (`HostPace`).
+/// A round is over when as many requests have ended as were allowed at its beginning. If each of a
+/// round's requests only waits for its round trip, twice as many bring twice as much. So a round
+/// that brought more than the one before doubles the number, and the first that did not takes the
+/// doubling back. The length of a round follows the line: on a short line it takes 20 ms, on a long
+/// one about two round trips.
+///
+/// Requests for long bodies do not end within a few round trips. The number for such a host is
+/// found not here but by measuring for longer (`HostPace`).
 struct OpeningRounds: Sendable {
-    /// A round is no shorter, in milliseconds: fewer ends than come in this time say nothing.
+    /// The least length of a round, in milliseconds: fewer ends than come in this time say nothing.
     static let leastRound: Int64 = 20
-    /// By how much more must come in for a higher number to have paid.
+    /// The factor by which the received amount must grow for a higher number to have paid.
     static let gain = 1.25
-    /// A round takes no longer than so many times what a new connection and an answer took.
+    /// The longest round, as a multiple of the time that a new connection and a response took.
     static let longestRound: Int64 = 4
 
-    /// What follows from a round.
+    /// The result of a round.
     enum Verdict: Sendable, Hashable {
-        /// Nothing yet.
+        /// No change yet.
         case proceed
-        /// So many at once.
+        /// The host gets `to` requests at once.
         case grow(to: Int)
-        /// So many at once, and that is the host's number.
+        /// The host gets `at` requests at once, and that is its number.
         case settle(at: Int)
     }
 
@@ -30,9 +33,9 @@ struct OpeningRounds: Sendable {
     private var value: Int64 = 0
     private var limitAtBegin: Int
     private var wasFull = true
-    /// What the round before brought with its number.
+    /// The number of the round before, and its rate.
     private var earlier: (limit: Int, rate: Double)?
-    /// The time from asking for a connection until its first answer, in milliseconds.
+    /// The time from asking for a connection until its first response, in milliseconds.
     private var answerTime: Int64 = 0
     private var hasBegun = false
 
@@ -41,7 +44,9 @@ struct OpeningRounds: Sendable {
         limitAtBegin = limit
     }
 
-    /// A connection stands after so many milliseconds: what follows is the host's own time.
+    /// Notes a connection that took a number of milliseconds to establish.
+    ///
+    /// The first round begins with the first connection: the time after it is the host's own.
     mutating func connected(after time: Int64, now: Int64) {
         answerTime = max(answerTime, time)
         guard !hasBegun else { return }
@@ -49,15 +54,16 @@ struct OpeningRounds: Sendable {
         began = now
     }
 
-    /// An answer came so many milliseconds after its request was wanted.
+    /// Notes a response that came a number of milliseconds after its request was wanted.
     mutating func answered(after time: Int64) { answerTime = max(answerTime, time) }
 
     /// Counts bytes of bodies.
     mutating func received(_ bytes: Int) { value += Int64(bytes) }
 
-    /// Counts a request that ended, and says what follows for the number.
+    /// Counts a request that ended, and returns the result for the number.
     ///
-    /// - Parameter isFull: whether others wait for a place; where none does, the number says nothing.
+    /// - Parameter isFull: whether others wait for a place; if none does, the number proves
+    ///   nothing.
     mutating func ended(limit: Int, most: Int, isFull: Bool, now: Int64) -> Verdict {
         ended += 1
         value += HostPace.endValue

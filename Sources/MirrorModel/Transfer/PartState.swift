@@ -1,22 +1,23 @@
-/// How far the part in hand goes, and what its bytes belong to.
+/// The length of the part in hand, and the version that its bytes belong to.
 package struct PartState: Sendable, Hashable {
-    /// Bytes from the start that can be vouched for.
+    /// The number of verified bytes from the start.
     package var length: Int64
     /// The size of the whole file, where known.
     package var total: Int64?
-    /// What may continue it.
+    /// The identity that bytes must have to continue it.
     package var identity: PartIdentity
-    /// Where its bytes came from, the first first.
+    /// The provenances of its bytes, the earliest first.
     package var provenances: [Provenance]
-    /// The validators of the answer that began it.
+    /// The validators of the response that began it.
     package var validators: Validators
-    /// Whether one source alone answers for all bytes: they came in this run, and were joined, if
-    /// at all, under a validator.
+    /// Whether one source alone is responsible for all bytes.
+    ///
+    /// They came in this run, and were joined, if at all, under a validator.
     package var isOfOneGo: Bool
     /// Whether several connections fetched its bytes.
     package var isSegmented = false
 
-    /// Begins a part with the answer that it comes from.
+    /// Begins a part with the response that it comes from.
     package init(beginning reception: Reception, identity: PartIdentity) {
         length = 0
         total = reception.total
@@ -26,7 +27,7 @@ package struct PartState: Sendable, Hashable {
         isOfOneGo = true
     }
 
-    /// Takes a part of an earlier run, which can be vouched for up to a length.
+    /// Continues a part of an earlier run, of which a length is verified.
     package init(_ record: PartRecord, length: Int64) {
         self.length = length
         total = record.total
@@ -37,43 +38,44 @@ package struct PartState: Sendable, Hashable {
     }
 }
 
-/// A body that is taken: where it begins, where it must end, and what was said of it.
+/// A body being received: its offset, its end, and the statements of its response.
 package struct Reception: Sendable, Hashable {
     /// The position in the file of the body's first byte.
     package var offset: Int64
-    /// The position after the body's last byte, where the answer promises it.
+    /// The position after the body's last byte, where the response promises it.
     package var end: Int64?
     /// The size of the whole file, where known.
     package var total: Int64?
-    /// The size that no file may pass; nil is no limit.
+    /// The greatest size that the file may have; nil is no limit.
     package var limit: Int64?
-    /// How the end of the body is known.
+    /// How the end of the body is recognized.
     package var framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
     package var digests: [Digest]
-    /// Whether ranges of the same bytes may be asked for: the server does not say that it gives
-    /// none, and the body is not encoded.
+    /// Whether ranges of the same bytes may be requested.
+    ///
+    /// They may unless the server says that it gives none, or the body is encoded.
     package var allowsRanges = false
-    /// What else the answer said.
+    /// The other statements of the response.
     package var answer: Answer
 }
 
-/// What an answer said of its version, besides the bytes.
+/// The statements of a response about its version, besides the bytes.
 package struct Answer: Sendable, Hashable {
-    /// What was asked and what answered.
+    /// The source that was asked, and the URL that answered.
     package var provenance: Provenance
     /// The validators as sent, judged.
     package var validators: Validators
     /// The media type without parameters.
     package var mediaType: String?
-    /// Until when HTTP caching calls it fresh; nil when it does not say.
+    /// The time until which HTTP caching calls it fresh; nil when the response does not say.
     package var freshUntil: Instant?
-    /// The URL that answered, for people: no query.
+    /// The URL that answered, for display: no query.
     package var source: String
-    /// The file name that it suggests, last component only.
+    /// The file name that the response suggests, last component only.
     package var suggestedName: String?
 
-    /// What a head says.
+    /// Reads the statements of a response head.
     package init(_ head: ResponseHead, provenance: Provenance, url: SourceURL, at now: Instant) {
         self.provenance = provenance
         validators = Validators(of: head)
@@ -83,7 +85,7 @@ package struct Answer: Sendable, Hashable {
         suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
     }
 
-    /// What is remembered of the answer that began a part.
+    /// Restores the remembered statements of the response that began a part.
     package init(_ record: PartRecord, provenance: Provenance) {
         self.provenance = provenance
         validators = record.validators
@@ -91,7 +93,7 @@ package struct Answer: Sendable, Hashable {
         source = provenance.source.description
     }
 
-    /// Takes what an answer said where it said little.
+    /// Takes the few statements of a response that says little.
     package init(provenance: Provenance, validators: Validators, source: String) {
         self.provenance = provenance
         self.validators = validators

@@ -1,15 +1,15 @@
-/// Hosts at which a transfer could start now if there were a place, best first.
+/// Hosts at which a transfer could start now if a place were free, best first.
 ///
-/// A host is entered anew whenever something about it changes; what was entered before is known by
-/// its stamp, and skipped when it comes up.
+/// A host is entered anew whenever its state changes. An older entry is recognized by its stamp,
+/// and skipped when it comes up.
 struct ReadyHosts: Sendable {
-    /// What is known of a host, as far as it decides who goes first.
+    /// The knowledge of a host that decides which one goes first.
     enum Kind: Sendable, CaseIterable {
         /// It answers.
         case known
-        /// It was not asked yet, or by few.
+        /// No request has asked it yet, or only a few have.
         case fresh
-        /// It has been given time already, and has not answered.
+        /// It had time already, and has not answered.
         case reluctant
     }
 

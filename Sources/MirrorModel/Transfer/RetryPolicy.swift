@@ -1,8 +1,8 @@
 /// How long to wait before trying again: exponential back-off with full jitter, from 0.5 s to 30 s.
 ///
-/// Jitter alone may draw a ladder of short waits, and a ladder that ends after five seconds does not
-/// outlive a server that restarts. So the last wait makes up what the ones before it fell short of:
-/// the seven retries of the default come to 22 s at the least, 31 s on average.
+/// Jitter alone may draw a ladder of short waits, and a ladder that ends after five seconds does
+/// not outlive a server that restarts. So the last wait makes up for the shortfall of the ones
+/// before it: the seven retries of the default take at least 22 s, and 31 s on average.
 package struct RetryPolicy: Sendable, Hashable {
     /// How often all sources are tried again.
     package var retries: Int
@@ -13,7 +13,7 @@ package struct RetryPolicy: Sendable, Hashable {
     static let firstCeiling: Int64 = 500
     /// The highest ceiling in milliseconds.
     static let highestCeiling: Int64 = 30_000
-    /// The share of its average that a whole ladder of waits comes to at the least.
+    /// The least length of a whole ladder of waits, as a share of its average.
     static let leastShare = 0.72
 
     /// Takes the two limits.
@@ -25,7 +25,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// The wait in milliseconds before a retry, counted from 1.
     ///
     /// - Parameters:
-    ///   - waited: the waits of this ladder so far, in milliseconds.
+    ///   - waited: the sum of this ladder's waits so far, in milliseconds.
     ///   - jitter: picks a number from 0 to its argument, evenly.
     package func wait(
         beforeRetry retry: Int, waited: Int64 = 0, jitter: (Int64) -> Int64
@@ -35,7 +35,7 @@ package struct RetryPolicy: Sendable, Hashable {
         return min(max(drawn, leastTotal - waited), longestMilliseconds)
     }
 
-    /// The most that may be drawn for a retry, counted from 1, in milliseconds.
+    /// The longest wait that may be drawn for a retry, counted from 1, in milliseconds.
     private func ceiling(of retry: Int) -> Int64 {
         let exponent = min(max(retry, 1) - 1, 20)
         let doubled = min(RetryPolicy.firstCeiling << Int64(exponent), RetryPolicy.highestCeiling)
@@ -47,8 +47,9 @@ package struct RetryPolicy: Sendable, Hashable {
         return overflow ? .max : max(0, milliseconds)
     }
 
-    /// What all waits of a ladder come to at the least. Ladders of more than the default's steps are
-    /// long enough by themselves.
+    /// The least sum of all waits of a ladder, in milliseconds.
+    ///
+    /// Ladders with more steps than the default are long enough by themselves.
     private var leastTotal: Int64 {
         guard (1...10).contains(retries) else { return 0 }
         let ceilings = (1...retries).reduce(into: Int64(0)) { $0 += ceiling(of: $1) }
@@ -56,21 +57,22 @@ package struct RetryPolicy: Sendable, Hashable {
     }
 }
 
-/// A failure of the transport: no answer, or half of one.
+/// A failure of the transport: no response, or half of one.
 package struct TransportFailure: Sendable, Hashable, Error {
     /// The kind of failure.
     package var code: FailureCode
-    /// What happened, as the middle of a sentence.
+    /// The cause, as the middle of a sentence.
     package var cause: String
     /// Whether the same request may succeed later.
     package var isPassing: Bool
     /// Whether any byte of the request was sent.
     package var wasSent: Bool
-    /// Whether the server may have refused the protocol that was offered, not us: a handshake that
-    /// failed, but not because of a certificate (RFC 7301 §3.2).
+    /// Whether the server may have refused the offered protocol, and not this client.
+    ///
+    /// This is a handshake that failed, but not because of a certificate (RFC 7301 §3.2).
     package var mayBeProtocol: Bool
 
-    /// Takes what happened.
+    /// Takes the kind and the cause.
     package init(
         _ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool,
         mayBeProtocol: Bool = false

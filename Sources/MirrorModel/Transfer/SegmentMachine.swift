@@ -1,9 +1,10 @@
-/// The way of one more connection from its request to the bytes of its range, without I/O.
+/// The state machine of a further connection, from its request to its range's bytes, without I/O.
 ///
-/// It only ever helps: whatever goes wrong, its range is given back, and the transfer's own machine
-/// goes on. Its bytes are taken by the rules of every range (`ResponseEvaluator`), and three more: not from
-/// before or beyond what was asked for, only of the size that is known, and, without a pin, only
-/// under the strong validator that the transfer's first answer had.
+/// It can only help: after any failure its range is given back, and the transfer's own machine
+/// continues. Its bytes are accepted by the rules of every range (`ResponseEvaluator`), and by
+/// three more. They must not lie before or beyond the requested range. Their file must have the
+/// known size. Without a pin they must come under the strong validator of the transfer's first
+/// response.
 package struct SegmentMachine: Sendable {
     /// The next request.
     package private(set) var plan: RequestPlan
@@ -14,13 +15,13 @@ package struct SegmentMachine: Sendable {
     private let policy: TransferPolicy
     private var redirection: Redirection
 
-    /// What an answer leads to.
+    /// The result of a response.
     package enum Verdict: Sendable {
         /// The body is the range, or its beginning.
         case receive(Reception)
         /// The range is elsewhere; the request is made there.
         case follow
-        /// The range is given back; the host wants to be left alone for so many seconds.
+        /// The range is given back; the host wants to be left alone for `hold` seconds.
         case giveBack(Refusal, hold: Int64?)
         /// The source has another version now: the whole transfer starts over.
         case changed(Refusal)
@@ -41,7 +42,7 @@ package struct SegmentMachine: Sendable {
         self.part = part
     }
 
-    /// An answer's head arrived.
+    /// Evaluates the head of a response.
     package mutating func answered(_ head: ResponseHead, at now: Instant) -> Verdict {
         let evaluator = ResponseEvaluator(
             plan: plan, source: source, part: part, expectation: expectation, policy: policy)
@@ -61,7 +62,7 @@ package struct SegmentMachine: Sendable {
             do { try redirection.follow(location: location, status: head.status) } catch {
                 return .giveBack(error, hold: nil)
             }
-            // Without a pin only the place that answered first can vouch for its version.
+            // Without a pin, only the place that answered first can vouch for its version.
             guard plan.ifRange == nil else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
@@ -75,8 +76,10 @@ package struct SegmentMachine: Sendable {
         }
     }
 
-    /// Why an answer shows that the source has another version than the part; only the part's own
-    /// source can show that, and under a pin the digest decides what is wanted.
+    /// The reason why a response shows another version than the part's; nil when it shows none.
+    ///
+    /// Only the part's own source can show that; under a pin the digest decides which version is
+    /// wanted.
     private func change(_ head: ResponseHead, _ evaluator: ResponseEvaluator) -> Refusal? {
         guard case .version(let provenance, let strong) = part.identity,
             provenance == evaluator.provenance, (try? Framing.judge(head)) != nil
@@ -107,11 +110,13 @@ package struct SegmentMachine: Sendable {
 
 /// More connections for the bytes in hand.
 extension TransferMachine {
-    /// The positions of the sources that may fetch ranges of the bytes in hand, the one that is asked
-    /// already first; empty where a single connection has to do.
+    /// The positions of the sources that may fetch ranges of the bytes in hand.
     ///
-    /// Ranges are joined where a pin, or the strong validator of the one source, vouches for them,
-    /// where the size is known, and not in a download that has to be clean.
+    /// The source that is asked already comes first. The list is empty where a single connection
+    /// has to suffice.
+    ///
+    /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
+    /// them, where the size is known, and not in a download that has to be clean.
     package var segmentSources: [Int] {
         guard !isPost, !wasCleaned, !bypassesCaches, let reception, let part,
             reception.allowsRanges, knownTotal != nil, plan.url.scheme != .file
@@ -135,7 +140,7 @@ extension TransferMachine {
     /// The request for a range of the bytes in hand, from one of the `segmentSources`.
     package func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
         guard let part else { return nil }
-        // The source that answers already is asked where it answered; others where they are.
+        // The source that answers already is asked where it answered; others at their own URLs.
         var plan = RequestPlan(source: source, url: sources[source].source.url)
         if source == self.plan.source {
             plan.url = self.plan.url
@@ -153,7 +158,7 @@ extension TransferMachine {
             expectation: expectation, policy: policy)
     }
 
-    /// Bytes of a further connection are taken into the part.
+    /// Notes that bytes of a further connection were added to the part.
     package mutating func joined(by provenance: Provenance) {
         part?.isSegmented = true
         if part?.provenances.contains(provenance) == false {
@@ -162,7 +167,7 @@ extension TransferMachine {
         }
     }
 
-    /// Further connections have no bytes to fetch any more, and the part has so many from the start.
+    /// Continues after the further connections, with `length` bytes in hand from the start.
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
         progressed(to: length)
         forgetReception()
@@ -171,11 +176,13 @@ extension TransferMachine {
         return TransferAction(.check)
     }
 
-    /// A further connection learned that the source has another version now.
+    /// Starts over, because a further connection learned that the source has another version.
     package mutating func versionChanged(_ refusal: Refusal) -> TransferAction {
         startOver(refusal)
     }
 
-    /// Where bytes that are in hand begin again after the part's length; the next range ends there.
+    /// Takes the offset at which bytes in hand begin again after the part's length.
+    ///
+    /// The next range ends there.
     package mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
 }

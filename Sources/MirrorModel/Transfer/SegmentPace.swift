@@ -1,35 +1,38 @@
-/// Over how many connections one file is fetched.
+/// The number of connections over which one file is fetched.
 public enum SegmentLimit: Sendable, Hashable {
     /// As many as raise the rate.
     case automatic
-    /// So many from the start; 1 is a single connection.
+    /// A fixed number from the start; 1 is a single connection.
     case fixed(Int)
 }
 
-/// Decides how many connections a transfer should have, from what came over those it has.
+/// Decides how many connections a transfer should have, from the rate of those it has.
 ///
-/// By itself it begins with one. Once its rate is known, which takes a tenth of a second, it makes that
-/// four, then doubles the number as long as that raises the rate by a quarter; the first step that does
-/// not is taken back. As a line may have been slow in just that moment, one more step is tried some seconds later
-/// and measured for longer. Where mirror itself holds bytes back (a rate limit, digests that are behind,
-/// a pause, a processor that is busy with one connection) more cannot help, and nothing is concluded
-/// from such a time, nor from one in which a new connection has brought nothing yet.
+/// In automatic mode it begins with one connection. Once the rate is known, which takes a tenth of
+/// a second, it wants four, then doubles the number as long as that raises the rate by a quarter.
+/// It takes back the first step that does not. As a line may have been slow at just that moment, it
+/// tries one more step some seconds later and measures that for longer. Where mirror itself holds
+/// bytes back (a rate limit, digests that are behind, a pause, a processor that is busy with one
+/// connection) more connections cannot help. Nothing is concluded from such a time, nor from one in
+/// which a new connection has brought nothing yet.
 package struct SegmentPace: Sendable {
-    /// How often it looks, in milliseconds.
+    /// The time between two looks, in milliseconds.
     package static let look: Int64 = 50
     /// How long a rate is measured, in milliseconds.
     static let measuring: Int64 = 100
-    /// How long it is measured the second time, and how long it then takes new connections to be fast.
+    /// How long the rate is measured the second time, in milliseconds.
+    ///
+    /// Before that, new connections get half as long to become fast.
     static let careful: Int64 = 1000
-    /// After how many milliseconds a number that did not pay is tried again.
+    /// After how many milliseconds a step that did not pay is tried again.
     static let pause: Int64 = 5000
-    /// By what more connections must raise the rate.
+    /// The factor by which more connections must raise the rate.
     static let leastGain = 1.25
     /// The fewest missing bytes for which more connections are tried.
     static let leastMissing: Int64 = 8 << 20
-    /// How long the missing bytes must take at the rate that there is, in seconds.
+    /// The least time that the missing bytes must take at the present rate, in seconds.
     static let leastSeconds = 1.0
-    /// The most connections by measuring.
+    /// The most connections that measurement may lead to.
     static let most = 32
 
     private enum Phase: Sendable {
@@ -49,28 +52,28 @@ package struct SegmentPace: Sendable {
     /// How many connections there should be.
     package private(set) var wanted: Int
     private var phase = Phase.quick
-    /// When the time that is measured begins, and the bytes until then.
+    /// The beginning of the measured time, and the bytes received until then.
     private var window: Window?
-    /// What the number before the last step brought.
+    /// The number of connections before the last step, and its rate.
     private var earlier: (count: Int, rate: Double)?
 
-    /// Takes what was asked for.
+    /// Begins with the wanted limit.
     package init(_ limit: SegmentLimit) {
         self.limit = limit
         if case .fixed(let count) = limit { wanted = max(1, count) } else { wanted = 1 }
     }
 
-    /// Whether there is nothing left to find out.
+    /// Whether the number of connections is final.
     package var isSettled: Bool {
         if case .settled = phase { true } else { limit != .automatic }
     }
 
-    /// Looks at what came so far.
+    /// Evaluates the bytes received so far, and may change the wanted number.
     ///
     /// - Parameters:
-    ///   - bytes: all bytes of the transfer that came so far.
+    ///   - bytes: all bytes of the transfer received so far.
     ///   - missing: bytes that are missing.
-    ///   - running: connections that there are.
+    ///   - running: the present number of connections.
     ///   - isHeldBack: whether mirror asked for fewer bytes than it could have had, or could take
     ///     no more.
     ///   - now: milliseconds.
@@ -112,7 +115,8 @@ package struct SegmentPace: Sendable {
 
     private mutating func conclude(rate: Double, running: Int, missing: Int64, now: Int64) {
         if let earlier, running > earlier.count {
-            // Fewer than twice as many, where places are short, need not bring as much.
+            // Where places are short, a step that less than doubles the number need not gain as
+            // much.
             let share = Double(running - earlier.count) / Double(earlier.count)
             let gain = 1 + (SegmentPace.leastGain - 1) * min(1, share)
             guard rate >= earlier.rate * gain else {

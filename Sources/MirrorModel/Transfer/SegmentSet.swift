@@ -1,18 +1,17 @@
-/// The connections that fetch one file together: who fetches what, how many there should be, and which
-/// sources help.
+/// The connections that fetch one file together: their ranges, their number and their sources.
 ///
-/// The transfer's own connection goes on as if it were alone, until it meets what another one fetches.
-/// Then it is done, and the transfer goes on with the others; it asks for itself again only when they
-/// have ended and bytes are missing.
+/// The transfer's own connection continues as if it were alone, until it meets a range that another
+/// connection fetches. Then it is done, and the transfer continues with the others. It makes
+/// another request of its own only when they have ended and bytes are missing.
 package struct SegmentSet: Sendable {
     /// One further connection.
     package struct Helper: Sendable {
         /// The range as it was when it began.
         package let assignment: Segmentation.Assignment
         package fileprivate(set) var machine: SegmentMachine
-        /// The place that it holds; nil when it is the one of the transfer itself.
+        /// The place that it holds; nil when it uses the transfer's own place.
         package var extraPlace: Host?
-        /// Whether its body is taken.
+        /// Whether its body is being received.
         package fileprivate(set) var isReceiving = false
 
         /// The host that it asks.
@@ -21,7 +20,7 @@ package struct SegmentSet: Sendable {
 
     /// A further connection that may begin.
     package struct Opening: Sendable {
-        /// Who fetches what once it has begun: a range may be taken from another connection for it.
+        /// The assignments once it has begun: a range may be taken from another connection for it.
         fileprivate let plan: Segmentation
         package let assignment: Segmentation.Assignment
         fileprivate let machine: SegmentMachine
@@ -30,12 +29,12 @@ package struct SegmentSet: Sendable {
         package var host: Host { Host(machine.plan.url) }
     }
 
-    /// Bytes after which a connection that broke counts as one that worked.
+    /// Bytes after which a broken connection counts as one that worked.
     static let bytesThatExcuse: Int64 = 1 << 20
     /// The fewest missing bytes that are worth more than one connection.
     static let leastMissing: Int64 = 2 << 20
 
-    /// Who fetches what.
+    /// The assignment of each connection, and the bytes in hand.
     package private(set) var plan: Segmentation
     /// How many connections there should be.
     package var pace: SegmentPace
@@ -43,13 +42,13 @@ package struct SegmentSet: Sendable {
     package private(set) var own: Int?
     /// The further connections by their assignments.
     package private(set) var helpers: [Int: Helper] = [:]
-    /// Whether each connection has to be one of its own because requests would share one.
+    /// Whether each segment needs a connection of its own because requests would share one.
     package var isMultiplexed = false
-    /// Whether others than the transfer's own connection fetch, or fetched, bytes of the part.
+    /// Whether further connections fetch, or fetched, bytes of the part.
     private var isShared: Bool
     /// Sources that get no further connection in this transfer.
     private var barred: Set<Int> = []
-    /// How the transfer's own connection failed while others go on.
+    /// The failure of the transfer's own connection while others continue.
     private var failure: TransportFailure?
 
     package init(_ plan: Segmentation, limit: SegmentLimit) {
@@ -58,7 +57,7 @@ package struct SegmentSet: Sendable {
         pace = SegmentPace(limit)
     }
 
-    /// Whether a transfer with so many bytes missing may have more than one connection.
+    /// Whether a transfer that misses this many bytes may have more than one connection.
     package static func mayDivide(missing: Int64, limit: SegmentLimit) -> Bool {
         limit != .fixed(1) && missing >= leastMissing
     }
@@ -66,31 +65,35 @@ package struct SegmentSet: Sendable {
     /// How many connections there are.
     package var running: Int { helpers.count + (own == nil ? 0 : 1) }
 
-    /// Whether a further connection has brought nothing yet: the rate says nothing of their number.
+    /// Whether a further connection has brought nothing yet.
+    ///
+    /// While one has not, the rate says nothing about the number of connections.
     package var hasSilent: Bool { helpers.keys.contains { plan.isSilent($0) } }
 
-    /// Whether an answer goes on exactly where the bytes in hand end; else they count for nothing.
+    /// Whether a response continues exactly where the bytes in hand end.
+    ///
+    /// If not, the bytes in hand count for nothing.
     package func fits(_ reception: Reception) -> Bool {
         plan.front == reception.offset && plan.total == reception.total
     }
 
-    /// Measures the assignments' rates; so many milliseconds went by since the last time.
+    /// Measures the assignments' rates over the milliseconds since the last measurement.
     package mutating func measure(milliseconds: Int64) { plan.measure(milliseconds: milliseconds) }
 }
 
 // MARK: The transfer's own connection
 
 extension SegmentSet {
-    /// A body of the transfer's own connection begins, from where the bytes in hand end.
+    /// Begins a body of the transfer's own connection, at the end of the bytes in hand.
     package mutating func ownBegins(source: Int, askedEnd: Int64) {
         failure = nil
         own = plan.begin(source: source, askedEnd: askedEnd).id
     }
 
-    /// Takes bytes that came for the transfer's own connection.
+    /// Adds bytes that came for the transfer's own connection.
     ///
-    /// - Returns: how many of them are its own; whether it is done because somebody else has what would
-    ///   come next; whether it went on over a connection that lags behind.
+    /// - Returns: how many of the bytes belong to it; whether it is done because another connection
+    ///   has the next bytes; whether it continued over a connection that lags behind.
     package mutating func arrived(_ count: Int) -> (taken: Int, isCut: Bool, passedOver: Bool) {
         guard let own else { return (count, false, false) }
         var taken = plan.arrived(count, on: own)
@@ -98,15 +101,17 @@ extension SegmentSet {
         let passedOver = isAtEnd && plan.passOver(own)
         if passedOver { taken += plan.arrived(count - taken, on: own) }
         let isCut = plan.assignments[own].map { $0.isDone && $0.isCut } ?? true
-        // From here on the answer says nothing any more of what is missing.
+        // From here on the response says nothing more about the missing bytes.
         if isCut { isShared = true }
         return (taken, isCut, passedOver)
     }
 
-    /// Whether others have taken over all that the transfer's own connection had left.
+    /// Whether others have taken over the whole rest of the transfer's own connection.
     package var ownIsSuperseded: Bool { own.map { plan.assignments[$0] == nil } ?? false }
 
-    /// The transfer's own connection has ended: at what others fetch, with its answer, or by a failure.
+    /// Ends the transfer's own connection.
+    ///
+    /// It met a range that others fetch, its response ended, or it failed.
     package mutating func ownEnded(_ failure: TransportFailure?) {
         if ownIsSuperseded { isShared = true }
         if let own, let assignment = plan.assignments[own] {
@@ -121,7 +126,7 @@ extension SegmentSet {
 // MARK: Further connections
 
 extension SegmentSet {
-    /// The next further connection where there should be one more; nil where nothing is worth a request.
+    /// The next further connection; nil when none is wanted or no range is worth a request.
     package func opening(_ machine: TransferMachine, isOpen: (Int) -> Bool) -> Opening? {
         guard running < pace.wanted,
             let source = source(among: machine.segmentSources.filter(isOpen))
@@ -138,21 +143,21 @@ extension SegmentSet {
         own == nil && !helpers.values.contains { $0.extraPlace == nil }
     }
 
-    /// A further connection begins.
+    /// Begins a further connection.
     package mutating func open(_ opening: Opening, extraPlace: Host?) {
         plan = opening.plan
         helpers[opening.assignment.id] = Helper(
             assignment: opening.assignment, machine: opening.machine, extraPlace: extraPlace)
     }
 
-    /// The source of a further connection: among those that have the fewest, the first.
+    /// The source of a further connection: the first of those with the fewest connections.
     private func source(among sources: [Int]) -> Int? {
         let open = sources.filter { !barred.contains($0) }
         func load(_ source: Int) -> Int { plan.assignments.values.count { $0.source == source } }
         return open.min { load($0) < load($1) }
     }
 
-    /// A head came for a further connection; nil when it is gone.
+    /// Judges the head of a further connection's response; nil when the connection is gone.
     package mutating func answered(
         _ head: ResponseHead, on id: Int, at now: Instant
     ) -> SegmentMachine.Verdict? {
@@ -164,19 +169,20 @@ extension SegmentSet {
         return verdict
     }
 
-    /// Takes bytes that came for a further connection; how many belong to it, and whether more do.
+    /// Adds a further connection's bytes; returns how many belong to it, and whether more will.
     package mutating func arrived(_ count: Int, on id: Int) -> (taken: Int, goesOn: Bool) {
         let taken = plan.arrived(count, on: id)
-        // What comes after its end belongs to somebody else, or was never asked for.
+        // Bytes after its end belong to another connection, or were never requested.
         guard let assignment = plan.assignments[id], taken == count else { return (taken, false) }
         return (taken, !(assignment.isDone && assignment.isCut))
     }
 
-    /// Moves a further connection to the place where a redirect leads.
+    /// Moves a further connection to the place that a redirect leads to.
     package mutating func move(_ id: Int, to place: Host?) { helpers[id]?.extraPlace = place }
 
-    /// Connections that did not raise the rate, the latest first, and one of them while others wait for
-    /// its place.
+    /// Connections to close: those that did not raise the rate, the latest first.
+    ///
+    /// While a transfer waits for the place of a further connection, the list has at least one.
     package func surplus(isWaitedFor: (Host) -> Bool) -> [Int] {
         let extras = helpers.values.filter { $0.extraPlace != nil }.sorted {
             $0.assignment.id > $1.assignment.id
@@ -186,9 +192,11 @@ extension SegmentSet {
         return extras.prefix(count).map(\.assignment.id)
     }
 
-    /// Connections whose ranges others have taken over, and those whose sources are no help where there
-    /// are better ones. Such a source gets no further connection in this transfer; one of which another
-    /// connection is fast was only slow on this one.
+    /// Connections to close: those that lost their ranges, and those of sources that do not help.
+    ///
+    /// Other connections took the lost ranges over. A source that does not help is dropped only
+    /// where better ones exist. It gets no further connection in this transfer. If another
+    /// connection to the same source is fast, only this connection was slow, and the source stays.
     package mutating func superseded() -> [Int] {
         let helpful = helpfulSources
         let gone = helpers.values.filter { helper in
@@ -200,7 +208,7 @@ extension SegmentSet {
         return gone.map(\.assignment.id)
     }
 
-    /// Sources of which a connection brings as much as may be hoped for.
+    /// Sources with a connection that is not hopelessly slow.
     private var helpfulSources: Set<Int> {
         let assignments = plan.assignments.values.filter {
             !barred.contains($0.source) && !plan.isHopeless($0.id)
@@ -208,21 +216,22 @@ extension SegmentSet {
         return Set(assignments.map(\.source))
     }
 
-    /// A request of a further connection could not be made: its source is left alone.
+    /// Notes that a further connection's request could not be made: its source is left alone.
     package mutating func refused(_ id: Int) {
         if let source = helpers[id]?.assignment.source { barred.insert(source) }
     }
 
-    /// What the end of a further connection says of its host.
+    /// What the end of a further connection shows about its host.
     package enum HostNote: Sendable {
         /// It may speak no HTTP/1.1.
         case leavesProtocol(source: Int)
-        /// It wants to be asked less, or to be left alone for so many seconds.
+        /// It asked for fewer requests, or to be left alone for `hold` seconds.
         case asksForRest(isCrowded: Bool, hold: Int64?)
     }
 
-    /// A further connection has ended: leaves its source alone where the answer was none, or where the
-    /// connection broke too early.
+    /// Notes the end of a further connection.
+    ///
+    /// Its source is left alone if the connection brought no response, or broke too early.
     package mutating func ended(
         _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
     ) -> HostNote? {
@@ -238,7 +247,7 @@ extension SegmentSet {
             return .leavesProtocol(source: source)
         }
         if helper.isReceiving, let assignment = self.plan.assignments[id] {
-            // An answer that ends well before its range does is no better than one that breaks.
+            // A response that ends well before its range is no better than one that breaks.
             excuse(assignment, isShort: !assignment.isDone)
         } else {
             barred.insert(source)
@@ -246,9 +255,10 @@ extension SegmentSet {
         return nil
     }
 
-    /// Takes a further connection out, and gives its range back.
+    /// Removes a further connection, and gives its range back.
     ///
-    /// - Returns: the position after its last byte; nil when another one has taken its range over.
+    /// - Returns: the position after its last byte; nil when another connection has taken its range
+    ///   over.
     package mutating func close(_ id: Int) -> Int64? {
         helpers[id] = nil
         let end = plan.assignments[id]?.position
@@ -256,7 +266,7 @@ extension SegmentSet {
         return end
     }
 
-    /// All further connections are gone, and the transfer's own with them.
+    /// Removes the transfer's own connection, after all further connections are gone.
     package mutating func ownIsGone() { own = nil }
 
     private mutating func excuse(_ assignment: Segmentation.Assignment, isShort: Bool) {
@@ -269,17 +279,17 @@ extension SegmentSet {
 // MARK: The end
 
 extension SegmentSet {
-    /// What the transfer goes on with once no connection is left.
+    /// The event that the transfer continues with once no connection is left.
     package enum Conclusion: Sendable {
-        /// Several connections have brought what there was to bring.
+        /// Several connections have fetched all that they could.
         case segmentsEnded
-        /// Its own connection's answer was complete.
+        /// The response on its own connection was complete.
         case bodyEnded
         /// Its own connection broke, and bytes are missing.
         case interrupted(TransportFailure)
     }
 
-    /// What the transfer goes on with, all connections having ended.
+    /// The event that the transfer continues with, all connections having ended.
     package var conclusion: Conclusion {
         if plan.isComplete, isShared { return .segmentsEnded }
         if let failure { return .interrupted(failure) }

@@ -1,19 +1,20 @@
-/// Which bytes of a file are in hand, and who fetches which of the others.
+/// Which bytes of a file are in hand, and which connection fetches each missing range.
 ///
-/// Each connection has an assignment: a range that it fills from the start to the end. The first assignment goes on
-/// where the bytes from the file's start end, so it meets the others one after another; what they
-/// fetched lies beyond as rangesBeyond until then. No byte belongs to two assignments, and a byte that is in hand
-/// belongs to none:
+/// Each connection has an assignment: a range that it fills from the start to the end. The first
+/// assignment continues where the bytes from the file's start end, so it meets the others one after
+/// another. Until then, the bytes that the others fetched are ranges beyond the front. No byte
+/// belongs to two assignments, and a byte in hand belongs to none:
 ///
 ///     held    ████████████████            ██████                ███
 ///     assignments                    ──first──▶       ───second──▶        ──third──▶
 ///     file   0                           ▲                                   total
 ///                                        └ where the first one stops
 ///
-/// A connection without a range takes the first that nobody fetches, a few seconds long: so the front
-/// moves on steadily, and the digest of the file with it. When nothing is left to take, it takes over
-/// all that an assignment has left which lags behind, or the second half of the assignment that would take longest.
-/// Whoever loses its rest is cut there: its answer would go on.
+/// A connection without a range takes the first unclaimed bytes, as many as arrive in a few
+/// seconds. So the front advances steadily, and the digest of the file with it. When no unclaimed
+/// bytes are left, the connection takes over the rest of an assignment that lags behind, or a later
+/// portion of the assignment that would take longest. An assignment that loses the end of its range
+/// is cut at the new end, because its response would continue.
 package struct Segmentation: Sendable {
     /// One connection's range.
     package struct Assignment: Sendable, Hashable {
@@ -27,19 +28,19 @@ package struct Segmentation: Sendable {
         package fileprivate(set) var position: Int64
         /// The position after the last byte that it fetches.
         package fileprivate(set) var end: Int64
-        /// The position after the last byte that was asked for: the answer ends there by itself.
+        /// The position after the last requested byte, where the response ends by itself.
         package let askedEnd: Int64
         /// Bytes a second, smoothed; 0 while it is not known.
         package fileprivate(set) var rate: Double = 0
-        /// For how many milliseconds it was measured.
+        /// For how many milliseconds the rate was measured.
         package fileprivate(set) var age: Int64 = 0
         fileprivate var measuredAt: Int64
 
         /// Whether it has all its bytes.
         package var isDone: Bool { position == end }
-        /// Whether its answer goes on beyond its end.
+        /// Whether its response continues beyond its end.
         package var isCut: Bool { end < askedEnd }
-        /// Bytes that it has still to fetch.
+        /// Bytes that it still has to fetch.
         package var rest: Int64 { end - position }
     }
 
@@ -47,21 +48,22 @@ package struct Segmentation: Sendable {
     package let total: Int64
     /// The fewest bytes that are worth a request.
     package let leastRange: Int64
-    /// What is in hand: ascending, and no two touch.
+    /// The ranges in hand: ascending, and no two touch.
     package private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
     package private(set) var assignments: [Int: Assignment] = [:]
     private var made = 0
-    /// Bytes a second of a connection, smoothed over all of them; nil while it is not known.
+    /// Bytes a second of a connection, smoothed over all of them; nil while unknown.
     private var usualRate: Double?
     /// The greatest rate of a connection so far, in bytes a second.
     private var greatestRate: Double = 0
     private var arrivedSince: Int64 = 0
-    /// How often an assignment lost all that it had left.
+    /// How often an assignment lost all its missing bytes to another one.
     private var takeovers = 0
 
-    /// Begins with the bytes from the start up to `front`, and rangesBeyond beyond; what lies outside the
-    /// file is not taken.
+    /// Begins with the bytes from the start up to `front`, and with the ranges beyond it.
+    ///
+    /// Bytes outside the file are left out.
     package init(
         total: Int64, front: Int64 = 0, rangesBeyond: [Range<Int64>] = [],
         leastRange: Int64 = 1 << 20
@@ -89,21 +91,21 @@ package struct Segmentation: Sendable {
     /// Whether bytes beyond the front are in hand.
     package var hasRangesBeyond: Bool { heldBytes > front }
 
-    /// Where the gap at the front ends: at the first rangeBeyond, at an assignment, or with the file.
+    /// The end of the gap at the front: the next range in hand, an assignment, or the file's end.
     package var gapEnd: Int64 {
         let front = front
         let starts = held.lazy.map(\.lowerBound) + assignments.values.map(\.position)
         return starts.filter { $0 > front }.min() ?? total
     }
 
-    /// Begins the assignment at the front, whose answer goes on up to `askedEnd`.
+    /// Begins the assignment at the front, whose response ends at `askedEnd`.
     package mutating func begin(source: Int, askedEnd: Int64) -> Assignment {
         add(source: source, front..<min(gapEnd, askedEnd), askedEnd: min(askedEnd, total))
     }
 
-    /// Finds a range for one more connection; nil when nothing is worth a request.
+    /// Finds a range for one more connection; nil when no range is worth a request.
     ///
-    /// - Parameter more: how many connections are begun right after this one.
+    /// - Parameter more: how many connections begin right after this one.
     package mutating func open(source: Int, more: Int = 0) -> Assignment? {
         let piece = piece(connections: assignments.count + 1 + more)
         if let gap = unclaimed.first {
@@ -123,8 +125,9 @@ package struct Segmentation: Sendable {
         return add(source: source, prefix(of: rest, piece), askedEnd: nil)
     }
 
-    /// Lets an assignment go on over one that lags behind and has brought nothing, where that one would stop it;
-    /// says whether it does.
+    /// Extends a finished assignment over a lagging one that stops it and has brought nothing.
+    ///
+    /// Returns whether it did.
     package mutating func passOver(_ id: Int) -> Bool {
         guard let assignment = assignments[id], assignment.isDone, assignment.isCut,
             takeovers < Segmentation.mostTakeovers,
@@ -139,7 +142,7 @@ package struct Segmentation: Sendable {
         return true
     }
 
-    /// The assignment that would take longest of those that lag behind.
+    /// Of the assignments that lag behind, the one that would take longest.
     private var nextLaggard: Assignment? {
         guard takeovers < Segmentation.mostTakeovers else { return nil }
         return assignments.values.filter(lags).max {
@@ -147,7 +150,7 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// Whether another connection would bring what an assignment has left in less than half the time.
+    /// Whether the fastest connection would fetch the rest in less than half the time.
     private func lags(_ assignment: Assignment) -> Bool {
         guard !assignment.isDone, assignment.age >= Segmentation.fairTrial, greatestRate > 0 else {
             return false
@@ -156,7 +159,7 @@ package struct Segmentation: Sendable {
         return assignment.rate == 0 || rest / assignment.rate > 2 * rest / greatestRate + 0.25
     }
 
-    /// Whether an assignment brings so little, beside the others, that its source is no help.
+    /// Whether an assignment is so much slower than the fastest that its source is no help.
     package func isHopeless(_ id: Int) -> Bool {
         guard let assignment = assignments[id], !assignment.isDone,
             assignment.age >= 2 * Segmentation.fairTrial
@@ -171,14 +174,16 @@ package struct Segmentation: Sendable {
         assignments[id].map { $0.position == $0.start } ?? false
     }
 
-    /// For how many milliseconds an assignment is measured before it is said to lag.
+    /// How long an assignment is measured before it can count as lagging, in milliseconds.
     static let fairTrial: Int64 = 500
-    /// How often all that an assignment has left is taken over: where everything stands still, asking again
-    /// and again brings nothing.
+    /// How often the whole rest of an assignment may be taken over.
+    ///
+    /// Where every connection stands still, repeated requests bring nothing.
     static let mostTakeovers = 8
 
-    /// How many bytes a connection takes at once: what comes in a few seconds, and less towards the
-    /// end, so that all end together.
+    /// How many bytes a connection takes at once: as many as arrive in a few seconds.
+    ///
+    /// Towards the end it takes fewer, so that all connections end together.
     private func piece(connections: Int) -> Int64 {
         let usual = usualRate.map { Int64($0 * Segmentation.pieceSeconds) }
         let share = missingBytes / Int64(2 * max(1, connections))
@@ -189,18 +194,18 @@ package struct Segmentation: Sendable {
     static let pieceSeconds = 2.0
 
     private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {
-        // What would be left must be worth a request too.
+        // The remainder must be worth a request too.
         guard Int64(range.count) >= length + leastRange else { return range }
         return range.lowerBound..<cut(after: range.lowerBound, length)
     }
 
-    /// Where a piece ends: whole pages belong to one writer.
+    /// Where a piece ends: at a page boundary where possible, so that each page has one writer.
     private func cut(after start: Int64, _ length: Int64) -> Int64 {
         let aligned = (start + length) & ~0xFFFF
         return aligned - start >= leastRange ? aligned : start + length
     }
 
-    /// Takes bytes that came for an assignment; says how many of them belong to it.
+    /// Adds bytes that came for an assignment; returns how many of them belong to it.
     package mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
@@ -210,8 +215,10 @@ package struct Segmentation: Sendable {
         return Int(taken)
     }
 
-    /// Ends an assignment: what it did not fetch is anybody's, first of all that of the assignment before it, whose
-    /// answer may go on over it.
+    /// Ends an assignment, and makes the bytes that it did not fetch available again.
+    ///
+    /// If the response of the assignment before it extends over these bytes, that assignment takes
+    /// them first.
     package mutating func end(_ id: Int) {
         guard let assignment = assignments.removeValue(forKey: id), !assignment.isDone else {
             return
@@ -224,7 +231,7 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// Measures the assignments' rates; so many milliseconds went by since the last time.
+    /// Measures the assignments' rates over the milliseconds since the last measurement.
     package mutating func measure(milliseconds: Int64) {
         guard milliseconds > 0 else { return }
         if arrivedSince > 0, !assignments.isEmpty {
@@ -244,7 +251,7 @@ package struct Segmentation: Sendable {
         }
     }
 
-    /// What is neither in hand nor fetched, ascending.
+    /// The ranges that are neither in hand nor assigned, ascending.
     private var unclaimed: [Range<Int64>] {
         let claims = assignments.values.map { $0.position..<$0.end }
         var gaps: [Range<Int64>] = []
@@ -261,14 +268,14 @@ package struct Segmentation: Sendable {
         Double(assignment.rest) / max(assignment.rate > 0 ? assignment.rate : usualRate ?? 1, 1)
     }
 
-    /// Whether half of what an assignment has left is worth a request, in bytes and in time.
+    /// Whether half of an assignment's rest is worth a request, in bytes and in time.
     private func canSpare(_ assignment: Assignment) -> Bool {
         assignment.rest >= 2 * leastRange
             && (assignment.rate == 0
                 || Double(assignment.rest) / assignment.rate >= Segmentation.leastSeconds)
     }
 
-    /// How long an assignment must still take for a part of it to be taken over.
+    /// The least time that an assignment must still take before a part is taken over, in seconds.
     static let leastSeconds = 0.5
 
     private mutating func add(source: Int, _ range: Range<Int64>, askedEnd: Int64?) -> Assignment {
@@ -293,7 +300,7 @@ package struct Segmentation: Sendable {
             last += 1
         }
         if last == first + 1 {
-            // The usual case, once for each buffer that comes: an assignment grows.
+            // The usual case, once for each buffer that arrives: an assignment grows.
             held[first] = merged
         } else {
             held.replaceSubrange(first..<last, with: [merged])

@@ -1,29 +1,29 @@
-/// Transfers that several connections may fetch, and when the number of those is looked at.
+/// Transfers that several connections may fetch, and those whose connections need a look.
 package struct SegmentedTransfers: Sendable {
-    /// All of them.
+    /// All these transfers.
     package private(set) var ids: Set<Int> = []
-    /// When their numbers of connections were last held against what came.
+    /// Tells when their numbers of connections were last compared with the received bytes.
     package var paced = LoadMeter()
     private var unlooked: Set<Int> = []
 
     package init() {}
 
-    /// Whether one has to be looked at.
+    /// Whether a transfer needs a look.
     package var hasUnlooked: Bool { !unlooked.isEmpty }
 
-    /// Several connections may fetch a transfer from now on.
+    /// Adds a transfer: several connections may fetch it from now on.
     package mutating func insert(_ id: Int) {
         ids.insert(id)
         unlooked.insert(id)
     }
 
-    /// Only one connection fetches a transfer.
+    /// Removes a transfer: only one connection fetches it.
     package mutating func remove(_ id: Int) { ids.remove(id) }
 
-    /// Notes that a transfer has to be looked at.
+    /// Notes that a transfer needs a look.
     package mutating func look(at id: Int) { unlooked.insert(id) }
 
-    /// Takes those that have to be looked at.
+    /// Returns the transfers that need a look, and clears the list.
     package mutating func takeUnlooked() -> Set<Int> {
         if unlooked.isEmpty { return [] }
         defer { unlooked = [] }
@@ -31,7 +31,7 @@ package struct SegmentedTransfers: Sendable {
     }
 }
 
-/// Tells whether a thread was busy since it was last asked.
+/// Tells whether a thread was busy since the last check.
 package struct LoadMeter: Sendable {
     private var since: Int64
     private var busy: Int64 = 0
@@ -39,10 +39,10 @@ package struct LoadMeter: Sendable {
     /// - Parameter now: milliseconds.
     package init(now: Int64 = 0) { since = now }
 
-    /// For how many milliseconds it was not asked.
+    /// The time since the last check, in milliseconds.
     package func elapsed(now: Int64) -> Int64 { now - since }
 
-    /// Whether the thread was busy for more than half of the time; begins anew.
+    /// Whether the thread was busy for more than half of that time; begins anew.
     ///
     /// - Parameter busy: the processor time of the thread so far, in milliseconds.
     package mutating func restart(now: Int64, busy: Int64) -> Bool {

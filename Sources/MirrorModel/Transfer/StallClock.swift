@@ -1,8 +1,8 @@
 /// Tells when fewer than 1 KiB a second arrived for too long.
 ///
-/// It belongs to a transfer and spans its requests, so that a server which sends a byte for each is
-/// found out; it runs only while one of them asks for bytes. Its times are those of `AskingTime`. Only
-/// bytes of bodies count: header lines bring the file no further.
+/// It belongs to a transfer and spans its requests, so that it detects a server which sends one
+/// byte for each request. It runs only while one of them asks for bytes. Its times are those of
+/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further.
 package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
     package static let slowest: Int64 = 1024
@@ -10,7 +10,7 @@ package struct StallClock: Sendable {
     private let timeout: Int64
     private var asked: Int64 = 0
     private var received: Int64 = 0
-    /// Since when a request asks for bytes; nil while none does.
+    /// The time since which a request asks for bytes; nil while none does.
     private var askingSince: Int64?
 
     /// - Parameter timeout: seconds.
@@ -19,18 +19,18 @@ package struct StallClock: Sendable {
         self.timeout = overflow ? .max : milliseconds
     }
 
-    /// A request asks for bytes from now on.
+    /// Starts the clock: a request asks for bytes.
     package mutating func begin(at time: Int64) {
         if askingSince == nil { askingSince = time }
     }
 
-    /// No request asks for bytes any more.
+    /// Stops the clock: no request asks for bytes any more.
     package mutating func end(at time: Int64) {
         count(until: time)
         askingSince = nil
     }
 
-    /// Bytes of a body arrived.
+    /// Counts bytes of a body.
     package mutating func receive(_ bytes: Int) { received += Int64(bytes) }
 
     /// Whether the transfer has stalled.
@@ -43,7 +43,7 @@ package struct StallClock: Sendable {
         return asked >= timeout
     }
 
-    /// Begins anew: what stalled is over.
+    /// Begins anew after a stall.
     package mutating func reset() { self = StallClock(milliseconds: timeout) }
 
     private init(milliseconds: Int64) { timeout = milliseconds }

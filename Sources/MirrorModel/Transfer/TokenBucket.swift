@@ -1,7 +1,8 @@
 /// One budget of bytes a second for all transfers together.
 ///
-/// It may be overdrawn: what arrived cannot be sent back. The loop then reads from no socket until
-/// the debt is paid, so the senders feel it through TCP, and nothing piles up in memory.
+/// It may be overdrawn, because received bytes cannot be sent back. The loop then reads from no
+/// socket until the debt is paid, so the senders notice it through TCP, and no bytes pile up in
+/// memory.
 struct TokenBucket: Sendable {
     private let rate: Int64
     private var level: Double
@@ -22,7 +23,7 @@ struct TokenBucket: Sendable {
     /// Whether there is a debt, as of the last look at the clock.
     var isOverdrawn: Bool { level < 0 }
 
-    /// How many milliseconds nothing may be read; 0 when there is something left.
+    /// For how many milliseconds no socket may be read; 0 while there is no debt.
     mutating func delay(now: Int64) -> Int64 {
         let gained = Double(max(0, now - filledAt)) * Double(rate) / 1000
         level = min(level + gained, Double(rate) / 10)

@@ -1,16 +1,16 @@
-/// What a transfer does next, and what became of its part.
+/// The next step of a transfer, and whether it keeps its part.
 package struct TransferAction: Sendable {
     /// The next step.
     package var next: Next
-    /// Whether the part in hand is thrown away first.
+    /// Whether the part in hand is dropped first.
     package var dropsPart: Bool
-    /// What an observer is told.
+    /// The notice for an observer, where there is one.
     package var notice: Notice?
-    /// Seconds for which the server asked that its host be left alone.
+    /// The time for which the server asked that its host be left alone, in seconds.
     package var hostHold: Int64?
-    /// Whether the host that was asked may speak no HTTP/1.1.
+    /// Whether the requested host may not speak HTTP/1.1.
     package var leavesProtocol = false
-    /// Whether a wait is for a connection that was lost, and is over when the network comes back.
+    /// Whether the wait follows a lost connection, and ends early when the network comes back.
     package var waitsForNetwork = false
 
     init(_ next: Next, dropsPart: Bool = false, notice: Notice? = nil) {
@@ -21,15 +21,15 @@ package struct TransferAction: Sendable {
 
     /// A step of a transfer.
     package indirect enum Next: Sendable {
-        /// A request is made; `answered` or `interrupted` comes next.
+        /// Make a request; `answered` or `interrupted` comes next.
         case request(RequestPlan)
-        /// The body is taken; `bodyEnded`, `interrupted` or `exceeded` comes next.
+        /// Receive the body; `bodyEnded`, `interrupted` or `exceeded` comes next.
         case receive(Reception)
-        /// Nothing for so many milliseconds; `waited` comes next.
+        /// Wait for a number of milliseconds; `waited` comes next.
         case wait(milliseconds: Int64)
-        /// The bytes are held against what they must be; `checked` comes next.
+        /// Compare the bytes with the expectation; `checked` comes next.
         case check
-        /// The bytes are what was wanted: the end.
+        /// The bytes are the wanted ones: the end.
         case accept(Verification, Answer)
         /// The version at the target is the current one: the end.
         case confirm(Answer)
@@ -37,33 +37,33 @@ package struct TransferAction: Sendable {
         case fail(MirrorError)
     }
 
-    /// Something worth telling that does not end the transfer.
+    /// An event for observers that does not end the transfer.
     package enum Notice: Sendable {
-        /// A passing failure; the next request is made after so many milliseconds.
+        /// A passing failure; the next request is made after `waitMilliseconds`.
         case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
         /// The bytes so far are dropped.
         case restart(cause: MirrorError, attempt: Int)
     }
 }
 
-/// What a source did in this run.
+/// The state of one source in this run.
 struct SourceState: Sendable {
     let source: CandidateSource
     /// Why it is not asked again.
     var ending: MirrorError?
     /// Its last passing failure.
     var lastFailure: MirrorError?
-    /// How often a part was dropped because of its answers.
+    /// How often a part was dropped because of its responses.
     var restarts = 0
-    /// Whole bodies that it alone sent, and that were wrong.
+    /// The number of whole bodies that it alone sent, and that were wrong.
     var wrongBodies = 0
-    /// For how many milliseconds its host is not to be asked, as of the last word of it.
+    /// For how many milliseconds its host must not be requested, as last reported.
     var closedFor: Int64 = 0
-    /// Whether conditions are left out.
+    /// Whether its requests leave conditions out.
     var asksPlainly = false
-    /// Whether the protocol is left to it for long bodies too: it may not speak HTTP/1.1.
+    /// Whether it chooses the protocol for long bodies too, because it may not speak HTTP/1.1.
     var choosesProtocol = false
 
-    /// Whether ranges are asked of it.
+    /// Whether it is asked for ranges.
     var resumes: Bool { restarts < 2 }
 }

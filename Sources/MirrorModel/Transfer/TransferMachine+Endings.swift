@@ -1,10 +1,10 @@
-/// What becomes of failures, and of bytes that are complete.
+/// The consequences of failures, and of complete bytes.
 extension TransferMachine {
-    /// A failure that may pass: the next source first, then a wait.
+    /// Continues after a failure that may pass: with the next source first, then with a wait.
     ///
     /// - Parameters:
-    ///   - after: for how many seconds the server asks to be left alone.
-    ///   - isAtOnce: whether there is nothing to wait for where no other source is left.
+    ///   - after: the number of seconds for which the server asks to be left alone.
+    ///   - isAtOnce: whether no wait is needed where no other source is left.
     mutating func retry(_ refusal: Refusal, after: Int64?, isAtOnce: Bool = false) -> TransferAction
     {
         var error = failure(refusal, isRetryable: true)
@@ -27,8 +27,10 @@ extension TransferMachine {
         return action
     }
 
-    /// The next source that did not fail since the last wait, and whose host may be asked; then a wait,
-    /// after which the first one is asked whose host may be asked by then.
+    /// Moves to the next source that did not fail since the last wait and whose host may be asked.
+    ///
+    /// If there is none, the transfer waits, and then asks the first source whose host may be asked
+    /// by then.
     private mutating func nextInRound(
         after: Int64?, _ error: MirrorError, isAtOnce: Bool = false
     ) -> TransferAction {
@@ -47,7 +49,7 @@ extension TransferMachine {
         let backOff = ladder.next(RetryPolicy(policy), jitter: jitter)
         let wait = max(backOff, live.map { sources[$0].closedFor }.min() ?? 0)
         let open = live.filter { sources[$0].closedFor <= wait }
-        // One whose host was left alone so far was not heard yet.
+        // A source whose host was left alone so far had no chance yet.
         current = open.first { !failedInRound.contains($0) } ?? open.first ?? current
         failedInRound = []
         return TransferAction(
@@ -62,12 +64,12 @@ extension TransferMachine {
         }
     }
 
-    /// For how many milliseconds the hosts of the sources are not to be asked, in their order.
+    /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
     package mutating func know(closedFor: [Int64]) {
         for (position, time) in closedFor.enumerated() { sources[position].closedFor = time }
     }
 
-    /// The current source has nothing for us in this run.
+    /// Ends the current source for this run, because it cannot give the bytes.
     mutating func end(
         _ refusal: Refusal, isRetryable: Bool? = nil, dropsPart: Bool = false
     ) -> TransferAction {
@@ -82,16 +84,17 @@ extension TransferMachine {
         return action
     }
 
-    /// The first source that was not left for good and did not fail since the last wait.
+    /// Moves to the next source that was not left for good, or fails when none is left.
     private mutating func nextSource(orFail error: MirrorError) -> TransferAction {
         let live = sources.indices.filter { sources[$0].ending == nil }
         guard !live.isEmpty else { return TransferAction(.fail(finalError(error))) }
         return nextInRound(after: nil, error)
     }
 
-    /// The bytes were hashed; pieces, where declared, were held against theirs.
+    /// Decides about the hashed bytes; declared pieces were compared with their digests.
     ///
-    /// - Parameter digests: of the whole file, one for each declared or sent algorithm and sha256.
+    /// - Parameter digests: the digests of the whole file, one for each declared or sent algorithm
+    ///   and sha256.
     package mutating func checked(size: Int64, digests: [Digest], piecesHold: Bool? = nil)
         -> TransferAction
     {
@@ -119,7 +122,8 @@ extension TransferMachine {
     }
 
     private func mismatch(_ digests: [Digest], _ piecesHold: Bool?) -> Refusal? {
-        // What the server says of its bytes counts only where the manifest does not prove them.
+        // The server's statements about its bytes count only where the manifest does not prove
+        // them.
         let wanted = expectation.digests + (expectation.pin == nil ? sentDigests : [])
         for expected in wanted {
             guard let actual = digests.first(where: { $0.algorithm == expected.algorithm }),
@@ -138,7 +142,7 @@ extension TransferMachine {
     }
 
     private mutating func wrongBytes(_ refusal: Refusal) -> TransferAction {
-        // Of several connections, even to one source, a single bad one may be to blame.
+        // A single bad connection of several, even to one source, may be to blame.
         let isBlameless =
             (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
         if isBlameless, part?.isOfOneGo == true { sources[current].wrongBodies += 1 }
@@ -171,8 +175,9 @@ extension TransferMachine {
         return error
     }
 
-    /// The one error that stands for all sources: one that may heal, else a wrong digest, else the
-    /// last.
+    /// The one error that stands for all sources.
+    ///
+    /// It is one that may heal, otherwise a wrong digest, otherwise the last.
     func finalError(_ last: MirrorError) -> MirrorError {
         let errors = sources.compactMap { $0.ending ?? $0.lastFailure }
         var error =

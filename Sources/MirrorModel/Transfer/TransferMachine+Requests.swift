@@ -1,16 +1,16 @@
-/// Which request comes next.
+/// The choice of the next request.
 extension TransferMachine {
-    /// The size of the whole file, as declared or as the part's answer promised.
+    /// The size of the whole file, as declared or as promised by the part's response.
     var knownTotal: Int64? { expectation.size ?? part?.total }
 
-    /// A new request to the current source, or the check of a part that needs none.
+    /// A new request to the current source, or the check of a part that needs no request.
     mutating func request() -> TransferAction.Next {
         if let part, part.length == knownTotal, isPinned(part) { return .check }
         redirection = Redirection(url: sources[current].source.url, isPost: isPost)
         return hop()
     }
 
-    /// The same request to where redirects have led.
+    /// The same request at the place that redirects have led to.
     mutating func hop() -> TransferAction.Next {
         plan = makePlan()
         if plan.url.scheme != .file { countRequest() }
@@ -41,7 +41,7 @@ extension TransferMachine {
                 return plan
             }
             let isGuarded = isOwner && mayTell(first) && part.validators.strong != nil
-            // A download that must be clean goes on only under the version's own validator.
+            // A download that must be clean continues only under the version's own validator.
             if isGuarded && part.identity != .anonymous || isPinned(part) && !bypassesCaches {
                 plan.offset = part.length
                 if let gapEnd, gapEnd > part.length, gapEnd < knownTotal ?? 0 { plan.end = gapEnd }
@@ -56,7 +56,7 @@ extension TransferMachine {
         return plan
     }
 
-    /// A validator goes to its source, and to the place that answered it, only.
+    /// Whether a validator may be sent: only to its source, and to the place that answered it.
     private func mayTell(_ provenance: Provenance) -> Bool {
         redirection.hops == 0 || provenance.answeredBy == redirection.url.withoutSecrets
     }
@@ -69,10 +69,10 @@ extension TransferMachine {
         }
     }
 
-    /// The wait is over.
+    /// Continues after a wait.
     package mutating func waited() -> TransferAction { TransferAction(request()) }
 
-    /// The part is dropped, and the same source asked anew; no retry is spent.
+    /// Drops the part, and asks the same source anew; no retry is spent.
     mutating func startOver(_ refusal: Refusal) -> TransferAction {
         sources[current].restarts += 1
         let notice = TransferAction.Notice.restart(cause: failure(refusal), attempt: requests)
@@ -82,6 +82,6 @@ extension TransferMachine {
 }
 
 extension Validators {
-    /// Whether there is anything to send as a condition.
+    /// Whether there is a validator to send as a condition.
     var isUsableAsCondition: Bool { entityTag != nil || lastModified != nil }
 }

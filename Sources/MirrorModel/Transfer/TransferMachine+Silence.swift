@@ -1,9 +1,11 @@
-/// What becomes of a transfer whose host does not answer, and of bytes that nothing can go on from.
+/// Transfers whose host does not answer, and bytes that no request can resume.
 extension TransferMachine {
-    /// The request ended without an answer, and the host gives none to others either: when it is asked
-    /// again is for all who need it to wait for. The next source first.
+    /// Continues after a request without an answer, to a host that answers no one else either.
     ///
-    /// - Parameter wait: when the host is tried again, in milliseconds from now.
+    /// The time of the next try applies to all transfers that need the host. The next source comes
+    /// first.
+    ///
+    /// - Parameter wait: the time until the host is tried again, in milliseconds.
     package mutating func unreachable(_ failure: TransportFailure, wait: Int64) -> TransferAction {
         forgetReception()
         let refusal = Refusal(failure.code, failure.cause)
@@ -17,8 +19,8 @@ extension TransferMachine {
             return TransferAction(
                 request(), notice: .retry(cause: error, attempt: requests, waitMilliseconds: 0))
         }
-        // No host may be asked now: one that was not tried since the last wait comes first, on the same
-        // host too.
+        // No host may be asked now. A source that was not tried since the last wait comes first,
+        // even on the same host.
         let live = sources.indices.filter { sources[$0].ending == nil }
         let untried = live.filter { !failedInRound.contains($0) }
         if untried.isEmpty { failedInRound = [] }
@@ -31,8 +33,9 @@ extension TransferMachine {
         return TransferAction(request(), notice: notice)
     }
 
-    /// The request was not made, because the host does not answer; nil when no other source is left to
-    /// go to, and the host has to be waited for.
+    /// Moves to another source, because the host does not answer and the request was not made.
+    ///
+    /// Returns nil when no other source is left, and the transfer has to wait for the host.
     package mutating func elsewhere() -> TransferAction? {
         guard let next = otherSource else { return nil }
         countRequest(-1)
@@ -41,9 +44,10 @@ extension TransferMachine {
         return TransferAction(request())
     }
 
-    /// The host gave no answer in a whole ladder of tries.
+    /// Ends the source, because its host gave no answer in a whole ladder of tries.
     ///
-    /// - Parameter wasAsked: whether this transfer's request was the last try; else it was not made.
+    /// - Parameter wasAsked: whether this transfer's request was the last try; otherwise it was not
+    ///   made.
     package mutating func hostIsDown(
         _ host: String, _ outage: Outage, wasAsked: Bool
     ) -> TransferAction {
@@ -64,8 +68,7 @@ extension TransferMachine {
         }
     }
 
-    /// The end of a transfer that would receive its file a fourth time, because nothing of it can be
-    /// resumed.
+    /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
     mutating func failForWaste(_ refusal: Refusal) -> TransferAction? {
         guard let part, part.length > 0, !canGoOn(from: part) else { return nil }
         let total = knownTotal ?? greatestLength
@@ -79,14 +82,15 @@ extension TransferMachine {
         return TransferAction(.fail(finalError(error)))
     }
 
-    /// Whether another source would begin anew what this one can go on with, and so much was begun anew
-    /// already that this must not go on.
+    /// Whether the transfer must stay with the source that can resume its part.
+    ///
+    /// Another source would start over, and too many bytes were dropped already.
     var staysWithPart: Bool {
         guard let part, !isPinned(part), canGoOn(from: part) else { return false }
         return wasted + part.length > (knownTotal ?? greatestLength)
     }
 
-    /// Whether any source would be asked for the rest only.
+    /// Whether any source could be asked for only the rest of the part.
     private func canGoOn(from part: PartState) -> Bool {
         sources.indices.contains { source in
             guard sources[source].ending == nil, sources[source].resumes else { return false }
@@ -97,7 +101,7 @@ extension TransferMachine {
     }
 }
 
-/// How often, and how long, a transfer has waited since it last got on.
+/// How often, and how long, a transfer has waited since it last made progress.
 struct Ladder: Sendable, Hashable {
     private(set) var retries = 0
     private var waited: Int64 = 0
@@ -112,8 +116,9 @@ struct Ladder: Sendable, Hashable {
 }
 
 extension PartState {
-    /// Why a whole file came where the rest of this part was asked for: the file is another one, or the
-    /// server sends no ranges.
+    /// The reason why a whole file came where only the rest of this part was requested.
+    ///
+    /// Either the file is another one, or the server sends no ranges.
     func reasonToBeginAgain(_ reception: Reception) -> Refusal {
         let sent = reception.answer.validators
         let hasChanged =

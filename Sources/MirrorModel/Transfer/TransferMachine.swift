@@ -1,16 +1,17 @@
-/// The way of one transfer from its first request to its end, as a state machine without I/O.
+/// The state machine of one transfer from its first request to its end, without I/O.
 ///
-/// A driver makes the request that an action asks for, tells what came of it, and gets the next action:
+/// A driver makes the request that an action asks for, reports the result, and gets the next
+/// action:
 ///
 ///     begin ─→ request ─→ answered ─→ receive ─→ bodyEnded ─→ check ─→ checked ─→ accept
 ///                 ↑          │ 30x, 416, wrong 206  │                    │ wrong digest
 ///                 ├──────────┘                      │                    │
 ///                 └── wait ←── interrupted, 503 ────┴────────────────────┘
 ///
-/// The rules it keeps: a failing source is left for the next one before anything is waited for; a
-/// connection that broke after it brought something is made again at once; starting over costs no
-/// retry, but happens twice a source only, then that source is asked without a range; no source sends
-/// more than two whole bodies in one run, and bytes that cannot be resumed come three times at most.
+/// The rules: a failing source is left for the next one before any wait. A connection that broke
+/// after it brought bytes is made again at once. Starting over costs no retry, but happens only
+/// twice for each source; then that source is asked without a range. No source sends more than two
+/// whole bodies in one run, and bytes that cannot be resumed are received three times at most.
 package struct TransferMachine: Sendable {
     let target: Target
     let isPost: Bool
@@ -21,37 +22,39 @@ package struct TransferMachine: Sendable {
     let jitter: @Sendable (Int64) -> Int64
 
     var sources: [SourceState]
-    /// The position of the source that is asked.
+    /// The position of the source being asked.
     var current = 0
     /// Sources that failed since the last wait.
     var failedInRound: Set<Int> = []
     var ladder = Ladder()
-    /// Bytes that came and had to be dropped, because nothing could go on from them.
+    /// The number of received bytes that were dropped because no request could resume them.
     var wasted: Int64 = 0
     var redirection: Redirection
     var plan: RequestPlan
     var greatestLength: Int64
     var bypassesCaches = false
-    /// Whether the one clean download, after a mismatch that nobody could be blamed for, was begun.
+    /// Whether the one clean download after a mismatch was begun.
+    ///
+    /// It follows a mismatch for which no single source could be blamed.
     var wasCleaned = false
     var tried: [Int] = []
     /// Whether a length or a final chunk ended the bytes in hand.
     var isFramed = false
-    /// Where bytes that are in hand begin again after the part's length.
+    /// The offset at which bytes in hand begin again after the part's length.
     var gapEnd: Int64?
 
-    /// How many requests were asked for.
+    /// The number of requests so far.
     package private(set) var requests = 0
     /// The part in hand.
     package internal(set) var part: PartState?
-    /// The body that is taken now.
+    /// The body being received.
     package private(set) var reception: Reception?
-    /// What the answer that began the bytes in hand said.
+    /// The statements of the response that began the bytes in hand.
     package private(set) var answer: Answer?
     /// Digests that servers sent for the bytes in hand.
     package private(set) var sentDigests: [Digest] = []
 
-    /// Takes everything that is known before the first request; there is at least one source.
+    /// Takes all that is known before the first request; there is at least one source.
     package init(
         target: Target, sources: [CandidateSource], isPost: Bool = false,
         expectation: Expectation = Expectation(), local: LocalVersion? = nil,
@@ -90,7 +93,7 @@ package struct TransferMachine: Sendable {
         return TransferAction(request())
     }
 
-    /// An answer's head arrived.
+    /// Evaluates the head of a response.
     package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
         if let action = askAgain(instead: head) { return action }
         let evaluator = ResponseEvaluator(
@@ -157,9 +160,9 @@ package struct TransferMachine: Sendable {
         return .version(reception.answer.provenance, strong)
     }
 
-    /// The transport failed, before an answer or amid a body.
+    /// Reacts to a failure of the transport, before a response or amid a body.
     ///
-    /// - Parameter length: how long the part in hand is now, where there is one.
+    /// - Parameter length: the present length of the part in hand, where there is one.
     package mutating func interrupted(_ failure: TransportFailure, length: Int64?) -> TransferAction
     {
         let hasProgressed = progressed(to: length)
@@ -169,14 +172,14 @@ package struct TransferMachine: Sendable {
         guard failure.isPassing else { return end(refusal, isRetryable: false) }
         guard !isPost || !failure.wasSent else { return end(refusal, isRetryable: true) }
         if let action = failForWaste(refusal) { return action }
-        // The line works as long as it holds: there is nothing to wait for.
+        // The line worked until the connection broke, so a wait has no purpose.
         let isAtOnce = hasProgressed && failure.code == .connectionLost && policy.retries > 0
         var action = retry(refusal, after: nil, isAtOnce: isAtOnce)
         action.waitsForNetwork = true
         return action
     }
 
-    /// The transport says that the body ended well; the part in hand has so many bytes now.
+    /// Reacts to a body that ended well; the part in hand is `length` bytes long now.
     package mutating func bodyEnded(length: Int64) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
         isFramed = reception.end != nil || reception.framing == .chunked
@@ -190,7 +193,7 @@ package struct TransferMachine: Sendable {
             return interrupted(cut, length: length)
         }
         if let total = reception.total, length < total {
-            // A range that ends early is progress; a whole body that does is another file.
+            // A range that ends early is progress; a whole body that ends early is another file.
             if reception.offset > 0 { return TransferAction(request()) }
             return wrongSize(length, total)
         }
@@ -198,7 +201,7 @@ package struct TransferMachine: Sendable {
         return TransferAction(.check)
     }
 
-    /// More bytes arrived than the reception's limit allows.
+    /// Reacts to more bytes than the reception's limit allows.
     package mutating func exceeded(limit: Int64) -> TransferAction {
         let isDeclared = expectation.size != nil || reception?.total != nil
         reception = nil
@@ -219,7 +222,7 @@ package struct TransferMachine: Sendable {
         return end(refusal, dropsPart: true)
     }
 
-    /// Notes how long the part is; whether so much came that retries are counted from 0 again.
+    /// Notes the part's length; returns whether it grew enough to count retries from 0 again.
     @discardableResult
     mutating func progressed(to length: Int64?) -> Bool {
         guard let length, part != nil else { return false }
@@ -231,11 +234,14 @@ package struct TransferMachine: Sendable {
         return hasProgressed
     }
 
-    /// Bytes beyond the part's greatest length after which retries are counted from 0 again: a line
-    /// that breaks all the time is slow, not broken.
+    /// Bytes beyond the part's greatest length after which retries are counted from 0 again.
+    ///
+    /// A line that breaks all the time is slow, not broken.
     static let progressThatResetsRetries: Int64 = 16 << 10
 
-    /// The host asked to be left alone for longer than we wait, so the request was not made.
+    /// Ends the source, because its host asked to be left alone for longer than we wait.
+    ///
+    /// The request was not made.
     package mutating func heldOff(seconds: Int64) -> TransferAction {
         countRequest(-1)
         let refusal = Refusal(
@@ -245,7 +251,7 @@ package struct TransferMachine: Sendable {
         return end(refusal, isRetryable: true)
     }
 
-    /// The source cannot be used, for a reason found here, before or amid its bytes.
+    /// Ends the source for a reason found here, before or amid its bytes.
     package mutating func refused(_ refusal: Refusal) -> TransferAction {
         reception = nil
         return end(refusal)

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import MirrorModel
 
-/// Puts values into a statement's parameters, one after the other.
+/// Puts values into a statement's parameters, one after another.
 struct Binder {
     fileprivate(set) var result = SQLITE_OK
     private let statement: OpaquePointer
@@ -9,14 +9,14 @@ struct Binder {
 
     init(statement: OpaquePointer) { self.statement = statement }
 
-    /// The next parameter is an integer, or NULL.
+    /// Binds the next parameter to an integer, or to NULL.
     mutating func add(_ value: Int64?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
         note(sqlite3_bind_int64(statement, index, value))
     }
 
-    /// The next parameter is text, or NULL.
+    /// Binds the next parameter to text, or to NULL.
     mutating func add(_ value: String?) {
         index += 1
         guard var value else { return note(sqlite3_bind_null(statement, index)) }
@@ -27,7 +27,7 @@ struct Binder {
         }
     }
 
-    /// The next parameter is bytes, or NULL.
+    /// Binds the next parameter to bytes, or to NULL.
     mutating func add(_ value: [UInt8]?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }

@@ -7,7 +7,7 @@ extension Database {
     private static let insertion =
         "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
-    /// Writes an intent; gives its number.
+    /// Writes an intent; returns its number.
     mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
         try execute(Database.insertion) {
             $0.add(intent.kind.rawValue)
@@ -35,7 +35,9 @@ extension Database {
         }
     }
 
-    /// Forgets intents that were settled. Those of one batch have consecutive numbers, and go at once.
+    /// Forgets intents that were settled.
+    ///
+    /// Intents of one batch have consecutive numbers; one statement removes them.
     mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
         var rest = numbers.sorted()[...]
         while let first = rest.first {
@@ -49,12 +51,12 @@ extension Database {
         }
     }
 
-    /// Remembers a hidden file beside a target before it is made.
+    /// Notes the path of a hidden file beside a target, before the file is made.
     mutating func noteHiddenFile(_ path: String) throws(IndexError) {
         try execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") { $0.add(path) }
     }
 
-    /// Forgets a hidden file that is no more.
+    /// Forgets a hidden file that no longer exists.
     mutating func forgetHiddenFile(_ path: String) throws(IndexError) {
         try execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
     }
@@ -71,7 +73,7 @@ extension Database {
 }
 
 extension Row {
-    /// A column that holds a target's path, or that of a part, or NULL.
+    /// A column that holds the path of a target or of a part, or NULL.
     fileprivate mutating func optionalPlacePath() throws(IndexError) -> String? {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {

@@ -8,7 +8,7 @@ extension Database {
         total, entity_tag, last_modified, strong, media_type, runs
         """
 
-    /// The parts of a target, or of all, in the order of their names.
+    /// The parts of one target, or all parts, in the order of their names.
     mutating func parts(for target: Target? = nil) throws(IndexError) -> [PartRecord] {
         let condition = target == nil ? "" : " WHERE target = ?"
         var parts = try all("SELECT \(Database.columns) FROM parts\(condition) ORDER BY name") {
@@ -65,7 +65,7 @@ extension Database {
         }
     }
 
-    /// Whether a row speaks of a part.
+    /// Whether the index has a row for a part.
     mutating func hasPart(named name: String) throws(IndexError) -> Bool {
         try first("SELECT 1 FROM parts WHERE name = ?") {
             $0.add(name)
@@ -74,7 +74,7 @@ extension Database {
         } ?? false
     }
 
-    /// Writes a part's row and its provenances; milestones are logged on their own.
+    /// Writes a part's row and its provenances; milestones are logged separately.
     mutating func put(_ part: PartRecord) throws(IndexError) {
         let parameters = Array(repeating: "?", count: 15).joined(separator: ", ")
         try execute(
@@ -95,11 +95,11 @@ extension Database {
         }
     }
 
-    /// Logs how far a part's bytes were vouched for, from its start or from another position.
+    /// Logs a milestone of a part: the length, from `start`, that its digest vouches for.
     mutating func log(
         _ milestone: Milestone, from start: Int64 = 0, part name: String
     ) throws(IndexError) {
-        // A worker may be late: of a part that is forgotten nothing is to be kept.
+        // A late worker may log after its part was forgotten: then nothing is inserted.
         guard start == 0 else {
             try execute(
                 """
@@ -169,7 +169,7 @@ extension Binder {
 }
 
 extension Row {
-    /// A row of `parts`; provenances and milestones are read apart.
+    /// A row of `parts`; provenances and milestones are read separately.
     fileprivate mutating func part() throws(IndexError) -> PartRecord {
         let name = try text()
         if !PartName.isPart(name) || name.utf8.contains(UInt8(ascii: "/")) { throw nonsense() }

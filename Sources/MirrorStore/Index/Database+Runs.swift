@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// Rows of `runs` and `server_names`: what outlives a run besides files, parts and manifests.
+/// Rows of `runs` and `server_names`, which outlive a run.
 extension Database {
     /// The runs, the earliest id first.
     mutating func runs() throws(IndexError) -> [RunRecord] {
@@ -14,7 +14,7 @@ extension Database {
         }
     }
 
-    /// Writes a run's row, and forgets all but the latest hundred.
+    /// Writes a run's row, and removes all rows but the latest hundred.
     mutating func put(_ run: RunRecord) throws(IndexError) {
         try execute(
             """
@@ -32,7 +32,7 @@ extension Database {
             "DELETE FROM runs WHERE id NOT IN (SELECT id FROM runs ORDER BY id DESC LIMIT 100)")
     }
 
-    /// The target that a server's suggestion was fixed to; nil when there was none yet.
+    /// The target that was fixed for a server's suggestion; nil when there was none yet.
     mutating func serverName(
         owner: String, folder: String, source: SourceKey
     ) throws(IndexError) -> Target? {
@@ -47,7 +47,7 @@ extension Database {
         }
     }
 
-    /// Fixes the target that a server's suggestion stands for.
+    /// Fixes the target for a server's suggestion.
     mutating func putServerName(
         _ target: Target, owner: String, folder: String, source: SourceKey
     ) throws(IndexError) {

@@ -2,27 +2,30 @@ internal import CSQLite
 internal import MirrorModel
 
 extension Database {
-    /// Up to this size a database is read through when it is opened; 8 MiB are some 30,000 rows.
+    /// The largest database that is read in full when it is opened; 8 MiB are some 30,000 rows.
     static let smallEnoughToVerify: Int64 = 8 << 20
 
-    /// Reads a small database through, so that damage is found while it can still be moved aside.
+    /// Reads a small database in full, so that damage is found while it can still be moved aside.
     ///
-    /// A large one is not read twice: its damage is found when its rows are needed, ends the run, and
-    /// is marked for the next one. Throws `damaged`, or what the disk could not read.
+    /// A large database is not read twice. Its damage is found when its rows are needed; the damage
+    /// then ends the run, and is marked for the next one. Throws `damaged`, or the disk's read
+    /// error.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
         try check("quick_check")
         try readRows()
     }
 
-    /// Reads everything, and holds tables and their indexes against each other.
+    /// Reads everything, and compares tables with their indexes.
     mutating func verifyAll() throws(IndexError) {
         try check("integrity_check")
         try readRows()
     }
 
-    /// Throws `damaged` when the pages make no sense, and the disk's error when one cannot be read:
-    /// SQLite tells both in the same words, and only the first is cured by a new index.
+    /// Runs an integrity pragma; throws `damaged` when the pages are inconsistent.
+    ///
+    /// Throws the disk's error when a page cannot be read. SQLite reports both cases in the same
+    /// words, and a new index cures only damage.
     mutating func check(_ pragma: String) throws(IndexError) {
         let words =
             try first("PRAGMA \(pragma)(1)") {

@@ -4,22 +4,23 @@ internal import MirrorSystem
 
 /// One connection to an SQLite database, with the statements that were prepared on it.
 ///
-/// Statements are kept by their text and used through closures only, so none outlives the
-/// connection. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
+/// The connection keeps statements by their text and finalizes them when it closes, so none
+/// outlives it. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
 package struct Database: ~Copyable, @unchecked Sendable {
-    // A connection may move between threads as long as one uses it at a time; a ~Copyable value
-    // has one owner, and a shared one sits in a Mutex.
+    // A connection may move between threads as long as one thread uses it at a time. A ~Copyable
+    // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// Those that were used last: to compare a few texts costs less than to hash a long one.
+    /// The statements that were used last: comparing a few texts costs less than hashing a long
+    /// one.
     private var recent: [(text: String, statement: OpaquePointer)] = []
-    /// What the file's path leads through: paths are looked up as late as at the end.
+    /// The folder that the file's path leads through; SQLite may look paths up until it closes.
     private let folder: Descriptor?
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
-    /// Opens a file, or `:memory:`; `flags` as sqlite3_open_v2 takes them.
+    /// Opens a file, or `:memory:`; `flags` are those of sqlite3_open_v2.
     ///
-    /// - Parameter folder: the folder whose descriptor the name has in it.
+    /// - Parameter folder: the folder whose descriptor appears in the name.
     init(_ name: String, flags: Int32, beneath folder: Descriptor? = nil) throws(IndexError) {
         var handle: OpaquePointer?
         let code = sqlite3_open_v2(
@@ -37,8 +38,8 @@ package struct Database: ~Copyable, @unchecked Sendable {
         self.handle = handle
         self.folder = folder
         logLength.initialize(to: 0)
-        // It takes the place of SQLite's own, which would carry the log over in the midst of a run
-        // (sqlite3_wal_hook); `PRAGMA wal_autocheckpoint` would take it away.
+        // This hook replaces SQLite's own, which would copy the log into the database during a run
+        // (sqlite3_wal_hook). `PRAGMA wal_autocheckpoint` would remove this hook.
         sqlite3_wal_hook(
             handle,
             { context, _, _, pages in
@@ -55,16 +56,18 @@ package struct Database: ~Copyable, @unchecked Sendable {
         logLength.deallocate()
     }
 
-    /// How many pages the write-ahead log held after this connection's last commit; 0 before its first.
-    /// Its file is no measure: it stays as long as it was when the log begins anew.
+    /// The pages in the write-ahead log after this connection's last commit; 0 before its first.
+    ///
+    /// The size of the log's file does not show this: the file keeps its length when the log
+    /// restarts.
     var pagesInLog: Int { Int(logLength.pointee) }
 
-    /// Runs statements that take no values and whose rows are not wanted.
+    /// Runs statements that take no values, and ignores their rows.
     func run(_ sql: String) throws(IndexError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil))
     }
 
-    /// Runs one statement with values; gives the number of rows it changed.
+    /// Runs one statement with values; returns the number of rows that it changed.
     @discardableResult
     mutating func execute(
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in }
@@ -73,7 +76,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
         return Int(sqlite3_changes(handle))
     }
 
-    /// Runs one statement and hands over each of its rows.
+    /// Runs one statement and passes each of its rows to a closure.
     mutating func rows(
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
         each: (inout Row) throws(IndexError) -> Void
@@ -119,8 +122,9 @@ package struct Database: ~Copyable, @unchecked Sendable {
         return values
     }
 
-    /// Steps a statement whose rows are pulled one at a time; nil after the last. Only one such
-    /// walk of the same text can be under way.
+    /// Steps a statement whose rows are pulled one at a time; nil after the last.
+    ///
+    /// Only one such walk of the same text can be under way.
     mutating func next<Value>(
         _ sql: String, read: (inout Row) throws(IndexError) -> Value
     ) throws(IndexError) -> Value? {
@@ -135,8 +139,9 @@ package struct Database: ~Copyable, @unchecked Sendable {
         throw failure(code)
     }
 
-    /// Binds a statement whose rows are then gone through with `step`. It lives as long as the
-    /// connection does.
+    /// Binds a statement, whose rows `step` then visits.
+    ///
+    /// The statement lives as long as the connection.
     mutating func start(
         _ sql: String, _ bind: (inout Binder) -> Void
     ) throws(IndexError) -> OpaquePointer {
@@ -148,7 +153,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
         return statement
     }
 
-    /// Goes to the next row of a statement; false after the last.
+    /// Moves to the next row of a statement; false after the last.
     func step(_ statement: OpaquePointer) throws(IndexError) -> Bool {
         let code = sqlite3_step(statement)
         if code == SQLITE_ROW { return true }
@@ -160,8 +165,9 @@ package struct Database: ~Copyable, @unchecked Sendable {
     /// The number of the row that was inserted last.
     var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// Copies what the write-ahead log holds into the database file (sqlite3_wal_checkpoint_v2);
-    /// gives the log's length in frames.
+    /// Copies the write-ahead log into the database file (sqlite3_wal_checkpoint_v2).
+    ///
+    /// Returns the log's length in frames.
     @discardableResult
     func checkpoint(mode: Int32) throws(IndexError) -> Int32 {
         var frames: Int32 = 0

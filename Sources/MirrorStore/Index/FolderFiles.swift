@@ -3,14 +3,15 @@ internal import Glibc
 internal import MirrorSystem
 internal import Synchronization
 
-/// How SQLite reaches its files: beneath a folder that is held open, not by the folder's name.
+/// Lets SQLite reach its files beneath a folder that is held open, not by the folder's name.
 ///
 /// SQLite takes a path, and looks it up again for the database, the log, the shared memory and each
-/// further connection. Somebody who swaps `.mirror` for a symbolic link between two of these would
-/// have it write elsewhere. A path through the folder's descriptor leads to that folder whatever its
-/// name leads to by then; and SQLite's usual file layer is given one function of our own, which takes
-/// such a path as it is instead of resolving it into names (sqlite3_vfs, xFullPathname). The last
-/// component is never followed: that layer opens with `O_NOFOLLOW`.
+/// further connection. A process that swaps `.mirror` for a symbolic link between two of these
+/// lookups would make SQLite write elsewhere. A path through the folder's descriptor always leads
+/// to that folder, even when the folder's name leads elsewhere by then. One function of our own in
+/// SQLite's usual file layer keeps such a path as it is instead of resolving it into names
+/// (sqlite3_vfs, xFullPathname). The last component is never followed: that layer opens with
+/// `O_NOFOLLOW`.
 enum FolderFiles {
     private static let descriptors = "/proc/self/fd/"
 
@@ -23,8 +24,10 @@ enum FolderFiles {
     private struct Weak: Sendable { weak var descriptor: Descriptor? }
     private static let open = Mutex<[String: Weak]>([:])
 
-    /// The one descriptor that this process uses for a folder, told by its identity, as long as it is
-    /// in use: SQLite's connections to a database share a lock file under the path of the first.
+    /// The one descriptor that this process uses for a folder, as long as it is in use.
+    ///
+    /// The folder's identity selects it. SQLite's connections to a database share a lock file under
+    /// the path of the first.
     static func shared(_ folder: Descriptor, _ identity: String) -> Descriptor {
         open.withLock { open in
             if let known = open[identity]?.descriptor { return known }
@@ -34,7 +37,7 @@ enum FolderFiles {
         }
     }
 
-    /// The name of the file layer for sqlite3_open_v2; nil is SQLite's own.
+    /// The name of the file layer for sqlite3_open_v2; nil stands for SQLite's own.
     static let vfs: String? = {
         guard let usual = sqlite3_vfs_find(nil) else { return nil }
         let own = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 extension Binder {
-    /// The columns of `Schema.recordColumns`.
+    /// Binds the columns of `Schema.recordColumns`.
     mutating func add(_ record: IndexRecord, stamp: FileStamp) {
         add(record.target.path)
         add(record.owners.text)
@@ -22,13 +22,13 @@ extension Binder {
         add(record.isExecutable ? 1 : 0)
     }
 
-    /// The columns `source` and `answered_by`.
+    /// Binds the columns `source` and `answered_by`.
     mutating func add(_ provenance: Provenance?) {
         add(provenance?.source.text)
         add(provenance?.answeredBy)
     }
 
-    /// The columns `entity_tag`, `last_modified` and `strong`.
+    /// Binds the columns `entity_tag`, `last_modified` and `strong`.
     mutating func add(_ validators: Validators) {
         add(validators.entityTag?.text)
         add(validators.lastModified?.seconds)
@@ -41,7 +41,7 @@ extension Binder {
 }
 
 extension Row {
-    /// The columns of `Schema.recordColumns`.
+    /// Reads the columns of `Schema.recordColumns`.
     mutating func record() throws(IndexError) -> IndexRecord {
         let target = try target()
         let owners = Owners(text: try text())
@@ -70,7 +70,7 @@ extension Row {
         return record
     }
 
-    /// Goes past the columns of `Schema.recordColumns` and makes nothing of them; throws where `record`
+    /// Checks the columns of `Schema.recordColumns` without making values; throws where `record`
     /// would.
     mutating func checkRecord() throws(IndexError) {
         try checkText(Target.isSound)
@@ -123,7 +123,7 @@ extension Row {
         try optionalInt().map { Instant(milliseconds: $0) }
     }
 
-    /// The columns `source` and `answered_by`.
+    /// Reads the columns `source` and `answered_by`.
     mutating func provenance() throws(IndexError) -> Provenance? {
         switch (try optionalText(), try optionalText()) {
         case (let source?, let answeredBy?):
@@ -133,7 +133,7 @@ extension Row {
         }
     }
 
-    /// The columns `entity_tag`, `last_modified` and `strong`.
+    /// Reads the columns `entity_tag`, `last_modified` and `strong`.
     mutating func validators() throws(IndexError) -> Validators {
         let tag = try entityTag()
         let date = try optionalInt().map { HTTPDate(seconds: $0) }

@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// Which index files this process has open in SQLite: those must not be opened and closed apart.
+/// The index files that this process has open in SQLite.
+///
+/// Such a file must not be opened and closed separately.
 enum OpenIndexes {
     private static let counts = Mutex<[String: Int]>([:])
 

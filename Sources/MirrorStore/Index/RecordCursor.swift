@@ -5,7 +5,7 @@ package struct RecordCursor: ~Copyable {
     private var database: Database?
     private let note: (IndexError) -> Void
 
-    /// Walks a database; `note` hears of an error before the caller does.
+    /// Walks a database; an error is reported to `note` before it is thrown to the caller.
     init(_ database: consuming Database?, note: @escaping (IndexError) -> Void) {
         self.database = database
         self.note = note

@@ -4,16 +4,16 @@ package import MirrorModel
 package struct RunRecord: Sendable, Hashable {
     /// Unique; sorts by time.
     package var id: String
-    /// When it began.
+    /// When the run began.
     package var startedAt: Instant
-    /// When it ended; nil for one that runs or was killed.
+    /// When the run ended; nil for a run that is under way or was killed.
     package var endedAt: Instant?
-    /// Its exit code.
+    /// The run's exit code.
     package var exit: Int32?
-    /// Its summary, as JSON.
+    /// The run's summary, as JSON.
     package var summary: String?
 
-    /// Takes what a run came to.
+    /// Makes a record; end, exit code and summary are nil until the run ends.
     package init(
         id: String, startedAt: Instant, endedAt: Instant? = nil, exit: Int32? = nil,
         summary: String? = nil

@@ -4,10 +4,10 @@ package import MirrorModel
 package import MirrorParts
 package import MirrorSystem
 
-/// Parts of a tree: files in `tmp/`, rows in the index.
+/// The parts of a tree: files in `tmp/`, rows in the index.
 ///
-/// A row is committed before its file is made, so a file without a row is a leftover that any run may
-/// remove, and no file is ever taken for something that a row did not say it would be.
+/// A row is committed before its file is made. A file without a row is therefore a leftover that
+/// any run may remove, and no file is taken for a part unless a row says so.
 package final class TreePartStore: PartStore {
     private let root: RootDirectory
     private let index: Index
@@ -46,7 +46,7 @@ package final class TreePartStore: PartStore {
             let file = PartFile(name: name, descriptor: number)
             let status = try FileStatus(
                 folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)
-            // A second name would let these bytes change behind another file's back.
+            // With a second name, a write to the part would change the file under that name too.
             return status.isFile && status.links == 1 ? file : nil
         } catch {
             switch error.number {
@@ -89,7 +89,7 @@ package final class TreePartStore: PartStore {
     /// The path of a part beneath the root.
     package static func path(of name: String) -> String { "tmp/" + name }
 
-    /// Makes an empty file that was not there, mode 0644, in an open `tmp/`.
+    /// Makes a new, empty file, mode 0644, in an open `tmp/`.
     package static func create(_ name: String, in folder: Descriptor) throws(Errno) -> PartFile {
         let number = try retrying("openat", path(of: name)) {
             let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -98,7 +98,7 @@ package final class TreePartStore: PartStore {
         return PartFile(name: name, descriptor: number)
     }
 
-    /// Removes a file from an open `tmp/`; that it is not there is no error.
+    /// Removes a file from an open `tmp/`; a missing file is no error.
     package static func remove(_ name: String, from folder: Descriptor) throws(Errno) {
         do throws(Errno) {
             try retryingLibc("unlinkat", path(of: name)) { unlinkat(folder.number, name, 0) }

@@ -5,11 +5,12 @@ internal import Synchronization
 
 /// Files that have no name until they get their final one (`O_TMPFILE` of open(2)).
 ///
-/// Such a file costs one entry in one folder, where a file in `tmp/` costs two and a rename; a killed
-/// process leaves nothing of it. Linking never replaces, so only a target where nothing is gets its
-/// file this way; before anything else is done with it, the file gets its name in `tmp/`.
+/// Such a file costs one entry in one folder, where a file in `tmp/` costs two entries and a
+/// rename. A killed process leaves no trace of such a file. Linking never replaces, so a file is
+/// made this way only for a target without an existing file. For any other use the file first gets
+/// its name in `tmp/`.
 final class UnnamedFiles: Sendable {
-    /// How many may be open at once: a quarter of what the process may have open (getrlimit(2)).
+    /// How many may be open at once: a quarter of the process's open-file limit (getrlimit(2)).
     let most: Int
     private let isSupported = Mutex<Bool?>(nil)
 
@@ -17,8 +18,10 @@ final class UnnamedFiles: Sendable {
         most = isAllowed ? OpenFileLimit.current / 4 : 0
     }
 
-    /// Makes a file on a folder's file system, mode 0644; nil where that, or giving it a name later,
-    /// cannot be done. `tmp` is on the same file system, and `trial` a name that nothing has in it.
+    /// Makes a file on a folder's file system, mode 0644; nil where that is not supported.
+    ///
+    /// Returns nil also where the file could not get a name later. `tmp` is on the same file
+    /// system, and `trial` is a name that no file in it has.
     func make(
         in folder: Descriptor, tmp: Descriptor, trial: @autoclosure () -> String
     ) -> Descriptor? {
@@ -31,7 +34,7 @@ final class UnnamedFiles: Sendable {
     }
 
     private static func open(in folder: Descriptor) -> Descriptor? {
-        // A failure is not looked into: a file with a name will meet it too, and say so.
+        // The cause of a failure is not examined: a file with a name will fail too, and report it.
         let number = linux_open_unnamed(folder.number, 0o644)
         return number < 0 ? nil : Descriptor(owning: number)
     }
@@ -45,7 +48,7 @@ final class UnnamedFiles: Sendable {
 }
 
 extension Descriptor {
-    /// Gives the open file a name, or one more; `EEXIST` where that is taken.
+    /// Gives the open file a name, or a further one; `EEXIST` where the name is taken.
     func link(to entry: DirectoryEntry) throws(Errno) {
         try retrying("linkat", entry.path) {
             linux_link_open(number, entry.folder.number, entry.name)

@@ -5,15 +5,15 @@ package import MirrorSystem
 
 /// The digests of a file's bytes, and the stamp that it had while they were read.
 package struct FileDigests: Hashable {
-    /// Size, times and inode, the same before and after.
+    /// Size, times and inode, the same before and after the read.
     package let stamp: FileStamp
     /// One digest for each algorithm asked for, in that order.
     package let digests: [Digest]
 
     /// Reads a target beneath a root once for all algorithms; nil when no regular file is there.
     ///
-    /// A file that changes meanwhile is read again, three times in all, then it is an error of
-    /// `inputOutput`. The calling thread is blocked while it reads.
+    /// A file that changes meanwhile is read again, three times in all; then `inputOutput` is
+    /// thrown. The calling thread is blocked during the read.
     package static func read(
         _ target: Target, in root: RootDirectory, algorithms: [DigestAlgorithm] = [.sha256],
         isCancelled: () -> Bool = { false }

@@ -3,18 +3,18 @@ internal import Glibc
 package import MirrorModel
 package import MirrorSystem
 
-/// How many bytes fit on the file systems beneath a root, by statvfs(3).
+/// How many bytes fit on the file systems beneath a root (statvfs(3)).
 package struct FreeSpace {
     /// One file system, and the areas that lie on it.
     package struct Volume: Hashable {
-        /// Where it was asked, relative to the root; empty for the root itself.
+        /// The folder that was queried, relative to the root; empty for the root itself.
         package let place: String
         /// The areas on it, in the order of `Area.allCases`.
         var areas: [Area]
         /// Bytes that this process may still write; blocks kept for root do not count.
         package let availableBytes: Int64
 
-        /// The folder where it was asked.
+        /// The path of the folder that was queried.
         package func path(in root: RootDirectory) -> String {
             place.isEmpty ? root.path : root.path + "/" + place
         }
@@ -23,7 +23,8 @@ package struct FreeSpace {
     /// The distinct file systems, the root's first.
     package let volumes: [Volume]
 
-    /// Looks at the root and its areas; an area that is not there yet lies on the root's.
+    /// Queries the root and its areas; an area that does not exist yet lies on the root's file
+    /// system.
     package init(of root: RootDirectory) throws(Errno) {
         var volumes: [Volume] = []
         var devices: [UInt64] = []
@@ -53,7 +54,7 @@ package struct FreeSpace {
     /// The volume that an area lies on.
     package func volume(of area: Area) -> Volume? { volumes.first { $0.areas.contains(area) } }
 
-    /// The volumes that a file of an area is written to: its own, and that of its part.
+    /// The volumes that a file of an area is written to: its own, and the volume of its part.
     package func volumes(for area: Area) -> [Volume] {
         volumes.filter { $0.areas.contains(area) || $0.areas.contains(.tmp) }
     }

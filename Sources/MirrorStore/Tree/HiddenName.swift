@@ -1,14 +1,14 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Names beside a target that mirror uses for moments: `.<name>.mirror-<32 hexadecimal digits>`.
+/// Short-lived names beside a target: `.<name>.mirror-<32 hexadecimal digits>`.
 enum HiddenName {
-    /// A name that nothing has.
+    /// A name that no other file has.
     static func fresh(for target: Target) -> String {
         ".\(target.name.prefix(bytes: 160)).mirror-\(RandomBytes.hex(16))"
     }
 
-    /// Whether a file name is of this kind.
+    /// Whether a file name has this form.
     static func isHidden(_ name: String) -> Bool {
         let mark = Array(name.utf8.suffix(40))
         return name.utf8.first == UInt8(ascii: ".") && mark.starts(with: ".mirror-".utf8)

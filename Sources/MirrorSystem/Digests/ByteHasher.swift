@@ -3,11 +3,11 @@ package import MirrorModel
 
 /// A running digest over consecutive bytes, by OpenSSL's EVP interface (EVP_DigestInit(3ssl)).
 ///
-/// EVP picks the instruction set of the machine. A snapshot says what the digest of the bytes so far
-/// is without ending it, which is how a part's milestones are made.
+/// EVP picks the instruction set of the machine. A snapshot gives the digest of the bytes so far
+/// without ending the digest; a part's milestones are made in this way.
 package struct ByteHasher: ~Copyable, @unchecked Sendable {
-    // The context is owned by this value alone, and a ~Copyable value has one owner at a time: it
-    // may move between threads and is never used by two.
+    // This value alone owns the context, and a ~Copyable value has one owner at a time: the context
+    // may move between threads, and two threads never use it at once.
     private let context: OpaquePointer
     /// The algorithm.
     package let algorithm: DigestAlgorithm
@@ -15,7 +15,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     /// Begins a digest of no bytes.
     package init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
-        // It fails only where malloc does; Swift itself traps there.
+        // It fails only where malloc fails; Swift itself traps there.
         guard let context = EVP_MD_CTX_new() else {
             preconditionFailure("EVP_MD_CTX_new: out of memory")
         }
@@ -30,7 +30,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    /// A second digest of the bytes so far, which goes its own way from here.
+    /// A second digest of the bytes so far, independent from here on.
     package func copy() -> ByteHasher { ByteHasher(copying: self) }
 
     /// Adds bytes at the end.
@@ -53,14 +53,14 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
             EVP_DigestFinal_ex(context, buffer.baseAddress, &length)
             count = Int(length)
         }
-        // A digest of another length would be a fault in OpenSSL, and none to go on with.
+        // A digest of another length would be a fault in OpenSSL; the process cannot continue.
         guard let digest = Digest(algorithm, bytes: bytes) else {
             preconditionFailure("EVP_DigestFinal_ex gave \(length) bytes for \(algorithm)")
         }
         return digest
     }
 
-    /// The digest of bytes that are all at hand.
+    /// The digest of bytes that are all in memory.
     package static func digest(_ algorithm: DigestAlgorithm, of bytes: [UInt8]) -> Digest {
         var hasher = ByteHasher(algorithm)
         hasher.update(bytes)
@@ -79,13 +79,14 @@ extension DigestAlgorithm {
         }
     }
 
-    /// Found once: what EVP_sha256 gives is looked up anew for each digest (crypto(7ssl), on implicit
-    /// fetching).
+    /// The fetched SHA-256 algorithm; it is fetched once.
+    ///
+    /// EVP_sha256 would be looked up anew for each digest (crypto(7ssl), on implicit fetching).
     private static let fetchedSHA256 = Fetched(EVP_MD_fetch(nil, "SHA2-256", nil))
 
     private struct Fetched: @unchecked Sendable {
-        // It describes an algorithm, is never changed or freed, and may be used by any thread at once
-        // (EVP_MD_fetch(3ssl)).
+        // The pointer describes an algorithm that is never changed or freed; any threads may use it
+        // at once (EVP_MD_fetch(3ssl)).
         let algorithm: OpaquePointer?
 
         init(_ algorithm: OpaquePointer?) { self.algorithm = algorithm }

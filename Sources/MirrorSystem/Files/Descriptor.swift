@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// An open file or folder; closed when the last reference goes.
+/// An open file or folder; closed when the last reference is released.
 package final class Descriptor: Sendable {
     /// The number, valid as long as this value is held.
     package let number: Int32
@@ -12,7 +12,7 @@ package final class Descriptor: Sendable {
 
     deinit { close(number) }
 
-    /// What fstat(2) says of it.
+    /// The file's status (fstat(2)).
     package func status(path: String) throws(Errno) -> FileStatus {
         try FileStatus(folder: number, name: "", flags: Int32(LINUX_AT_EMPTY_PATH), path: path)
     }
@@ -65,8 +65,8 @@ package final class Descriptor: Sendable {
 
     /// Reads back bytes that were just written, and throws `EBADMSG` when the file holds others.
     ///
-    /// They come from the page cache, so that costs a copy and no reading from the disk. It shows a
-    /// disk, or a file system, that says that it wrote and did not.
+    /// The bytes come from the page cache, so this costs a copy and no read from the disk. It
+    /// exposes a disk or a file system that reported a write but did not perform it.
     package func confirm(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64,
         with buffer: UnsafeMutableRawBufferPointer, path: String
@@ -88,7 +88,7 @@ package final class Descriptor: Sendable {
         }
     }
 
-    /// So many bytes at an offset; fewer only at the end.
+    /// Reads `count` bytes at an offset; fewer only at the end.
     package func bytes(at offset: Int64, count: Int, path: String) throws(Errno) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         defer { buffer.deallocate() }

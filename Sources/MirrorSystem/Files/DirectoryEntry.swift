@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// A name in an open folder: what renames, links and looks work on.
+/// A name in an open folder, for renames, links and status calls.
 package struct DirectoryEntry: Sendable {
     /// The folder, open.
     package let folder: Descriptor
@@ -18,7 +18,7 @@ package struct DirectoryEntry: Sendable {
         self.path = path
     }
 
-    /// What is there; nil for nothing.
+    /// The status of the file with this name; nil when there is none.
     package func status() throws(Errno) -> FileStatus? {
         do throws(Errno) {
             return try FileStatus(folder: folder.number, name: name, path: path)
@@ -34,7 +34,7 @@ package struct DirectoryEntry: Sendable {
         return DirectoryEntry(folder: folder, name: name, path: path.prefix(bytes: above) + name)
     }
 
-    /// Opens the file; never a link, never waiting for a pipe.
+    /// Opens the file; never follows a link, never waits for a pipe.
     package func open(_ flags: Int32, mode: UInt32 = 0) throws(Errno) -> Descriptor {
         Descriptor(
             owning: try retrying("openat", path) {
@@ -43,7 +43,7 @@ package struct DirectoryEntry: Sendable {
             })
     }
 
-    /// Removes the file; that it is not there is no error.
+    /// Removes the file; a missing file is no error.
     package func unlink() throws(Errno) {
         do throws(Errno) {
             try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, 0) }
@@ -52,14 +52,14 @@ package struct DirectoryEntry: Sendable {
         }
     }
 
-    /// Gives the file a second name; `EEXIST` where that is taken.
+    /// Gives the file a second name; `EEXIST` where the name is taken.
     package func link(to other: DirectoryEntry) throws(Errno) {
         try retryingLibc("linkat", other.path) {
             linkat(folder.number, name, other.folder.number, other.name, 0)
         }
     }
 
-    /// Renames onto a name, whatever file is there (rename(2)).
+    /// Renames onto a name, and replaces an existing file (rename(2)).
     package func replace(_ other: DirectoryEntry) throws(Errno) {
         try rename(to: other, flags: 0)
     }
@@ -69,10 +69,10 @@ package struct DirectoryEntry: Sendable {
         try rename(to: other, flags: UInt32(LINUX_RENAME_EXCHANGE))
     }
 
-    /// Renames onto a name where nothing is; `EEXIST` otherwise (`RENAME_NOREPLACE`).
+    /// Renames to a name that is free; `EEXIST` otherwise (`RENAME_NOREPLACE`).
     ///
-    /// Where the file system cannot promise that, a hard link does, which never replaces either; and
-    /// where there are no hard links, a look comes before the rename.
+    /// Where the file system cannot promise that, the file gets a hard link instead, which never
+    /// replaces either. Where there are no hard links, the name is checked before the rename.
     package func renameToFree(_ other: DirectoryEntry) throws(Errno) {
         do throws(Errno) {
             return try rename(to: other, flags: UInt32(LINUX_RENAME_NOREPLACE))
@@ -99,12 +99,12 @@ package struct DirectoryEntry: Sendable {
 }
 
 extension Errno {
-    /// Whether the file system, or the kernel, does not know the flag of renameat2(2).
+    /// Whether the file system or the kernel lacks the flag of renameat2(2).
     package var isUnsupportedRename: Bool {
         number == EINVAL || number == ENOSYS || number == EOPNOTSUPP
     }
 
-    /// Whether the file system has no hard links, or no more of them for this file.
+    /// Whether the file system has no hard links, or no further ones for this file.
     package var isUnsupportedLink: Bool {
         number == EPERM || number == EOPNOTSUPP || number == EMLINK || number == ENOSYS
     }

@@ -2,7 +2,7 @@ internal import Glibc
 package import MirrorModel
 
 extension MirrorError {
-    /// What a failed call means to a caller: a full disk, something in the way, or input/output.
+    /// Translates a failed call for a caller: a full disk, a file in the way, or input/output.
     package init(_ error: Errno, target: Target? = nil) {
         let place = target?.path ?? (error.path.isEmpty ? "The system" : error.path)
         switch error.number {
@@ -32,7 +32,7 @@ extension MirrorError {
                 process; end other programs, or raise its limits (ulimit), then run again.
                 """, target: target)
         case EBADMSG:
-            // What ext4 and xfs give for bytes whose checksum is wrong, too.
+            // ext4 and xfs also return this number for bytes with a wrong checksum.
             self.init(
                 .inputOutput,
                 """

@@ -1,33 +1,33 @@
 internal import CLinux
 internal import Glibc
 
-/// An error number of the system, the call that gave it, and the path it was about.
+/// An error number of the system, the call that returned it, and the path of the call.
 package struct Errno: Error, Hashable, CustomStringConvertible {
     /// The number, as errno(3) lists them.
     package let number: Int32
     /// The call, e.g. `openat2`.
     package let call: String
-    /// The path beneath the root, or as it was given; empty where there is none.
+    /// The path beneath the root, or as the caller gave it; empty where there is none.
     package let path: String
 
-    /// Takes what a call gave.
+    /// Keeps the error number of a failed call.
     package init(number: Int32, call: String, path: String) {
         self.number = number
         self.call = call
         self.path = path
     }
 
-    /// The system's words for the number, and the call.
+    /// The system's text for the number, and the call.
     package var description: String { "\(String(cString: strerror(number))) (\(call))" }
 
     /// Whether the disk, or a quota on it, is full.
     package var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
 }
 
-/// Makes a call that gives a negated error number, and makes it again while a signal interrupts it.
+/// Makes a call that returns a negated error number, and repeats it while a signal interrupts it.
 ///
 /// This is the one place for EINTR. close(2) is not called through it: Linux has released the
-/// descriptor by then, and a second call would close somebody else's.
+/// descriptor by then, and a second call would close a descriptor that belongs to other code.
 @discardableResult
 package func retrying<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value
@@ -40,7 +40,7 @@ package func retrying<Value: SignedInteger>(
     }
 }
 
-/// Makes a call of libc that gives -1 and leaves the number in `errno`.
+/// Makes a call of libc that returns -1 and leaves the number in `errno`.
 @discardableResult
 package func retryingLibc<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value

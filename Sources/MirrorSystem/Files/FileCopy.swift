@@ -2,10 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import MirrorModel
 
-/// Copies an open file's bytes into an empty one by the cheapest way that the file systems have.
+/// Copies an open file's bytes into an empty one in the cheapest way that the file systems offer.
 package enum FileCopy {
     /// Shares the extents (FICLONE), else lets the kernel copy (copy_file_range(2)), else reads and
-    /// writes. The copy is what the source held at some moment; the caller verifies it.
+    /// writes.
+    ///
+    /// The copy holds the bytes that the source held at some moment; the caller verifies it.
     package static func copy(from source: Descriptor, to copy: Descriptor, path: String)
         throws(Errno)
     {
@@ -23,18 +25,18 @@ package enum FileCopy {
         }
     }
 
-    /// False when the kernel cannot copy between these two, and nothing was copied.
+    /// Returns false when the kernel cannot copy between these two files, and copied nothing.
     private static func copyInKernel(
         from source: Descriptor, to copy: Descriptor, path: String
     ) throws(Errno) -> Bool {
-        // It moves both positions: they begin at 0 and nobody else uses them.
+        // The call moves both positions: they begin at 0 and no other code uses them.
         var isFirst = true
         while true {
             do throws(Errno) {
                 let count = try retrying("copy_file_range", path) {
                     linux_copy_file_range(source.number, copy.number, 1 << 30)
                 }
-                // Some file systems of the kernel answer 0 for files that they cannot copy.
+                // Some file systems of the kernel return 0 for files that they cannot copy.
                 if count == 0 {
                     if !isFirst { return true }
                     return try source.status(path: path).stamp.size == 0

@@ -2,19 +2,20 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// A file outside the tree that is written anew: beside the old one, flushed, then renamed onto it.
+/// Rewrites a file outside the tree: writes a new one beside it, flushes it, then renames it.
 ///
-/// Whoever looks, and whatever is cut off, there is the old file or the new one, whole. Mode and owner
-/// of the old one are kept; a link is followed, so that it goes on pointing where it did. The new one
-/// is held with flock(2) while it has a name of its own: one that nobody holds is what a killed process
-/// left, and the next that writes there removes it.
+/// At every moment, and after every interruption, the path leads to the whole old file or to the
+/// whole new one. The new file takes mode and owner from the old one. A link is followed, so that
+/// it keeps its destination. The writer holds the new file with flock(2) while that file has a
+/// temporary name. A killed process leaves a file that no process holds; the next writer in that
+/// folder removes it.
 package struct FileReplacement {
-    /// The file, links followed.
+    /// The path of the file, with links resolved.
     private let path: String
-    /// What the file was when this value was made; nil when there was none.
+    /// The file's status when this value was made; nil when there was no file.
     private let before: stat?
 
-    /// Looks at what is there. Throws `MirrorError` with `usage` when it is no regular file.
+    /// Looks at an existing file; throws `MirrorError` with `usage` when it is no regular file.
     package init(of path: String) throws(MirrorError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -40,8 +41,9 @@ package struct FileReplacement {
         return resolved.map { String(cString: $0) }
     }
 
-    /// Writes what the body gives, and puts it in the file's place; after an error the old file is
-    /// there as it was. Throws what the body throws, or `MirrorError`.
+    /// Writes the bytes from `body` to a new file, and renames it onto the old one.
+    ///
+    /// After an error the old file is unchanged. Throws the errors of `body`, or `MirrorError`.
     package func write(_ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void) throws {
         do {
             let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
@@ -61,12 +63,12 @@ package struct FileReplacement {
         }
     }
 
-    /// Makes the new file, and holds it.
+    /// Makes the new file, and locks it.
     private func make() throws(Errno) -> (name: String, file: Descriptor) {
         while true {
             let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
             let file = try FileReplacement.open(name, O_RDWR | O_CREAT | O_EXCL, for: path)
-            // Another process may take it for a leftover before it is held.
+            // Another process may remove it as a leftover before this one holds the lock.
             _ = linux_flock(file.number, LOCK_EX | LOCK_NB)
             if try file.status(path: path).links > 0 { return (name, file) }
         }
@@ -98,14 +100,14 @@ package struct FileReplacement {
             offset += Int64(bytes.count)
         }
         if let before {
-            // Only root may give a file away; anyone else keeps what is his.
+            // Only root may change a file's owner; any other user remains the owner.
             _ = fchown(file.number, before.st_uid, before.st_gid)
             try retryingLibc("fchmod", path) { fchmod(file.number, before.st_mode & 0o7777) }
         }
         try file.flush(path: path)
     }
 
-    /// What someone wrote into the file meanwhile is not to be lost.
+    /// Refuses to replace a file that another program changed meanwhile, so that no change is lost.
     private func refuseOtherChange() throws(MirrorError) {
         var now = stat()
         let isThere = stat(path, &now) == 0

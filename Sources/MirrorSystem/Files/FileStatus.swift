@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// What statx(2) says of a directory entry, as far as mirror looks at it.
+/// The part of statx(2)'s report on a directory entry that mirror uses.
 package struct FileStatus: Sendable, Hashable {
-    /// Nil for a regular file.
+    /// The kind of a file that is not regular; nil for a regular file.
     package let kind: FileKind?
     /// Size, times and inode.
     package let stamp: FileStamp
-    /// When it was last read, in nanoseconds since the epoch, as far as the mount notes it.
+    /// When it was last read, in nanoseconds since the epoch, as far as the mount records it.
     package let accessed: Int64
     /// How many names the file has.
     package let links: UInt32
@@ -30,7 +30,7 @@ package struct FileStatus: Sendable, Hashable {
         self.init(result)
     }
 
-    /// The stamp of a regular file in a folder; nil for anything else, and where it cannot be told.
+    /// The stamp of a regular file in a folder; nil for any other file, and after an error.
     package static func stamp(folder: Int32, file name: UnsafePointer<CChar>) -> FileStamp? {
         var result = linux_status()
         let flags = AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)

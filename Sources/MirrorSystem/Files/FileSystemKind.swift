@@ -1,27 +1,29 @@
 internal import CLinux
 internal import MirrorModel
 
-/// What the type of a file system says of how far its locks and flushes go (statfs(2)).
+/// The type of a file system, which shows how far its locks and flushes reach (statfs(2)).
 package struct FileSystemKind: Hashable {
-    /// The magic number; 0 when it cannot be told.
+    /// The magic number; 0 when the kernel does not report it.
     let magic: Int64
 
     /// Takes a magic number.
     package init(magic: Int64) { self.magic = magic }
 
-    /// Asks for the file system that holds an open file.
+    /// Queries the file system that holds an open file.
     package init(of descriptor: Descriptor) {
         magic = max(0, linux_file_system_type(descriptor.number))
     }
 
-    /// The name of a file system that other machines, or a program, stand behind; nil for a local one.
+    /// The name of a file system that other machines or a program serve; nil for a local one.
     package var networkName: String? { FileSystemKind.networks[magic] }
 
     /// Whether one syncfs(2) is known to wait for, and report on, everything that a batch wrote.
     package var reportsGroupFlush: Bool { FileSystemKind.groupFlushing.contains(magic) }
 
-    /// Whether writes cost less where room was found for many of them at once: measured on ext4; xfs
-    /// looks ahead by itself, and tmpfs would fill pages that may never be written.
+    /// Whether writes cost less after room was reserved for many of them at once.
+    ///
+    /// This was measured on ext4. xfs looks ahead by itself, and tmpfs would fill pages that may
+    /// never be written.
     package var gainsByReserving: Bool { magic == 0xEF53 }
 
     /// ext2/3/4, xfs, btrfs (linux/magic.h).

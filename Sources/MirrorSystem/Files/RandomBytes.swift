@@ -3,13 +3,13 @@ internal import Glibc
 internal import MirrorModel
 internal import Synchronization
 
-/// Unpredictable bytes for names that nobody else picks (getrandom(2)).
+/// Unpredictable bytes for names that no other process picks (getrandom(2)).
 package enum RandomBytes {
-    /// What the kernel gives in one piece, for sixteen names.
+    /// The number of bytes that the kernel gives in one piece, enough for sixteen names.
     private static let batch = 256
     private static let stock = Mutex<[UInt8]>([])
 
-    /// So many bytes, at most 256.
+    /// Returns `count` bytes, at most 256.
     package static func make(_ count: Int) -> [UInt8] {
         precondition(count <= batch)
         return stock.withLock { stock in
@@ -28,7 +28,7 @@ package enum RandomBytes {
         }
     }
 
-    /// Where a sandbox refuses the call there is the device (urandom(4)).
+    /// Reads the device (urandom(4)), for a sandbox that refuses the call.
     private static func readDevice(_ buffer: UnsafeMutableBufferPointer<UInt8>) -> Bool {
         let device = linux_openat(AT_FDCWD, "/dev/urandom", O_RDONLY | O_CLOEXEC, 0)
         guard device >= 0 else { return false }
@@ -36,6 +36,6 @@ package enum RandomBytes {
         return read(device, buffer.baseAddress, buffer.count) == buffer.count
     }
 
-    /// So many bytes as hexadecimal digits.
+    /// Returns `count` bytes as hexadecimal digits.
     package static func hex(_ count: Int) -> String { Hex.encode(make(count)) }
 }

@@ -2,16 +2,16 @@ internal import CLinux
 internal import Glibc
 package import MirrorModel
 
-/// The clocks that a loop goes by: the system's, or those of a simulation.
+/// The clocks that a loop uses: the system's, or those of a simulation.
 package struct LoopClock: Sendable {
-    /// Milliseconds that only ever grow.
+    /// Milliseconds that never decrease.
     package var monotonic: @Sendable () -> Int64
-    /// Milliseconds of processor time that the calling thread has had.
+    /// Milliseconds of processor time that the calling thread has used.
     package var threadBusy: @Sendable () -> Int64
     /// The wall clock's time.
     package var now: @Sendable () -> Instant
 
-    /// The clocks of the system, or others in their place.
+    /// Takes the system's clocks unless others are given.
     package init(
         monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
         threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,
@@ -23,16 +23,16 @@ package struct LoopClock: Sendable {
     }
 }
 
-/// The clocks of the system; decisions get their readings as values.
+/// The clocks of the system; functions that decide get their readings as values.
 package enum SystemClock {
-    /// Milliseconds that only ever grow, sleep included (CLOCK_BOOTTIME).
+    /// Milliseconds that never decrease, sleep included (CLOCK_BOOTTIME).
     package static func monotonic() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Milliseconds of processor time that the calling thread has had.
+    /// Milliseconds of processor time that the calling thread has used.
     package static func threadBusy() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Takes work that may block, to be done on another thread, in order.
+/// Takes work that may block, and does it on another thread, in order.
 package protocol Workers: Sendable {
-    /// Adds work; false after `stop`, when it is dropped.
+    /// Adds work; false after `stop`, when the work is dropped.
     @discardableResult
     func submit(_ work: @escaping @Sendable () -> Void) -> Bool
-    /// Lets the work that was submitted end, and takes no more.
+    /// Waits until the submitted work has ended, and accepts no more.
     func stop()
 }
 
@@ -23,7 +23,7 @@ package final class WorkPool: Workers {
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
-    /// Starts the threads, or as many of them as the system gives; throws when that is none.
+    /// Starts as many of the threads as the system allows; throws when it allows none.
     package init(name: String, threads count: Int) throws(Errno) {
         let pool = self
         try threads.withLock { (threads) throws(Errno) in
@@ -37,7 +37,7 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Adds work; false after `stop`, when it is dropped.
+    /// Adds work; false after `stop`, when the work is dropped.
     @discardableResult
     package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let isTaken = state.withLock { state in
@@ -49,7 +49,7 @@ package final class WorkPool: Workers {
         return isTaken
     }
 
-    /// Lets the work that was submitted end, and the threads with it.
+    /// Waits until the submitted work and the threads have ended, and accepts no more work.
     package func stop() {
         state.withLock { $0.isStopping = true }
         let ending = threads.withLock { threads in
@@ -82,7 +82,7 @@ package final class WorkPool: Workers {
 
 /// A counting semaphore (sem_overview(7)).
 package final class Semaphore: @unchecked Sendable {
-    // sem_post and sem_wait may be called by any thread; the pointer never changes.
+    // Any thread may call sem_post and sem_wait; the pointer never changes.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {
@@ -99,7 +99,7 @@ package final class Semaphore: @unchecked Sendable {
 
     package func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
 
-    /// Waits at most so many seconds; says whether there was something to wait for.
+    /// Waits at most this many seconds; false when the time ran out.
     package func wait(seconds: Int) -> Bool {
         var end = timespec()
         clock_gettime(CLOCK_REALTIME, &end)

@@ -42,7 +42,7 @@ struct CheckCommand: AsyncParsableCommand {
         if failure != 0 { throw ExitCode(failure) }
     }
 
-    /// Those that are given; a root is looked for only without any.
+    /// The manifests that were given; only without any does the command look for a root.
     private func sources() async throws -> [ManifestSource] {
         guard manifests.isEmpty else {
             return try manifests.map { try ManifestSource(argument: $0) }

@@ -1,20 +1,20 @@
 import MirrorKit
 import MirrorModel
 
-/// What `mirror check` found in one manifest.
+/// The findings of `mirror check` for one manifest.
 struct CheckReport {
     /// The manifest as the user named it.
     let label: String
     /// Errors and warnings, in the order of the manifest.
     var diagnostics: [Diagnostic] = []
-    /// How many more there are.
+    /// The number of further errors and warnings.
     var omitted = 0
-    /// Why it could not be read or is refused as a whole.
+    /// Why the manifest could not be read, or is refused as a whole.
     var error: MirrorError?
-    /// What it says, when it is sound.
+    /// The decoded manifest, when it is sound.
     var decoded: DecodedManifest?
 
-    /// Reads a manifest and holds it against the options; nothing is written.
+    /// Reads a manifest and checks it against the options; nothing is written.
     static func make(
         _ source: ManifestSource, requirePinned: Bool, configuration: Configuration
     ) async throws -> CheckReport {

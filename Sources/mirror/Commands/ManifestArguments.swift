@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// The manifests that a command was given, read and held against the options.
+/// The manifests that a command was given, read and checked against the options.
 struct ManifestArguments {
     static let help = ArgumentHelp(
         "A path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
@@ -10,12 +10,13 @@ struct ManifestArguments {
 
     let locations: [String]
     let network: any ManifestNetwork
-    /// Whether each must have a name, because files will be removed that it no longer names.
+    /// Whether each manifest must have a name, because files that it no longer names will be
+    /// removed.
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
 
-    /// Reads them. Throws `ManifestRefusal`, or `MirrorError`.
+    /// Reads the manifests; throws `ManifestRefusal` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
@@ -36,7 +37,8 @@ struct ManifestArguments {
         return loaded.manifests
     }
 
-    /// Reads those that are given, else those that the root remembers; none is no error.
+    /// Reads the manifests that are given, else those that the root remembers; having none is no
+    /// error.
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
         let sources = try locations.map { try ManifestSource(argument: $0) }
@@ -50,7 +52,7 @@ struct ManifestArguments {
 }
 
 extension LoadedManifests {
-    /// Says how they were read, where that is not as usual.
+    /// Prints the notices about manifests that were not read in the usual way.
     fileprivate func showNotices() {
         for notice in notices { Console.error.line("mirror: note: \(notice.printable)") }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror manifests`: what this root remembers.
+/// `mirror manifests`: lists the manifests that this root remembers.
 struct ManifestsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manifests",

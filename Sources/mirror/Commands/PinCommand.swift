@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror pin`: writes sizes and digests of what was fetched into a manifest.
+/// `mirror pin`: writes sizes and digests of the fetched files into a manifest.
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",

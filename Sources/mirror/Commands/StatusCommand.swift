@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror status`: what is in the tree, how fresh, how sure.
+/// `mirror status`: shows which files are in the tree, how fresh they are, and how sure mirror is.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",

@@ -40,7 +40,8 @@ struct VerifyCommand: AsyncParsableCommand {
             CommandStage.enter(.reading)
             return try show(try await session.verify(manifests))
         }
-        // Under the lock from the start: what an interrupted run left is settled before the look.
+        // The lock comes first, so that the leftovers of an interrupted run are settled before the
+        // look.
         let run = RunOutput(options: output)
         try await run.concluding {
             CommandStage.enter(.waitingForLock)

@@ -3,7 +3,7 @@ import Glibc
 import MirrorKit
 import MirrorModel
 
-/// How a server is asked, whatever for.
+/// How mirror connects to a server, for any kind of request.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -56,7 +56,7 @@ struct ConnectionOptions: ParsableArguments {
         }
     }
 
-    /// The configuration that the options make, defaults elsewhere.
+    /// The configuration from the options, with defaults elsewhere.
     var configuration: Configuration {
         var configuration = Configuration()
         configuration.transfer.retries = retries

@@ -18,7 +18,7 @@ struct EndingOptions: ParsableArguments {
         help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
     var wait: DurationText?
 
-    /// Begins to watch the deadline.
+    /// Starts to watch the deadline.
     func watchDeadline() { Interruption.setDeadline(seconds: deadline?.seconds) }
 
     func apply(to options: inout RunOptions) {

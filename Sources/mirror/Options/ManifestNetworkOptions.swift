@@ -1,15 +1,15 @@
 import ArgumentParser
 import MirrorKit
 
-/// How manifests are come by: what all verbs have that read remembered ones.
+/// How manifests are fetched: the options of all verbs that read remembered manifests.
 protocol ManifestNetwork {
-    /// Whether no request is made.
+    /// Whether mirror makes no request.
     var offline: Bool { get }
-    /// How servers are talked to.
+    /// The settings for connections to servers.
     var configuration: Configuration { get }
 }
 
-/// How a manifest's server is talked to, for verbs that ask no other.
+/// How mirror connects to a manifest's server, for verbs that use no other server.
 struct ManifestNetworkOptions: ParsableArguments, ManifestNetwork {
     @Flag(name: .long, help: "No request: use the last good copy of a manifest that has a URL.")
     var offline = false

@@ -1,15 +1,15 @@
 import ArgumentParser
 import Glibc
 
-/// What is said, and how; each verb has the options that mean something to it.
+/// How much a command prints, and how; each verb offers only the options that apply to it.
 protocol OutputChoices: Sendable {
     /// Whether JSON for scripts is written.
     var json: Bool { get }
-    /// Whether only what failed is said.
+    /// Whether only failures are printed.
     var quiet: Bool { get }
-    /// Whether what was kept is said too.
+    /// Whether kept files are printed too.
     var verbose: Bool { get }
-    /// Whether progress is left out.
+    /// Whether no progress is shown.
     var noProgress: Bool { get }
     /// When output is coloured.
     var color: ColorChoice { get }
@@ -31,7 +31,7 @@ extension OutputChoices {
     }
 }
 
-/// Of verbs that give one verdict.
+/// The output options of verbs that give one verdict.
 struct VerdictOptions: ParsableArguments, OutputChoices {
     @Flag(name: .long, help: "Write JSON for scripts to standard output.")
     var json = false
@@ -40,7 +40,7 @@ struct VerdictOptions: ParsableArguments, OutputChoices {
     var quiet = false
 }
 
-/// Of verbs that print a list.
+/// The output options of verbs that print a list.
 struct ListOptions: ParsableArguments, OutputChoices {
     @OptionGroup var verdict: VerdictOptions
 
@@ -52,7 +52,7 @@ struct ListOptions: ParsableArguments, OutputChoices {
     var quiet: Bool { verdict.quiet }
 }
 
-/// Of verbs that print a list from which something is left out unasked.
+/// The output options of verbs that print a list and by default leave part of it out.
 struct DetailOptions: ParsableArguments, OutputChoices {
     @OptionGroup var list: ListOptions
 
@@ -68,7 +68,7 @@ struct DetailOptions: ParsableArguments, OutputChoices {
     }
 }
 
-/// Of verbs that transfer.
+/// The output options of verbs that transfer.
 struct OutputOptions: ParsableArguments, OutputChoices {
     @OptionGroup var detail: DetailOptions
 

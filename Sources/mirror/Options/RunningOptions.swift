@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// What limits a run that fetches, and what it does with other people's bytes.
+/// The limits of a run that fetches, and its policy for files that others put at a target.
 struct RunningOptions: ParsableArguments {
     @OptionGroup var ending: EndingOptions
 
@@ -26,7 +26,7 @@ struct RunningOptions: ParsableArguments {
             valueName: "policy"))
     var onConflict = ConflictPolicy.rename
 
-    /// Seconds to wait for another run's end.
+    /// Seconds to wait for another run to end.
     var waitingSeconds: Int64 { ending.wait?.seconds ?? 0 }
 
     func validate() throws {

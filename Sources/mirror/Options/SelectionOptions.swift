@@ -2,7 +2,7 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// Which resources, and what is held for their state: what plan and sync have in common.
+/// Which resources are selected, and which state is assumed of them; shared by plan and sync.
 struct SelectionOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -3,10 +3,10 @@ public import MirrorKit
 public import MirrorModel
 
 extension ByteCount: ExpressibleByArgument {
-    /// Reads an argument; nil when it is not one.
+    /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as it would be typed: `64MiB`.
+    /// A default as a user would type it: `64MiB`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
         let unit = units.first { bytes >= $0.0 && bytes % $0.0 == 0 }
@@ -15,10 +15,10 @@ extension ByteCount: ExpressibleByArgument {
 }
 
 extension DurationText: ExpressibleByArgument {
-    /// Reads an argument; nil when it is not one.
+    /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 
-    /// A default as it would be typed: `5m`.
+    /// A default as a user would type it: `5m`.
     public var defaultValueDescription: String {
         let units: [(Int64, String)] = [(86400, "d"), (3600, "h"), (60, "m")]
         let unit = units.first { seconds >= $0.0 && seconds % $0.0 == 0 }
@@ -27,7 +27,7 @@ extension DurationText: ExpressibleByArgument {
 }
 
 extension DeleteLimit: ExpressibleByArgument {
-    /// Reads an argument; nil when it is not one.
+    /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) { self.init(text: argument) }
 }
 
@@ -43,7 +43,7 @@ extension SegmentLimit: ExpressibleByArgument {
         }
     }
 
-    /// A default as it would be typed.
+    /// A default as a user would type it.
     public var defaultValueDescription: String {
         switch self {
         case .automatic: "auto"
@@ -53,7 +53,7 @@ extension SegmentLimit: ExpressibleByArgument {
 }
 
 extension Target: ExpressibleByArgument {
-    /// Reads an argument; nil when it is not one.
+    /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) {
         guard let target = try? Target(argument) else { return nil }
         self = target
@@ -73,9 +73,9 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
 
 /// How many transfers run at once.
 enum JobCount: ExpressibleByArgument, Equatable {
-    /// So many.
+    /// A fixed number.
     case number(Int)
-    /// As many as mirror itself takes for right.
+    /// A number that mirror itself chooses.
     case auto
 
     /// Reads a number of at least 1, or `auto`.
@@ -89,7 +89,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// A default as it would be typed.
+    /// A default as a user would type it.
     var defaultValueDescription: String {
         switch self {
         case .number(let number): "\(number)"

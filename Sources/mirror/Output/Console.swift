@@ -3,8 +3,9 @@ import Synchronization
 
 /// Standard output or standard error, written whole, line by line, from any task.
 ///
-/// A reader that went away (EPIPE) ends the output and not the run: the tree matters more than the
-/// report. Any other failure is remembered, so that the run can say that its report is incomplete.
+/// When the reader has gone (EPIPE), the output ends and the run continues: the tree matters more
+/// than the report. The console remembers any other failure, so that the run can report an
+/// incomplete output.
 final class Console: Sendable {
     /// Results.
     static let output = Console(descriptor: STDOUT_FILENO)
@@ -16,15 +17,15 @@ final class Console: Sendable {
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// The `errno` of the first write that failed, other than EPIPE; nil while all went well.
+    /// The `errno` of the first write that failed, other than EPIPE; nil while all writes succeed.
     var writeError: Int32? {
         failure.withLock { $0 == 0 || $0 == EPIPE ? nil : $0 }
     }
 
-    /// Whether a person is looking.
+    /// Whether the console is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Columns and rows of the terminal; 80 and 24 where it does not say.
+    /// Columns and rows of the terminal; 80 and 24 where it reports none.
     var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -39,12 +40,12 @@ final class Console: Sendable {
     /// Writes text as it is.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
-    /// Writes all bytes, or none after a failure.
+    /// Writes all bytes; writes none after an earlier failure.
     func write(bytes: [UInt8]) {
         failure.withLock { write(bytes, &$0) }
     }
 
-    /// Writes bytes that nothing may follow, unless another thread is writing at this moment.
+    /// Writes the last bytes of the output, unless another thread is writing at this moment.
     func write(last bytes: [UInt8]) {
         _ = failure.withLockIfAvailable { failure in
             write(bytes, &failure)

@@ -1,11 +1,12 @@
-/// Lines on their way to standard output, written some 64 KiB at a time: a list of a million lines is
-/// no million calls.
+/// Lines for standard output, written some 64 KiB at a time.
+///
+/// A list of a million lines therefore does not make a million calls.
 struct LineBuffer {
     private let console: Console
     private var bytes: [UInt8] = []
     private static let most = 64 << 10
 
-    /// Nothing yet.
+    /// Makes an empty buffer.
     init(_ console: Console = .output) { self.console = console }
 
     /// Adds a line.
@@ -15,7 +16,7 @@ struct LineBuffer {
         if bytes.count >= LineBuffer.most { flush() }
     }
 
-    /// Writes what has not been written.
+    /// Writes the lines that are still in the buffer.
     mutating func flush() {
         if !bytes.isEmpty { console.write(bytes: bytes) }
         bytes.removeAll(keepingCapacity: true)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Progress on standard error: live lines on a terminal, elsewhere a line every 30 seconds.
 ///
-/// Results scroll above the live lines: whatever is printed goes through `print`, which takes the
-/// live lines away first and puts them back.
+/// Results scroll above the live lines: all printing goes through `print`, which removes the live
+/// lines first and restores them afterwards.
 final class LiveDisplay: Sendable {
     private struct State {
         var board = ProgressBoard()
@@ -15,13 +15,13 @@ final class LiveDisplay: Sendable {
     private let state = Mutex(State())
     private let isLive: Bool
 
-    /// A display for standard error; live when it is a terminal.
+    /// Makes a display for standard error; live when that is a terminal.
     init() { isLive = Console.error.isTerminal }
 
-    /// Takes in what happened.
+    /// Takes in an event of the run.
     func apply(_ event: Event) { state.withLock { $0.board.apply(event) } }
 
-    /// Prints a line of the report, live lines out of the way.
+    /// Prints a line of the report, above the live lines.
     func print(_ text: String, on console: Console) {
         state.withLock { state in
             erase(&state)
@@ -42,7 +42,7 @@ final class LiveDisplay: Sendable {
         }
     }
 
-    /// Takes the live lines away for good.
+    /// Removes the live lines for good.
     func end() {
         state.withLock { state in
             erase(&state)
@@ -59,8 +59,9 @@ final class LiveDisplay: Sendable {
         state.shownLines = lines.count
     }
 
-    /// Moves up over the live lines and clears to the end of the screen (ECMA-48 CUU, ED), from the
-    /// first column: the terminal may have echoed a key.
+    /// Moves up over the live lines and clears to the end of the screen (ECMA-48 CUU, ED).
+    ///
+    /// It starts from the first column, because the terminal may have echoed a key.
     private func erase(_ state: inout State) {
         guard state.shownLines > 0 else { return }
         Console.error.write("\r\u{1B}[\(state.shownLines)A\u{1B}[J")

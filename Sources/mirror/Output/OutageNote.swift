@@ -1,18 +1,18 @@
 import MirrorModel
 
-/// Hosts that give no answer, and when they are asked again: retries in, a line out.
+/// The hosts that do not respond, and when they are tried again: retries in, a line out.
 ///
-/// A host is forgotten once a transfer that waited for it gets on, or ends.
+/// A host is forgotten once a transfer that waited for it makes progress, or ends.
 struct OutageNote {
     private struct Wait {
         let host: String
         let until: Instant
     }
 
-    /// By the paths of the transfers that wait.
+    /// The waits, by the paths of the transfers that wait.
     private var waits: [String: Wait] = [:]
 
-    /// Takes in what happened.
+    /// Takes in an event of the run.
     mutating func apply(_ event: Event) {
         switch event.body {
         case .retry(let again):
@@ -29,17 +29,17 @@ struct OutageNote {
         }
     }
 
-    /// What is said at a time; nil while all hosts answer.
+    /// The line for a moment; nil while all hosts respond.
     func line(at now: Instant) -> String? {
         guard let next = waits.values.map(\.until).min() else { return nil }
         let hosts = Counted(Set(waits.values.map(\.host)).count, "host")
-        // Rounded up: it is not tried before the time is over.
+        // Rounded up: mirror does not try the host before the time is over.
         let seconds = (next.milliseconds - now.milliseconds + 999) / 1000
         let then = seconds > 0 ? " in \(DurationText(seconds: seconds))" : ""
         return "no answer from \(hosts), trying again\(then)"
     }
 
-    /// The host and port of a URL without secrets.
+    /// The host and port of a URL that contains no secrets.
     private static func host(of source: String) -> String {
         let rest = source.firstRange(of: "://").map { source[$0.upperBound...] } ?? source[...]
         return String(rest.prefix { $0 != "/" })

@@ -1,6 +1,6 @@
 import MirrorModel
 
-/// Shows what pinning did: a JSON document for scripts, or a line a resource for people.
+/// Shows the result of pinning: a JSON document for scripts, or a line per resource for people.
 struct PinOutput {
     let options: any OutputChoices
 

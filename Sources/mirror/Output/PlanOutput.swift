@@ -1,6 +1,6 @@
 import MirrorModel
 
-/// Shows a plan: a JSON document for scripts, or a line a step for people.
+/// Shows a plan: a JSON document for scripts, or a line per step for people.
 struct PlanOutput {
     let options: any OutputChoices
 

@@ -1,16 +1,17 @@
 import MirrorModel
 
-/// What runs at this moment, and how far the whole is: events in, lines out.
+/// The current transfers, and the progress of the whole run: events in, lines out.
 struct ProgressBoard {
     private struct Running {
         var bytes: Int64
         var size: Int64?
         var rate: Int64 = 0
-        /// What was there before the run.
+        /// Bytes that were there before the run.
         var offset: Int64 = 0
-        /// Whether the plan counted it among the transfers of unknown size, and it is still there.
+        /// Whether the plan counts it among the transfers of unknown size, and its size is still
+        /// unknown.
         var isOfUnknownSize = false
-        /// The how manieth it was to begin.
+        /// The transfer's position in the order of beginning.
         var number = 0
     }
 
@@ -24,10 +25,10 @@ struct ProgressBoard {
     private var transfers = 0
     private var outage = OutageNote()
 
-    /// Whether something is being transferred.
+    /// Whether any transfer is under way.
     var isActive: Bool { !running.isEmpty }
 
-    /// Takes in what happened.
+    /// Takes in an event of the run.
     mutating func apply(_ event: Event) {
         outage.apply(event)
         switch event.body {
@@ -48,7 +49,7 @@ struct ProgressBoard {
             running[progress.target.path] = state
         case .restart(let again):
             guard var state = running[again.target.path] else { break }
-            // What was there counts for nothing now, and is to be fetched as well.
+            // The bytes that were there no longer count, and are to be fetched as well.
             knownBytes += state.offset
             (state.bytes, state.offset, state.rate) = (0, 0, 0)
             running[again.target.path] = state
@@ -67,7 +68,7 @@ struct ProgressBoard {
         }
     }
 
-    /// The lines for a terminal of a width, the total last.
+    /// The lines for a terminal of this width, the total last.
     func lines(columns: Int, rows: Int, now: Instant) -> [String] {
         let shown = running.sorted { $0.value.number < $1.value.number }
             .prefix(max(1, min(rows - 3, 16)))
@@ -79,7 +80,7 @@ struct ProgressBoard {
         return lines.map { clipped($0, to: columns - 1) }
     }
 
-    /// The lines for where nothing is rewritten in place.
+    /// The lines for an output that rewrites nothing in place.
     func plainLines(now: Instant) -> [String] { [outage.line(at: now), total].compactMap { $0 } }
 
     /// One line about the whole: files, bytes, rate, time left.
@@ -123,7 +124,7 @@ struct ProgressBoard {
     }
 
     private mutating func begin(_ start: Event.Start) {
-        // A condition most often brings no body, so the plan expects none.
+        // A response to a conditional request most often has no body, so the plan expects none.
         let isExpected = start.step != .revalidate && start.step != .edited
         running[start.target.path] = Running(
             bytes: start.offset, size: start.size, offset: start.offset,
@@ -132,7 +133,7 @@ struct ProgressBoard {
         begun += 1
     }
 
-    /// A transfer of unknown size turned out to bring so many bytes.
+    /// Enters the number of bytes that a transfer of unknown size turned out to bring.
     private mutating func learn(_ bytes: Int64) {
         knownBytes += bytes
         unknownSizes = max(0, unknownSizes - 1)

@@ -2,8 +2,9 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Shows what is in the tree, file by file as they are looked at: a JSON document for scripts, or a
-/// line a file for people, and the numbers at the end.
+/// Shows each file of the tree as soon as it was looked at, and the numbers at the end.
+///
+/// The output is a JSON document for scripts, or a line per file for people.
 final class StatusOutput: Sendable {
     private struct State {
         var hasBegun = false
@@ -21,7 +22,7 @@ final class StatusOutput: Sendable {
     private let clock: LocalClock
     private let state = Mutex(State())
 
-    /// An output that nothing has been printed to.
+    /// Makes an output to which nothing has been printed.
     init(options: any OutputChoices, root: String) {
         self.options = options
         self.root = root

@@ -4,7 +4,7 @@ import MirrorModel
 struct TextStyle {
     let isColored: Bool
 
-    /// What a colour stands for.
+    /// The meaning of a colour.
     enum Meaning: String {
         case good = "32"
         case warning = "33"
@@ -28,7 +28,7 @@ struct TextStyle {
         }
     }
 
-    /// What is said in passing.
+    /// Paints a remark in a faint style.
     func faint(_ text: String) -> String { paint(text, "2") }
 
     private func paint(_ text: String, _ code: String) -> String {

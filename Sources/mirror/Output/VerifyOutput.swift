@@ -1,6 +1,7 @@
 import MirrorModel
 
-/// Shows what verification found: a JSON document for scripts, or a line a difference for people.
+/// Shows the result of verification: a JSON document for scripts, or a line per difference for
+/// people.
 struct VerifyOutput {
     let options: any OutputChoices
 
