@@ -99,7 +99,7 @@ let package = Package(
         .testTarget(
             name: "MirrorKitTests",
             dependencies: [
-                "MirrorKit", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport",
+                "MirrorKit", "MirrorTestSupport", "MirrorFuzzing", "CTestSupport", "CCurl",
                 "MirrorSimulation",
             ] + rooms,
             exclude: ["Manifests/good", "Manifests/bad", "Manifests/json-schema.py"],

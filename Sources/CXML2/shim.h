@@ -1,5 +1,9 @@
 #pragma once
 #include <dlfcn.h>
+#include <libxml/xmlversion.h>
+/* Debian's libxml2 shows its ICU types, whose headers differ from those that Foundation brings along: no
+   module could then use both. They are only behind pointers in what is used here. */
+#undef LIBXML_ICU_ENABLED
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
 #pragma once
+#include <libxml/xmlversion.h>
+/* As in CXML2: both modules must agree on libxml2's structures. */
+#undef LIBXML_ICU_ENABLED
 #include <libxml/relaxng.h>
 #include <linux/sockios.h>
 #include <pthread.h>

@@ -34,9 +34,9 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         else { return nil }
         var year = fields.year
         if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
-        guard (1...length(ofMonth: month + 1, year: year)).contains(fields.day) else { return nil }
-        return days(year: year, month: Int64(month + 1), day: fields.day) * 86_400
-            + fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59)
+        return CivilTime(
+            year: year, month: Int64(month + 1), day: fields.day,
+            secondOfDay: fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59))?.seconds
     }
 
     /// The text behind the name of the day, as patterns for `Fields`; their lengths all differ.
@@ -101,58 +101,16 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     ) -> Bool {
         (0..<count).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
     }
-
-    private static func length(ofMonth month: Int, year: Int64) -> Int64 {
-        switch month {
-        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Days since 1970-01-01 in the proleptic Gregorian calendar.
-    ///
-    /// Years begin in March here, so that the leap day comes last.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
-    }
 }
 
 extension HTTPDate: CustomStringConvertible {
     /// The date in the form that is sent, e.g. `Sun, 06 Nov 1994 08:49:37 GMT` (IMF-fixdate).
     public var description: String {
-        let day = Int64((Double(seconds) / 86_400).rounded(.down))
-        let clock = seconds - day * 86_400
-        let civil = HTTPDate.civil(day)
-        // 1970-01-01 was a Thursday.
-        let weekday = HTTPDate.weekdays[Int(((day + 3) % 7 + 7) % 7)].description.prefix(3)
+        let civil = CivilTime(Instant(seconds: seconds))
+        let weekday = HTTPDate.weekdays[civil.weekday].description.prefix(3)
         let month = HTTPDate.months[Int(civil.month) - 1]
-        let year = HTTPDate.padded(civil.year, to: 4)
-        let time = [clock / 3600, clock / 60 % 60, clock % 60].map { HTTPDate.padded($0, to: 2) }
-        return "\(weekday), \(HTTPDate.padded(civil.day, to: 2)) \(month) \(year) "
-            + time.joined(separator: ":") + " GMT"
-    }
-
-    private static func padded(_ number: Int64, to width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-    }
-
-    private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+        let (hour, minute, second) = civil.time
+        let time = [hour, minute, second].map { padded($0, 2) }.joined(separator: ":")
+        return "\(weekday), \(padded(civil.day, 2)) \(month) \(padded(civil.year, 4)) \(time) GMT"
     }
 }

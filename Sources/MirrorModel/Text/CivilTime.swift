@@ -29,6 +29,40 @@ package struct CivilTime: Sendable, Hashable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
+    /// A date and time of day as its fields; nil for a date that the calendar does not have.
+    package init?(year: Int64, month: Int64, day: Int64, secondOfDay: Int64 = 0) {
+        guard (1...12).contains(month),
+            (1...CivilTime.length(ofMonth: month, year: year)).contains(day),
+            (0..<86400).contains(secondOfDay)
+        else { return nil }
+        (self.year, self.month, self.day, self.secondOfDay) = (year, month, day, secondOfDay)
+    }
+
+    /// Seconds since 1970-01-01T00:00:00Z.
+    package var seconds: Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return (era * 146_097 + dayOfEra - 719_468) * 86400 + secondOfDay
+    }
+
+    /// The day of the week; 0 is Monday.
+    package var weekday: Int {
+        // 1970-01-01 was a Thursday.
+        let days = (seconds - secondOfDay) / 86400
+        return Int(((days + 3) % 7 + 7) % 7)
+    }
+
+    private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
     /// Hour, minute and second of the day.
     package var time: (hour: Int64, minute: Int64, second: Int64) {
         (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
