@@ -81,22 +81,25 @@ final class Cancellation: Sendable {
 
 /// Measures how fast bytes come, and reports at most twice a second.
 struct ProgressMeter {
-    private var since: Int64 = 0
+    private var since: Int64?
     private var bytes: Int64 = 0
     private var rate: Double = 0
 
     /// Returns bytes a second, smoothed over a few seconds. Returns nil when less than 500 ms have
     /// passed since the last report.
     mutating func read(length: Int64, now: Int64) -> Int64? {
-        guard since > 0 else {
-            (since, bytes) = (now, length)
+        guard let since else {
+            (self.since, bytes) = (now, length)
             return nil
         }
         let elapsed = now - since
         guard elapsed >= 500 else { return nil }
         let current = Double(max(0, length - bytes)) * 1000 / Double(elapsed)
         rate = rate == 0 ? current : rate * 0.7 + current * 0.3
-        (since, bytes) = (now, length)
+        (self.since, bytes) = (now, length)
         return Int64(rate)
     }
+
+    /// Leaves out the time until the next reading, because the transfer is paused.
+    mutating func rest() { since = nil }
 }

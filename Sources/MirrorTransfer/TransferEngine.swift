@@ -273,6 +273,7 @@ final class TransferEngine {
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {
         guard transfer.body != nil else { return }
+        if transfer.isPaused || reading.isPaused { return transfer.meter.rest() }
         let bytes = transfer.heldBytes
         guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
         report(

@@ -9,6 +9,7 @@ private actor Tokens {
 }
 
 private func show(_ target: Target, _ bytes: Int64, of size: Int64?) {}
+private func show(_ totals: RunTotals) {}
 private func hide(_ target: Target) {}
 private func offerToClearCaches() {}
 
@@ -26,7 +27,9 @@ private func progress(_ session: MirrorSession, _ plan: Plan) async throws {
     for try await event in session.execute(plan) {
         switch event.body {
         case .start(let start): show(start.target, start.offset, of: start.size)
-        case .progress(let progress): show(progress.target, progress.bytes, of: progress.size)
+        case .progress(let progress):
+            show(progress.target, progress.bytes, of: progress.size)
+            show(event.totals)
         case .done(let done): hide(done.target)
         case .failed(let failed): hide(failed.target)
         default: break

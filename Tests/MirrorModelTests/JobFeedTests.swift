@@ -1,4 +1,5 @@
 import MirrorModel
+import MirrorTestSupport
 import Testing
 
 /// A feed of transfers, whose hosts are a letter each, in the order of their positions.
@@ -69,7 +70,7 @@ private final class Feeding {
     }
 
     @Test func noneIsLostOrTakenTwiceWhateverHappens() {
-        var random = SplitMix(state: 5)
+        var random = SplitMix64(seed: 5)
         for _ in 0..<200 {
             let hostCount = Int.random(in: 1...12, using: &random)
             let letters = (0..<Int.random(in: 1...300, using: &random)).map { _ in

@@ -1,4 +1,5 @@
 import MirrorModel
+import MirrorTestSupport
 import Testing
 
 /// Who fetches what. Sizes are in units of 100 bytes, which is the fewest that are worth a request.
@@ -170,7 +171,7 @@ import Testing
     }
 
     @Test func noByteBelongsToTwoWhateverHappens() {
-        var random = SplitMix(state: 7)
+        var random = SplitMix64(seed: 7)
         for _ in 0..<200 {
             var plan = plan(Int64.random(in: 1...20_000, using: &random))
             _ = plan.begin(source: 0, askedEnd: plan.total)
@@ -199,18 +200,5 @@ import Testing
                     plan.assignments.values.allSatisfy { $0.end <= $0.askedEnd && $0.rest >= 0 })
             }
         }
-    }
-}
-
-/// Numbers that are the same in each assignment.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

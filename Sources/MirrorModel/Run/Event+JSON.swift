@@ -7,6 +7,10 @@ extension Event {
             json.member("run", run)
             json.member("time", time.rfc3339)
             body.writeMembers(to: &json)
+            if case .progress = body {
+                json.key("total")
+                json.object { totals.writeMembers(to: &$0) }
+            }
         }
     }
 }
@@ -45,6 +49,19 @@ extension Event.Body {
             json.member("size", removed.size)
         case .summary(let summary): summary.writeMembers(to: &json)
         }
+    }
+}
+
+extension RunTotals {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("transfers", transfers)
+        json.member("ended", ended)
+        json.member("failed", failed)
+        json.member("bytes", bytes)
+        json.member("expectedBytes", expectedBytes)
+        json.member("unknownSizes", unknownSizes)
+        json.member("rate", rate)
+        json.member("secondsLeft", secondsLeft)
     }
 }
 
@@ -164,7 +181,8 @@ extension Summary {
 }
 
 extension Outcome {
-    fileprivate var summaryKey: String {
+    /// The name of the summary's member that counts it.
+    package var summaryKey: String {
         switch self {
         case .notModified: "revalidated"
         case .conflict: "conflicts"

@@ -6,12 +6,15 @@ public struct Event: Sendable {
     public var time: Instant
     /// What happened.
     public var body: Body
+    /// What the run's transfers have brought by then, and what is left.
+    public var totals: RunTotals
 
     /// Takes what happened, when, in which run.
-    public init(run: String, time: Instant, body: Body) {
+    public init(run: String, time: Instant, body: Body, totals: RunTotals = RunTotals()) {
         self.run = run
         self.time = time
         self.body = body
+        self.totals = totals
     }
 
     /// What happened.

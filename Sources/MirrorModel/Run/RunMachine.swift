@@ -42,6 +42,9 @@ package final class RunMachine {
     /// Whether something ended the run early.
     package var isEnding: Bool { steps.isEnding }
 
+    /// What the transfers have brought, and what is left.
+    package var totals: RunTotals { steps.meter.totals(at: now) }
+
     /// Takes the actions to carry out, in order.
     package func takeActions() -> [RunAction] { steps.takeActions() }
 

@@ -21,7 +21,7 @@ extension StepFlow {
             } else if isKeptConflict(position) {
                 window.ended(position)
                 fail(position, .conflictKept(plan.steps.target(at: position)))
-                transfer(sharing.followers[position] ?? [])
+                transferFollowers(of: position)
             } else {
                 claims.append(position)
             }
@@ -69,7 +69,7 @@ extension StepFlow {
         case .failed(let error): fail(position, error)
         case .abandoned: return transfer([position])
         }
-        transfer(sharing.followers[position] ?? [])
+        transferFollowers(of: position)
     }
 
     /// Asks for no more bytes of a target, or at all: then transfers that would begin wait too.
@@ -117,6 +117,7 @@ extension StepFlow {
     /// Takes in what a transfer tells.
     mutating func take(_ event: TransferEvent, of position: Int) {
         guard let work = works[position] else { return }
+        count(event, of: work)
         switch event {
         case .started: accounts.noteBegun(position)
         case .retry(_, _, let wait): if wait > 0 { window.delayed(position) }
@@ -155,7 +156,7 @@ extension StepFlow {
         switch target {
         case .failure(let error):
             fail(position, error)
-            transfer(sharing.followers[position] ?? [])
+            transferFollowers(of: position)
         case .success(let target):
             let settlement = settler.settle(
                 body, at: target, for: work.step, row: work.row, now: now.time)
@@ -176,16 +177,6 @@ extension StepFlow {
             var shared = error
             shared.message = "\(step.target): as \(error.message)"
             return .failed(shared)
-        }
-    }
-}
-
-extension TransferResult {
-    /// What the transfer cost.
-    fileprivate var cost: TransferCost {
-        switch self {
-        case .received(let body): body.cost
-        case .notModified(_, let cost), .failed(_, let cost), .cancelled(let cost): cost
         }
     }
 }

@@ -8,6 +8,7 @@ struct StepFlow {
     let settler: Settler
     let sharing: RequestSharing
     var accounts: StepAccounts
+    private(set) var meter = RunMeter()
     var window = TransferWindow()
     var works: [Int: StepWork] = [:]
     /// How many of them are steps that need no server.
@@ -26,6 +27,9 @@ struct StepFlow {
         settler = Settler(plan: plan, onConflict: rules.onConflict)
         sharing = RequestSharing(plan)
         accounts = StepAccounts(plan)
+        for position in sharing.leaders {
+            meter.add(position, plan.steps.expectedBytes(at: position))
+        }
     }
 
     /// Adds something that is to be done.
@@ -104,7 +108,27 @@ extension StepFlow {
     /// A copy whose source is gone, or turned out to have other bytes, is fetched.
     private mutating func fetchInstead(_ position: Int) {
         if works.removeValue(forKey: position)?.isLocal == true { localUnderWay -= 1 }
-        transfer([position])
+        add([position])
+    }
+
+    /// Begins transfers that the plan did not count.
+    mutating func add(_ positions: [Int]) {
+        for position in positions { meter.add(position, plan.steps[position].expectedBytes) }
+        transfer(positions)
+    }
+
+    /// Begins the transfers of steps that were to share the bytes of another.
+    mutating func transferFollowers(of position: Int) {
+        if let followers = sharing.followers[position] { add(followers) }
+    }
+
+    /// Counts what the transfer of a step tells.
+    mutating func count(_ event: TransferEvent, of work: StepWork) {
+        let old = work.count ?? TransferCount(work.step.expectedBytes)
+        var new = old
+        new.take(event, of: work.step)
+        work.count = new
+        meter.change(from: old, to: new, at: now.elapsed)
     }
 
     /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
@@ -118,7 +142,7 @@ extension StepFlow {
             case .transfer:
                 window.ended(position)
                 fail(position, error)
-                transfer(sharing.followers[position] ?? [])
+                transferFollowers(of: position)
             case .local, .sharesBytes, .sharesAnswer: fail(position, error)
             }
         }
@@ -170,7 +194,7 @@ extension StepFlow {
             fetchInstead(position)
         case .failed(let error):
             fail(position, error)
-            transfer(sharing.followers[position] ?? [])
+            transferFollowers(of: position)
         }
     }
 
@@ -221,7 +245,12 @@ extension StepFlow {
     /// that wants the target does itself.
     mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
-        guard let work = works.removeValue(forKey: position) else { return }
+        let work = works.removeValue(forKey: position)
+        let hasFailed = if case .failed = end { true } else { false }
+        meter.end(
+            position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),
+            hasFailed: hasFailed, at: now.elapsed)
+        guard let work else { return }
         if work.isLocal { localUnderWay -= 1 }
         guard work.isClaimed else { return }
         act(.release(position, work.step.target, isPassedOn || !isEnding ? end : .abandoned))

@@ -12,6 +12,8 @@ final class StepWork {
     var done: Event.Done?
     /// The bytes in memory that are on their way to the final name.
     var bytesInMemory = 0
+    /// What its transfer has brought; nil until it begins.
+    var count: TransferCount?
 
     enum Purpose: Sendable {
         /// The step needs no server.

@@ -24,6 +24,16 @@ package indirect enum TransferResult: Sendable {
     case cancelled(TransferCost)
 }
 
+extension TransferResult {
+    /// What the transfer cost.
+    var cost: TransferCost {
+        switch self {
+        case .received(let body): body.cost
+        case .notModified(_, let cost), .failed(_, let cost), .cancelled(let cost): cost
+        }
+    }
+}
+
 /// What a transfer cost.
 package struct TransferCost: Sendable, Hashable {
     /// Requests made, redirects and retries included.

@@ -15,18 +15,22 @@ struct RunRig {
     let targets: [Target]
 
     /// A plan that fetches these targets of Caches and removes those orphans.
+    ///
+    /// A target without a size has none that is known. Each has a source of its own, unless one is named.
     init(
         fetching names: [String], removing orphans: [String] = [], kind: Step.Kind = .fetch,
+        sizes: [String: Int64] = [:], from source: String? = nil,
         _ rules: (inout RunRules) -> Void = { _ in }
     ) throws {
         targets = try names.map { try Target("Caches/" + $0) }
         let resources = try targets.map {
-            Resource(target: $0, url: try SourceURL("http://a.example/" + $0.name))
+            Resource(target: $0, url: try SourceURL("http://a.example/" + (source ?? $0.name)))
         }
         var steps = targets.enumerated().map { number, target in
             Step(
                 target: target, manifest: 0, resource: number, kind: kind, reason: .missing,
-                means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing, size: nil)
+                means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing,
+                size: sizes[target.name])
         }
         let stamp = FileStamp(size: 1, modified: 1, changed: 1, inode: 1)
         let sha256 = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
