@@ -2,8 +2,8 @@ package import MirrorModel
 
 /// A place in a text: line and column from 1, the column in Unicode scalars.
 package struct TextPosition: Hashable, Comparable {
-    var line = 1
-    var column = 1
+    package var line = 1
+    package var column = 1
 
     package static func < (left: TextPosition, right: TextPosition) -> Bool {
         (left.line, left.column) < (right.line, right.column)

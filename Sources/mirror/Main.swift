@@ -53,7 +53,7 @@ enum Main {
             return 74
         }
         do {
-            var command = try MirrorCommand.parseAsRoot(words)
+            var command = try MirrorCommand.parseAsRoot(SettingsLayer.effective(words))
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

@@ -34,6 +34,7 @@ struct MirrorCommand: AsyncParsableCommand {
             SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
             CheckCommand.self, PruneCommand.self, EvictCommand.self,
             PinCommand.self, ConvertCommand.self, ManifestsCommand.self, ForgetCommand.self,
-            ResolveCommand.self,
+            ResolveCommand.self, HistoryCommand.self, WhyCommand.self,
+            SettingsCommand.self,
         ])
 }

@@ -164,8 +164,8 @@ private struct CrowdStory {
         wrong += tree.outdated(in: ground.root, CrowdStory.all)
         if !ground.parts().isEmpty { wrong.append("parts are left: \(ground.parts())") }
         let own = ground.root.entries(beneath: ".mirror")
-            .filter { !$0.isFolder && !$0.name.hasPrefix(".mirror/manifests/") }.map(\.name)
-        if own != [".mirror/index.sqlite", ".mirror/lock"] { wrong.append("left: \(own)") }
+            .map(\.name).filter { !LastingFiles.has($0) }
+        if !own.isEmpty { wrong.append("left: \(own)") }
         let conflicts = ground.tree().keys.filter { $0.contains("mirror-conflict") }
         if !conflicts.isEmpty { wrong.append("conflicts: \(conflicts)") }
         return wrong

@@ -121,9 +121,8 @@ private final class NameGround {
         if !tops.isSubset(of: ["Documents", "Caches", "tmp", ".mirror"]) {
             wrong.append("in the root: \(tops)")
         }
-        let own = inside.filter { $0.hasPrefix(".mirror/") && !$0.hasPrefix(".mirror/manifests/") }
-        let known = ["index.sqlite", "lock", "manifests", "settings.json"].map { ".mirror/" + $0 }
-        if !Set(own).isSubset(of: known) { wrong.append("in .mirror: \(own)") }
+        let own = inside.filter { $0.hasPrefix(".mirror/") && !LastingFiles.has($0) }
+        if !own.isEmpty { wrong.append("in .mirror: \(own)") }
         switch result.ending {
         case .exited(0):
             landed += 1

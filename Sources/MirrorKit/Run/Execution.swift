@@ -35,18 +35,18 @@ final class Execution: Sendable {
         number = engine.runs.add(mailbox)
     }
 
-    /// Carries out the plan and returns the summary.
+    /// Carries out the plan and returns the summary, and what the transfers brought.
     ///
     /// The calling thread is blocked until the run is over. The summary is sent as an event once
     /// everything that the run used is closed.
-    func run() -> Summary { RunThread(self).run() }
+    func run() -> (Summary, RunTotals) { RunThread(self).run() }
 
     /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }
 
     /// An event of this run at the current time.
-    func event(_ body: Event.Body) -> Event {
-        Event(run: identifier, time: SystemClock.now(), body: body)
+    func event(_ body: Event.Body, totals: RunTotals) -> Event {
+        Event(run: identifier, time: SystemClock.now(), body: body, totals: totals)
     }
 }
 

@@ -46,13 +46,12 @@ struct RunLimits {
             }
             let step = plan.steps[position]
             let bytes: Int64?
-            switch step.means {
-            // Mostly the server confirms the existing version, and no bytes are written.
-            case .transfer(_, let local) where local?.isConfirmable == true && step.size == nil:
-                continue
-            case .transfer: bytes = step.size.map { max(0, $0 - step.reusableBytes) }
-            case .copy: bytes = step.size ?? 0
-            case .nothing, .adoption, .move, .removal: continue
+            switch (step.means, step.expectedBytes) {
+            case (.transfer, .none): continue
+            case (.transfer, .known(let expected)): bytes = expected
+            case (.transfer, .unknown): bytes = nil
+            case (.copy, _): bytes = step.size ?? 0
+            case (.nothing, _), (.adoption, _), (.move, _), (.removal, _): continue
             }
             add(bytes, for: step.target, isFetched: step.needsNetwork, in: space, to: &demands)
         }

@@ -20,6 +20,7 @@ final class RunThread {
     private var hurries = false
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
+    private var log: DecisionLog
 
     private var engine: Engine { execution.engine }
 
@@ -29,10 +30,11 @@ final class RunThread {
         machine = RunMachine(
             plan, rules: RunRules(execution.options, execution.configuration))
         began = execution.options.began ?? .now
+        log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
     }
 
     /// Runs to the end.
-    func run() -> Summary {
+    func run() -> (Summary, RunTotals) {
         tell(.plan(PlanTotals(of: plan)))
         do {
             try prepare()
@@ -45,7 +47,7 @@ final class RunThread {
             take(.refused(MirrorError(wrapping: error)))
         }
         while !machine.isOver { hear(waitingAtMost: machine.wait) }
-        return close()
+        return (close(), machine.totals)
     }
 
     private func prepare() throws {
@@ -86,6 +88,7 @@ final class RunThread {
             }
         }
         engine.runs.remove(execution.number)
+        log.close()
         let parts = machine.interrupted.map { target in
             // If the rows of parts cannot be read, no kept bytes are promised.
             (try? engine.index.parts(for: target))?.map(\.resumableBytes).max() ?? 0
@@ -145,7 +148,10 @@ extension RunThread {
         }
     }
 
-    private func tell(_ body: Event.Body) { execution.control.send(execution.event(body)) }
+    private func tell(_ body: Event.Body) {
+        log.note(body)
+        execution.control.send(execution.event(body, totals: machine.totals))
+    }
 }
 
 extension RunInput {

@@ -8,15 +8,23 @@ struct Inventory: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
     private let now: Instant
+    /// Whether files that no selected resource wants are left out.
+    private let isSelection: Bool
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private var next = 0
     private var conflicts = ConflictScan()
 
-    init(view: TreeView, manifests: [Manifest], now: Instant) throws {
+    /// Takes the manifests; with tags, only resources that have one of them count.
+    init(view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant) throws {
+        var options = PlanOptions()
+        options.only = tags
+        let wanted = try Wanted(manifests, options: options, index: view.index)
+        try wanted.refuseUnknownNames(options)
         self.view = view
         self.now = now
-        wanted = try Wanted(manifests, options: PlanOptions(), index: view.index)
+        self.wanted = wanted
+        isSelection = !tags.isEmpty
         scan = view.root.map { StatCursor($0) }
     }
 
@@ -40,11 +48,16 @@ struct Inventory: ~Copyable {
                         resource.pin != nil
                         ? .fresh(until: nil)
                         : Freshness.judge(resource.refresh, record: record, now: now)
+                } else if isSelection {
+                    continue
+                } else {
+                    file.isOrphan = !wanted.manifests.isEmpty
                 }
                 try body(withPart(file))
             }
         }
         try tellWanted(before: nil, body)
+        if isSelection { return }
         for copy in try conflicts.copies(in: view, wanted) { try body(StoredFile(copy)) }
     }
 

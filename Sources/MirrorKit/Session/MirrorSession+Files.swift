@@ -47,15 +47,16 @@ extension MirrorSession {
 
     /// Passes the files that `status` lists to the body one by one; a million need no memory.
     ///
-    /// The body is called on a thread of the session, never by two threads at once. An error that
-    /// it throws ends the walk.
+    /// With tags, only files of resources that have one of them. The body is called on a thread of
+    /// the session, never by two threads at once. An error that it throws ends the walk.
     public func forEachFile(
-        of manifests: [Manifest], _ body: @escaping @Sendable (StoredFile) throws -> Void
+        of manifests: [Manifest], only tags: Set<String> = [],
+        _ body: @escaping @Sendable (StoredFile) throws -> Void
     ) async throws {
         try await reading { view in
             try await Offload.run {
                 var inventory = try Inventory(
-                    view: view, manifests: manifests, now: SystemClock.now())
+                    view: view, manifests: manifests, only: tags, now: SystemClock.now())
                 try inventory.files(body)
             }
         }

@@ -161,7 +161,7 @@ extension MirrorSession {
 
 extension MirrorSession {
     private func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
-        var ended: (execution: Execution, summary: Summary)?
+        var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await using(try await acquire(wait: 0)) { engine in
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
@@ -174,9 +174,9 @@ extension MirrorSession {
                 if isPaused { execution.steer(.pause(nil)) }
                 executions[execution.identifier] = execution
                 run.attach(execution)
-                let summary = try await Offload.run { execution.run() }
-                run.note(execution.event(.summary(summary)))
-                ended = (execution, summary)
+                let (summary, totals) = try await Offload.run { execution.run() }
+                run.note(execution.event(.summary(summary), totals: totals))
+                ended = (execution, summary, totals)
                 executions[execution.identifier] = nil
                 try await remember(plan, in: engine)
             }
@@ -184,8 +184,8 @@ extension MirrorSession {
             guard ended != nil else { return run.fail(error, root: root) }
             ended?.summary.enter(late: MirrorError(wrapping: error))
         }
-        guard let (execution, summary) = ended else { return }
-        run.send(execution.event(.summary(summary)))
+        guard let (execution, summary, totals) = ended else { return }
+        run.send(execution.event(.summary(summary), totals: totals))
         run.finish(throwing: summary.error)
     }
 

@@ -124,29 +124,31 @@ public struct PlanTotals: Sendable, Hashable {
         if plan.steps.plainKeeps > 0 { steps[.keep] = plan.steps.plainKeeps }
         var plainFetches = 0
         for position in plan.steps.notable {
-            if let fetch = plan.steps.plainFetch(at: position) {
+            if plan.steps.plainFetch(at: position) != nil {
                 plainFetches += 1
-                bytesToFetch = bytesToFetch.addingSaturated(fetch.size ?? 0)
-                if fetch.size == nil { unknownSizes += 1 }
+                add(plan.steps.expectedBytes(at: position))
                 continue
             }
             let step = plan.steps[position]
             steps[step.kind, default: 0] += 1
             switch step.means {
-            case .transfer(_, let local):
+            case .transfer:
                 requests += 1
                 bytesReused = bytesReused.addingSaturated(step.reusableBytes)
-                if let size = step.size {
-                    bytesToFetch = bytesToFetch.addingSaturated(
-                        max(0, size - step.reusableBytes))
-                } else if local?.isConfirmable != true {
-                    unknownSizes += 1
-                }
+                add(step.expectedBytes)
             case .copy: bytesToCopy = bytesToCopy.addingSaturated(step.size ?? 0)
             case .nothing, .adoption, .move, .removal: break
             }
         }
         requests += plainFetches
         if plainFetches > 0 { steps[.fetch, default: 0] += plainFetches }
+    }
+
+    private mutating func add(_ expected: ExpectedBytes) {
+        switch expected {
+        case .none: break
+        case .known(let bytes): bytesToFetch = bytesToFetch.addingSaturated(bytes)
+        case .unknown: unknownSizes += 1
+        }
     }
 }

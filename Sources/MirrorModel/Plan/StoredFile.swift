@@ -18,6 +18,8 @@ public struct StoredFile: Sendable, Hashable {
     public var confirmedAt: Instant?
     /// Whether the source would be asked now; nil when no manifest at hand wants the file.
     public var freshness: Freshness?
+    /// Whether the index knows it and no manifest at hand wants it.
+    public var isOrphan = false
     /// Bytes of an unfinished download.
     public var partBytes: Int64 = 0
     /// The target that a conflict copy had to make room at.
@@ -66,6 +68,7 @@ public struct StoredFile: Sendable, Hashable {
             json.member("confirmed", confirmedAt?.rfc3339)
             json.member("fresh", freshness?.word)
             json.member("freshUntil", freshness?.end?.rfc3339)
+            json.member("orphan", isOrphan)
             json.member("partBytes", partBytes)
             json.member("conflictOf", conflictOf?.path)
         }

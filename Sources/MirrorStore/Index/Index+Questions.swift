@@ -160,6 +160,11 @@ extension Index {
         }
     }
 
+    /// The runs that are remembered, the earliest first.
+    package func runs() throws(MirrorError) -> [RunRecord] {
+        try reading { (database: inout Database) throws(IndexError) in try database.runs() }
+    }
+
     /// Writes a run's row.
     package func put(_ run: RunRecord) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }

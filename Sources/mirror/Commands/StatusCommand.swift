@@ -1,37 +1,72 @@
 import ArgumentParser
+import Glibc
 import MirrorKit
 import MirrorModel
 
-/// `mirror status`: shows which files are in the tree, how fresh they are, and how sure mirror is.
+/// `mirror status`: shows what is in the tree, how fresh, how sure, and what needs attention.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Say what is in the tree, how fresh, and how sure.",
+        abstract: "Say what is in the tree, how fresh, how sure, and what needs attention.",
         discussion: """
             Looks at the index and at the files' times and sizes; reads no file and asks no server. \
             `mirror verify` reads every file. A file that had to make room for a new version is listed \
-            as a conflict, until `mirror resolve` ends it.
+            as a conflict, until `mirror resolve` ends it. With --due, --path or --only, the totals are \
+            those of the selected files, and each of them has a line.
 
             EXAMPLES:
               mirror status
+              mirror status -v                   every file: until when it is fresh, how sure mirror is
+              mirror status --due --path 'Caches/*'
               mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
             """)
 
     @Argument(help: ManifestArguments.help)
     var manifests: [String] = []
 
+    @Flag(name: .long, help: "Only files that the next sync asks about.")
+    var due = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Only files whose path matches this pattern of * ? [ ]; * matches / too. Repeatable.",
+            valueName: "glob"))
+    var path: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
+    var only: [String] = []
+
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
-    @OptionGroup(title: "Output") var output: ListOptions
+    @OptionGroup(title: "Output") var output: DetailOptions
 
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
         let manifests = try await ManifestArguments(locations: manifests, network: network)
             .loadKnown(in: session)
-        let status = StatusOutput(options: output, root: session.root)
-        try await session.forEachFile(of: manifests) { status.show($0) }
-        status.end()
+        let runs = try await session.history(limit: 100)
+        let status = StatusOutput(options: output, root: session.root, runs: runs)
+        let (due, patterns) = (due, path)
+        let selects = { @Sendable (file: StoredFile) in
+            if due { guard case .due = file.freshness else { return false } }
+            return patterns.isEmpty
+                || patterns.contains { fnmatch($0, file.target.path, 0) == 0 }
+        }
+        status.begin()
+        try await session.forEachFile(of: manifests, only: Set(only)) { file in
+            if selects(file) { status.count(file) }
+        }
+        status.conclude()
+        let isSelection = due || !patterns.isEmpty || !only.isEmpty
+        guard !output.json, !output.quiet, output.verbose || isSelection else { return }
+        try await session.forEachFile(of: manifests, only: Set(only)) { file in
+            if selects(file) { status.list(file) }
+        }
+        status.flush()
     }
 }

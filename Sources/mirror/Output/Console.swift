@@ -10,12 +10,20 @@ final class Console: Sendable {
     /// Results.
     static let output = Console(descriptor: STDOUT_FILENO)
     /// Progress, warnings and errors.
-    static let error = Console(descriptor: STDERR_FILENO)
+    static let error = Console(
+        descriptor: STDERR_FILENO,
+        isJournal: JournalPriority.isJournal(
+            STDERR_FILENO, stream: getenv("JOURNAL_STREAM").map { String(cString: $0) }))
 
     private let descriptor: Int32
     private let failure = Mutex<Int32>(0)
+    /// Whether lines begin with their priority, because the journal reads them.
+    private let isJournal: Bool
 
-    init(descriptor: Int32) { self.descriptor = descriptor }
+    init(descriptor: Int32, isJournal: Bool = false) {
+        self.descriptor = descriptor
+        self.isJournal = isJournal
+    }
 
     /// The `errno` of the first write that failed, other than EPIPE; nil while all writes succeed.
     var writeError: Int32? {
@@ -35,7 +43,9 @@ final class Console: Sendable {
     }
 
     /// Writes a line.
-    func line(_ text: String) { write(text + "\n") }
+    func line(_ text: String) {
+        write((isJournal ? JournalPriority.prefixed(text) : text) + "\n")
+    }
 
     /// Writes text as it is.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }

@@ -8,6 +8,8 @@ struct RunOutput {
     static let mostFailures = 50
 
     let options: any OutputChoices
+    /// Keeps the log, and acts on the end; nil where nothing is asked for.
+    var operations: RunOperations?
     private let held = HeldSummary()
 
     /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
@@ -30,7 +32,11 @@ struct RunOutput {
     ///
     /// The body puts the run away: it closes the index and lets the lock go. The summary is the last
     /// word, so it waits for that, and says what failed there.
-    func concluding(_ body: () async throws -> Void) async throws {
+    ///
+    /// - Parameter due: how many files the next run asks about, for the metrics.
+    func concluding(
+        due: () async throws -> Int = { 0 }, _ body: () async throws -> Void
+    ) async throws {
         var late: (any Error)?
         do { try await body() } catch { late = error }
         guard var end = held.take() else {
@@ -47,7 +53,16 @@ struct RunOutput {
             Console.output.line(line.text)
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
+        await conclude(end.summary, due: due)
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
+    }
+
+    /// Lets the operations act on the end of the run.
+    private func conclude(_ summary: Summary, due: () async throws -> Int) async {
+        guard let operations else { return }
+        for text in await operations.conclude(summary, root: summary.root, due: due) {
+            Console.error.line("mirror: note: \(text.printable)")
+        }
     }
 
     /// What is said after the report: what ended the run, unless a resource's line said it.
@@ -89,6 +104,13 @@ struct RunOutput {
                     seconds: CommandTime.seconds)
                 Console.output.write(bytes: RunOutput.line(event))
             }
+            if !(error is ExitCode) {
+                let failure = CommandFailure(error)
+                var summary = Summary()
+                (summary.root, summary.error) = (root, failure.error)
+                (summary.exit, summary.seconds) = (failure.exitCode, CommandTime.seconds)
+                await conclude(summary) { throw error }
+            }
             throw error
         }
     }
@@ -104,6 +126,7 @@ struct RunOutput {
 
     private func tell(_ run: Run) async throws {
         for try await event in run {
+            operations?.note(event)
             if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
         }
     }
@@ -153,6 +176,7 @@ struct RunOutput {
         }
         var failures = 0
         for try await event in run {
+            operations?.note(event)
             if showsProgress { display.apply(event) }
             if held.keep(event) {
                 let more = failures - RunOutput.mostFailures

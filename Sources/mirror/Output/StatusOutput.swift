@@ -2,96 +2,117 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Shows each file of the tree as soon as it was looked at, and the numbers at the end.
-///
-/// The output is a JSON document for scripts, or a line per file for people.
+/// Shows what is in the tree: a JSON document with each file for scripts; for people the totals, what
+/// needs attention, and with `-v` a line for each file.
 final class StatusOutput: Sendable {
     private struct State {
-        var hasBegun = false
+        var dashboard = StatusDashboard()
         var json = JSONWriter()
         var lines = LineBuffer()
-        var counts: [StoredFile.State: Int] = [:]
-        var bytes: Int64 = 0
-        var due = 0
     }
 
     private let options: any OutputChoices
     private let root: String
+    private let runs: [PastRun]
     private let style: TextStyle
     private let now: Instant
     private let clock: LocalClock
     private let state = Mutex(State())
 
-    /// Makes an output to which nothing has been printed.
-    init(options: any OutputChoices, root: String) {
+    /// Makes an output to which nothing has been printed; `runs` are the last ones, newest first.
+    init(options: any OutputChoices, root: String, runs: [PastRun]) {
         self.options = options
         self.root = root
+        self.runs = runs
         now = MirrorSession.clock()
         clock = .ofThisProcess(now: now)
         style = TextStyle(isColored: options.usesColor(on: .output))
     }
 
-    /// Prints a file to standard output.
-    func show(_ file: StoredFile) {
+    /// Begins the document, or the report.
+    func begin() {
         state.withLock { state in
-            begin(&state)
-            state.counts[file.state, default: 0] += 1
-            state.bytes = state.bytes.addingSaturated(file.size ?? 0)
-            if case .due = file.freshness { state.due += 1 }
-            if options.json {
-                file.write(to: &state.json, now: now)
-                if state.json.bytes.count > 64 << 10 {
-                    Console.output.write(bytes: state.json.take())
-                }
-            } else if !options.quiet || file.state != .intact {
-                state.lines.line(line(file))
+            guard options.json else { return state.lines.line("root \(root.printable)") }
+            state.json.beginObject()
+            state.json.member("v", 1)
+            state.json.member("root", root)
+            state.json.key("files")
+            state.json.beginArray()
+        }
+    }
+
+    /// Counts a file, and writes it to the document.
+    func count(_ file: StoredFile) {
+        state.withLock { state in
+            state.dashboard.add(file)
+            guard options.json else { return }
+            file.write(to: &state.json, now: now)
+            if state.json.bytes.count > 64 << 10 {
+                Console.output.write(bytes: state.json.take())
             }
         }
     }
 
-    /// Prints the numbers.
-    func end() {
+    /// Prints the totals and what needs attention; ends the document.
+    func conclude() {
         state.withLock { state in
-            begin(&state)
             if options.json { return endDocument(&state) }
-            if !options.quiet { state.lines.line(totals(state)) }
+            let dashboard = state.dashboard
+            if !options.quiet {
+                let isEmpty = dashboard.counts.isEmpty
+                state.lines.line(
+                    isEmpty
+                        ? "Nothing is here yet."
+                        : dashboard.totals(good: lastGood, last: lastEnded, clock: clock))
+                if let last = lastEnded, last.summary?.exit != 0 {
+                    state.lines.line(failure(of: last))
+                }
+            }
+            for group in dashboard.attention {
+                state.lines.line(group.heading)
+                for target in group.targets { state.lines.line("  " + target.path.printable) }
+                if group.more > 0 { state.lines.line("  and \(group.more) more (-v lists all)") }
+            }
             state.lines.flush()
         }
     }
 
-    private func begin(_ state: inout State) {
-        guard !state.hasBegun else { return }
-        state.hasBegun = true
-        guard options.json else { return state.lines.line("root \(root.printable)") }
-        state.json.beginObject()
-        state.json.member("v", 1)
-        state.json.member("root", root)
-        state.json.key("files")
-        state.json.beginArray()
+    /// Prints a line for a file.
+    func list(_ file: StoredFile) { state.withLock { $0.lines.line(line(file)) } }
+
+    /// Prints what is still in the buffer.
+    func flush() { state.withLock { $0.lines.flush() } }
+
+    private var lastEnded: PastRun? { runs.first { $0.summary != nil } }
+    private var lastGood: PastRun? { runs.first { $0.summary?.exit == 0 } }
+
+    private func failure(of run: PastRun) -> String {
+        let count = run.summary?[.failed] ?? 0
+        let failed = count > 0 ? ", \(count) failed" : ""
+        return "The last run ended with exit \(run.summary?.exit ?? 0)\(failed) "
+            + "(\(clock.description(of: run.startedAt))); mirror history and mirror why say more."
     }
 
     private func endDocument(_ state: inout State) {
         state.json.endArray()
         state.json.key("totals")
-        let (counts, bytes) = (state.counts, state.bytes)
+        let dashboard = state.dashboard
         state.json.object { json in
             for kind in StoredFile.State.allCases {
-                json.member(kind.rawValue, counts[kind] ?? 0)
+                json.member(kind.rawValue, dashboard.counts[kind] ?? 0)
             }
-            json.member("bytes", bytes)
+            json.member("files", dashboard.files)
+            json.member("bytes", dashboard.bytes)
+            json.member("due", dashboard.due)
+            json.member("stale", lastEnded?.summary?[.stale] ?? 0)
+            json.member("orphans", dashboard.orphans)
+            json.member("parts", dashboard.parts)
+            json.member("partBytes", dashboard.partBytes)
+            json.member("lastGoodRun", lastGood?.startedAt.rfc3339)
         }
         state.json.endObject()
         state.json.newline()
         Console.output.write(bytes: state.json.take())
-    }
-
-    private func totals(_ state: State) -> String {
-        let counts = StoredFile.State.allCases.compactMap { kind in
-            state.counts[kind].map { "\($0) \(kind.rawValue)" }
-        }
-        return counts.isEmpty
-            ? "Nothing is here yet."
-            : "\(counts.joined(separator: ", ")); \(ByteCount(state.bytes)), \(state.due) due."
     }
 
     private func line(_ file: StoredFile) -> String {
@@ -107,7 +128,13 @@ final class StatusOutput: Sendable {
         if let target = file.conflictOf {
             remarks.append("made room for \(target.path.printable); mirror resolve ends that")
         }
-        if let verified = file.verified { remarks.append("verified by \(verified.rawValue)") }
+        switch file.verified {
+        case .digest: remarks.append("verified by digest")
+        case .size: remarks.append("verified by size only")
+        case .some(.none): remarks.append("not verified")
+        case nil: break
+        }
+        if file.isOrphan { remarks.append("no manifest wants it") }
         if let confirmed = file.confirmedAt {
             remarks.append("confirmed \(clock.description(of: confirmed))")
         }

@@ -55,10 +55,8 @@ extension CrashGround {
     /// Files in `.mirror/` that a run that ended well does not leave.
     private func strangers() -> [String] {
         let own = ground.root.entries(beneath: ".mirror").map(\.name)
-        let known = ["index.sqlite", "lock", "manifests", "settings.json"].map { ".mirror/" + $0 }
         let rest = own.filter {
-            !known.contains($0) && !$0.hasPrefix(".mirror/manifests/")
-                && !$0.hasPrefix(".mirror/index.sqlite.damaged-")
+            !LastingFiles.has($0) && !$0.hasPrefix(".mirror/index.sqlite.damaged-")
         }
         return rest.isEmpty ? [] : ["in .mirror: \(rest.joined(separator: ", "))"]
     }

@@ -1,0 +1,78 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+
+// What the index and a run's log hold of past runs, read again. A newer mirror may have written more,
+// and an older one less: what is not understood is left out.
+
+extension PastRun {
+    /// A run from its row.
+    init(_ record: RunRecord) {
+        self.init(id: record.id, startedAt: record.startedAt, endedAt: record.endedAt)
+        summary = record.summary.flatMap {
+            (try? JSONTree(Array($0.utf8), file: record.id)).map(Summary.init)
+        }
+    }
+}
+
+extension Summary {
+    /// A summary from the members that it was written as.
+    fileprivate init(_ tree: JSONTree) {
+        self.init()
+        let number = { (key: String) in Int(tree[key]?.int ?? 0) }
+        exit = Int32(truncatingIfNeeded: tree["exit"]?.int ?? 0)
+        error = tree["error"].flatMap(MirrorError.init)
+        root = tree["root"]?.string ?? ""
+        resources = number("resources")
+        for outcome in Outcome.allCases { self[outcome] = number(outcome.summaryKey) }
+        failedOptional = number("failedOptional")
+        removed = number("removed")
+        orphans = number("orphans")
+        unverified = number("unverified")
+        bytesReceived = tree["bytesReceived"]?.int ?? 0
+        bytesReused = tree["bytesReused"]?.int ?? 0
+        partBytes = tree["partBytes"]?.int ?? 0
+        requests = number("requests")
+        seconds = tree["seconds"]?.double ?? 0
+    }
+}
+
+extension PastDecision {
+    /// A decision from a line of a run's log.
+    init?(line: [UInt8]) {
+        guard let tree = try? JSONTree(line, file: ""),
+            let target = tree["path"]?.string.flatMap({ try? Target($0) }),
+            let step = tree["step"]?.string.flatMap(Step.Kind.init)
+        else { return nil }
+        self.init(
+            target: target, step: step, reason: tree["reason"]?.string ?? "",
+            because: tree["because"]?.string ?? "")
+        outcome = tree["outcome"]?.string.flatMap(Outcome.init)
+        bytesReceived = tree["bytesReceived"]?.int ?? 0
+        bytesReused = tree["bytesReused"]?.int ?? 0
+        source = tree["source"]?.string
+        verified = tree["verified"]?.string.flatMap(Verification.init)
+        failures = (tree["retries"]?.elements ?? []).map {
+            PassingFailure(
+                code: FailureCode(rawValue: $0["cause"]?.string ?? ""),
+                message: $0["message"]?.string ?? "",
+                wait: Int64(($0["wait"]?.double ?? 0) * 1000))
+        }
+        error = tree["error"].flatMap(MirrorError.init)
+    }
+}
+
+extension MirrorError {
+    /// An error from the members that it was written as; nil for null.
+    fileprivate init?(_ tree: JSONTree) {
+        guard let code = tree["code"]?.string else { return nil }
+        self.init(FailureCode(rawValue: code), tree["message"]?.string ?? "")
+        isRetryable = tree["retryable"]?.bool ?? false
+        source = tree["source"]?.string
+        status = tree["status"]?.int.map(Int.init)
+        attempts = Int(tree["attempts"]?.int ?? 0)
+        expected = tree["expected"]?.string
+        actual = tree["actual"]?.string
+        tried = (tree["tried"]?.elements ?? []).compactMap(\.string)
+    }
+}

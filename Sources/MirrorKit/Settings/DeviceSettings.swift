@@ -1,0 +1,167 @@
+internal import Glibc
+package import MirrorManifests
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// The options that a root's `.mirror/settings.json` sets for every command over it.
+///
+/// The file is a JSON object of long option names without their dashes. Which names and values are
+/// right is for the command to say; a manifest cannot set any of them.
+package struct DeviceSettings: Sendable {
+    /// The settings in the order of the file.
+    package private(set) var settings: [Setting] = []
+    /// The path of the file, for people.
+    package let path: String
+
+    /// An option and its value.
+    package struct Setting: Sendable, Hashable {
+        /// The option's long name, without dashes.
+        package var name: String
+        package var value: Value
+        /// The place of the name in the file, from 1.
+        package var line: Int
+        package var column: Int
+    }
+
+    /// The value of an option.
+    package enum Value: Sendable, Hashable {
+        /// A flag, which is passed or not.
+        case flag(Bool)
+        /// One value, or several of an option that is repeatable.
+        case texts([String])
+    }
+
+    /// Reads the settings of a root; there are none where there is no root or no file.
+    ///
+    /// Throws `ManifestRefusal` with the places of what is wrong, or `MirrorError` with `rootUnusable`
+    /// or `inputOutput`.
+    package init(ofRoot root: String?) throws {
+        let location = try RootLocation(root: root, surroundings: .ofThisProcess())
+        path = location.path + "/" + DeviceSettings.name
+        guard let folder = try location.openIfThere() else { return }
+        let file: Descriptor
+        do throws(Errno) {
+            file = try folder.openFile(DeviceSettings.name)
+        } catch {
+            if error.number == ENOENT { return }
+            throw MirrorError(error)
+        }
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try file.bytes(at: 0, count: DeviceSettings.longest, path: path)
+        } catch { throw MirrorError(error) }
+        settings = try DeviceSettings.parse(bytes, file: path)
+    }
+
+    /// Settings as a text has them. Throws `ManifestRefusal`.
+    package init(text: String, path: String) throws(ManifestRefusal) {
+        self.path = path
+        settings = try DeviceSettings.parse(Array(text.utf8), file: path)
+    }
+
+    private static let name = ".mirror/settings.json"
+    private static let longest = 1 << 20
+
+    private static func parse(_ bytes: [UInt8], file: String) throws(ManifestRefusal) -> [Setting] {
+        let tree = try JSONTree(bytes, file: file)
+        guard case .object(let members) = tree.value else {
+            throw ManifestRefusal(
+                file: file, line: tree.place.line, column: tree.place.column,
+                "the settings are an object, such as { \"jobs\": 4 }")
+        }
+        var settings: [Setting] = []
+        for member in members {
+            guard let value = Value(member.value) else {
+                let place = member.value.place
+                throw ManifestRefusal(
+                    file: file, line: place.line, column: place.column,
+                    "\(member.key): write a text, a number, true, false, or a list of texts")
+            }
+            settings.append(
+                Setting(
+                    name: member.key, value: value, line: member.place.line,
+                    column: member.place.column))
+        }
+        return settings
+    }
+
+    /// The error of a setting that is wrong, with its place in the file.
+    package func refusal(of setting: Setting, _ message: String) -> ManifestRefusal {
+        ManifestRefusal(file: path, line: setting.line, column: setting.column, message)
+    }
+
+    /// The value of an option.
+    package subscript(name: String) -> Value? { settings.first { $0.name == name }?.value }
+
+    /// Sets an option, or removes it, and writes the file as a whole.
+    ///
+    /// Throws `MirrorError` with `inputOutput`, `noSpace` and the like; the old file is there then.
+    package mutating func set(_ name: String, to value: Value?) throws {
+        let position = settings.firstIndex { $0.name == name }
+        switch (value, position) {
+        case (let value?, let position?): settings[position].value = value
+        case (let value?, nil):
+            settings.append(Setting(name: name, value: value, line: 0, column: 0))
+        case (nil, let position?): settings.remove(at: position)
+        case (nil, nil): return
+        }
+        let bytes = text
+        try ReplacedFile.write(bytes, to: path)
+    }
+
+    private var text: [UInt8] {
+        var json = JSONWriter(indentation: 2)
+        json.object { json in
+            for setting in settings {
+                json.key(setting.name)
+                switch setting.value {
+                case .flag(let flag): json.boolean(flag)
+                case .texts(let texts) where texts.count == 1: json.string(texts[0])
+                case .texts(let texts): json.array { for text in texts { $0.string(text) } }
+                }
+            }
+        }
+        json.newline()
+        return json.bytes
+    }
+}
+
+extension DeviceSettings.Value {
+    /// The value of a member; nil for null, an object, or a list of anything but texts.
+    fileprivate init?(_ tree: JSONTree) {
+        switch tree.value {
+        case .boolean(let flag): self = .flag(flag)
+        case .string(let text), .number(let text): self = .texts([text])
+        case .array(let elements):
+            let texts = elements.compactMap { element in
+                switch element.value {
+                case .string(let text), .number(let text): text
+                default: String?.none
+                }
+            }
+            guard texts.count == elements.count else { return nil }
+            self = .texts(texts)
+        case .object, .null: return nil
+        }
+    }
+
+    /// The value for people.
+    package var text: String {
+        switch self {
+        case .flag(let flag): flag ? "true" : "false"
+        case .texts(let texts): texts.joined(separator: ", ")
+        }
+    }
+}
+
+extension ManifestRefusal {
+    /// A refusal with one error.
+    fileprivate init(file: String, line: Int, column: Int, _ message: String) {
+        self.init(
+            diagnostics: [
+                Diagnostic(
+                    file: file, line: line, column: column, severity: .error, message: message)
+            ], omitted: 0)
+    }
+}

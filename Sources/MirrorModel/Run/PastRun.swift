@@ -1,0 +1,141 @@
+/// A run that the index remembers.
+public struct PastRun: Sendable, Hashable {
+    /// The run's identifier.
+    public var id: String
+    /// When it began.
+    public var startedAt: Instant
+    /// When it ended; nil for a run that is under way, or was killed.
+    public var endedAt: Instant?
+    /// Its numbers; nil like `endedAt`.
+    public var summary: Summary?
+
+    /// Takes what is known of a run.
+    public init(id: String, startedAt: Instant, endedAt: Instant? = nil, summary: Summary? = nil) {
+        self.id = id
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.summary = summary
+    }
+
+    /// Writes the run as one JSON object; a run without an end has no members of a summary.
+    public func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("run", id)
+            json.member("started", startedAt.rfc3339)
+            json.member("ended", endedAt?.rfc3339)
+            if let summary {
+                summary.writeMembers(to: &json)
+            } else {
+                json.member("exit", Int?.none)
+            }
+        }
+    }
+}
+
+/// What a run decided about a target, why, and how it ended.
+public struct PastDecision: Sendable, Hashable {
+    /// The target.
+    public var target: Target
+    /// What the plan said.
+    public var step: Step.Kind
+    /// Why, as a code for scripts.
+    public var reason: String
+    /// Why, as a sentence.
+    public var because: String
+    /// How it ended; nil for an orphan that was removed.
+    public var outcome: Outcome?
+    /// Body bytes that arrived.
+    public var bytesReceived: Int64 = 0
+    /// Bytes that were there and not fetched again.
+    public var bytesReused: Int64 = 0
+    /// What answered, without a query.
+    public var source: String?
+    /// How the bytes were verified.
+    public var verified: Verification?
+    /// The requests that failed in passing, in order.
+    public var failures: [PassingFailure] = []
+    /// The error of a resource that failed.
+    public var error: MirrorError?
+
+    /// A request that failed, and after which another followed.
+    public struct PassingFailure: Sendable, Hashable {
+        /// Why.
+        public var code: FailureCode
+        /// A sentence.
+        public var message: String
+        /// Milliseconds until the next request.
+        public var wait: Int64
+
+        /// Takes the cause and the wait.
+        public init(code: FailureCode, message: String, wait: Int64) {
+            self.code = code
+            self.message = message
+            self.wait = wait
+        }
+    }
+
+    /// Takes what the plan said.
+    public init(target: Target, step: Step.Kind, reason: String, because: String) {
+        self.target = target
+        self.step = step
+        self.reason = reason
+        self.because = because
+    }
+
+    /// Writes the decision as members of an object, the target's path first.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("path", target.path)
+        json.member("step", step.rawValue)
+        json.member("reason", reason)
+        json.member("because", because)
+        json.member("outcome", outcome?.rawValue)
+        json.member("bytesReceived", bytesReceived)
+        json.member("bytesReused", bytesReused)
+        json.member("source", source)
+        json.member("verified", verified?.rawValue)
+        json.key("retries")
+        json.array { json in
+            for failure in failures {
+                json.object { json in
+                    json.member("cause", failure.code.rawValue)
+                    json.member("message", failure.message)
+                    json.key("wait")
+                    json.number(Double(failure.wait) / 1000, decimals: 3)
+                }
+            }
+        }
+        json.key("error")
+        if let error { json.object { error.writeMembers(to: &$0) } } else { json.null() }
+    }
+}
+
+extension PastDecision {
+    /// The decision that a resource's last event reports; nil for an event that ends no resource,
+    /// and for files that were kept, about which nothing was decided.
+    package init?(_ event: Event.Body, failures: [PassingFailure], reason: Reason?) {
+        switch event {
+        case .done(let done) where done.outcome != .kept:
+            self.init(
+                target: done.target, step: done.step, reason: done.reason.code,
+                because: done.reason.because)
+            outcome = done.outcome
+            bytesReceived = done.bytesReceived
+            bytesReused = done.bytesReused
+            source = done.source
+            verified = done.verified
+        case .failed(let failed):
+            self.init(
+                target: failed.target, step: failed.step, reason: reason?.code ?? "",
+                because: reason?.because ?? "")
+            outcome = failed.step == .remove ? nil : .failed
+            source = failed.error.source
+            error = failed.error
+        case .removed(let removed):
+            self.init(
+                target: removed.target, step: .remove, reason: removed.reason.code,
+                because: removed.reason.because)
+        default: return nil
+        }
+        self.failures = failures
+    }
+}

@@ -1,0 +1,106 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// What a run did with each resource, a line of JSON each: `.mirror/runs/<run>.jsonl`.
+///
+/// The log serves people who ask why. No decision depends on it: it is not flushed, a line may be cut
+/// off by a crash, and a disk that is full ends the log and nothing else. A run that does nothing
+/// makes no log.
+package struct RunLog: ~Copyable {
+    /// How many runs keep their logs.
+    package static let mostRuns = 30
+    /// Bytes after which a run's log takes no more lines.
+    package static let longest: Int64 = 64 << 20
+
+    private static let folder = ".mirror/runs"
+    private static let chunk = 64 << 10
+
+    private let root: RootDirectory
+    private let name: String
+    private var file: Descriptor?
+    private var length: Int64 = 0
+    private var buffer: [UInt8] = []
+    private var isOver = false
+
+    /// A log of a run, which is made with its first line.
+    package init(of run: String, in root: RootDirectory) {
+        self.root = root
+        name = run + ".jsonl"
+    }
+
+    /// Adds a line, without its line break.
+    package mutating func add(_ line: [UInt8]) {
+        guard !isOver else { return }
+        buffer += line
+        buffer.append(UInt8(ascii: "\n"))
+        if buffer.count >= RunLog.chunk { write() }
+    }
+
+    /// Writes what is left, and removes the logs of all runs but the latest.
+    package mutating func close() {
+        write()
+        guard file != nil else { return }
+        let names = (try? RunLog.names(in: root)) ?? []
+        guard let folder = try? root.openFolder(RunLog.folder) else { return }
+        for name in names.dropLast(RunLog.mostRuns) { unlinkat(folder.number, name, 0) }
+    }
+
+    private mutating func write() {
+        guard !isOver, !buffer.isEmpty else { return }
+        do throws(Errno) {
+            let file: Descriptor
+            if let open = self.file { file = open } else { file = try RunLog.make(name, in: root) }
+            self.file = file
+            try file.write(buffer, at: length, path: name)
+            length += Int64(buffer.count)
+            isOver = length >= RunLog.longest
+        } catch {
+            isOver = true
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private static func make(_ name: String, in root: RootDirectory) throws(Errno) -> Descriptor {
+        let folder = try root.makeFolder(RunLog.folder)
+        return Descriptor(
+            owning: try retrying("openat", name) {
+                let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC
+                // Paths and sources are for the owner of the tree only.
+                return linux_openat(folder.number, name, flags, 0o600)
+            })
+    }
+
+    /// The names of all logs, the earliest run first; names of runs sort by time.
+    private static func names(in root: RootDirectory) throws(Errno) -> [String] {
+        let folder = try root.openFolder(RunLog.folder)
+        return try folder.names(path: RunLog.folder, containing: ".jsonl").sorted()
+    }
+}
+
+extension RunLog {
+    /// The last line of a run's log that begins with these bytes; nil where there is none.
+    package static func line(
+        beginningWith start: [UInt8], of run: String, in root: RootDirectory
+    ) -> [UInt8]? {
+        let path = RunLog.folder + "/" + run + ".jsonl"
+        guard let file = try? root.openFile(path) else { return nil }
+        var found: [UInt8]?
+        var rest: [UInt8] = []
+        var at: Int64 = 0
+        while at <= RunLog.longest,
+            let bytes = try? file.bytes(at: at, count: RunLog.chunk, path: path), !bytes.isEmpty
+        {
+            at += Int64(bytes.count)
+            rest += bytes
+            guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+            for line in rest[..<end].split(separator: UInt8(ascii: "\n"))
+            where line.starts(with: start) {
+                found = Array(line)
+            }
+            rest.removeSubrange(...end)
+        }
+        return found
+    }
+}

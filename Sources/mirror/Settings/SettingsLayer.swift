@@ -1,0 +1,98 @@
+import ArgumentParser
+import Glibc
+import MirrorKit
+import MirrorModel
+
+/// Puts the root's settings and the environment beneath the command line.
+enum SettingsLayer {
+    /// The words to parse; the same as `words` where nothing adds to them.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError`, for a setting or a variable that is wrong.
+    static func effective(_ words: [String]) throws -> [String] {
+        guard let verb = words.first, !verb.hasPrefix("-"), verb != "settings", verb != "help"
+        else { return words }
+        // A verb that needs no root works without one; the others say themselves what is wrong.
+        guard let settings = try settings(for: words) else { return words }
+        let environment = variables
+        if settings.settings.isEmpty, environment.isEmpty { return words }
+        let catalog = OptionCatalog()
+        let layered = try EffectiveWords(
+            words, settings: settings, environment: environment, catalog: catalog)
+        return try reconciled(layered, words, settings, catalog)
+    }
+
+    private static func settings(for words: [String]) throws -> DeviceSettings? {
+        do {
+            return try DeviceSettings(ofRoot: root(in: words))
+        } catch let error as MirrorError where error.code == .rootUnusable {
+            return nil
+        }
+    }
+
+    /// The root that a command line names; nil where it names none.
+    static func root(in words: [String]) -> String? {
+        for (position, word) in words.enumerated() {
+            if word == "--" { return nil }
+            if word == "--root", position + 1 < words.count { return words[position + 1] }
+            if word.hasPrefix("--root=") { return String(word.dropFirst(7)) }
+        }
+        return nil
+    }
+
+    /// The variables of this process that may set an option. `MIRROR_ROOT` is none of them.
+    static var variables: [(name: String, value: String)] {
+        var found: [(name: String, value: String)] = []
+        var at = environ
+        while let pointer = at.pointee {
+            let text = String(cString: pointer)
+            if text.hasPrefix("MIRROR_"), !text.hasPrefix("MIRROR_ROOT="),
+                let equals = text.firstIndex(of: "=")
+            {
+                found.append(
+                    (String(text[..<equals]), String(text[text.index(after: equals)...])))
+            }
+            at += 1
+        }
+        return found.sorted { $0.name < $1.name }
+    }
+
+    /// The words without additions that the command line excludes.
+    ///
+    /// Throws for an addition whose value the parser does not take, and says where it comes from.
+    private static func reconciled(
+        _ layered: EffectiveWords, _ words: [String], _ settings: DeviceSettings,
+        _ catalog: OptionCatalog
+    ) throws -> [String] {
+        if refusal(of: layered.words) == nil || refusal(of: words) != nil { return layered.words }
+        let count = catalog.verb(of: words)?.words.count ?? 0
+        var accepted: [String] = []
+        for addition in layered.additions {
+            let together = words.prefix(count) + accepted + addition.words + words.dropFirst(count)
+            guard let message = refusal(of: Array(together)) else {
+                accepted += addition.words
+                continue
+            }
+            guard message.contains("--\(addition.name)"),
+                let alone = refusal(of: words.prefix(count) + addition.words),
+                alone.contains("--\(addition.name)")
+            else { continue }
+            let sentence = UsageRefusal.correction(of: alone) ?? alone
+            switch addition.origin {
+            case .environment(let name): throw MirrorError(.usage, "\(name): \(sentence)")
+            case .settings(let setting): throw settings.refusal(of: setting, sentence)
+            }
+        }
+        return words.prefix(count) + accepted + words.dropFirst(count)
+    }
+
+    /// The parser's message about a command line; nil when it takes it.
+    static func refusal(of words: [String]) -> String? {
+        do {
+            _ = try MirrorCommand.parseAsRoot(words)
+            return nil
+        } catch {
+            return MirrorCommand.exitCode(for: error) == .success
+                ? nil : MirrorCommand.message(for: error)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import MirrorKit
+import MirrorModel
+import Testing
+
+@testable import mirror
+
+@Suite struct StatusDashboardTests {
+    private static let now = Instant(seconds: 1_795_233_360)
+    private let clock = LocalClock(now: now) { _ in 0 }
+
+    private func file(
+        _ path: String, _ state: StoredFile.State, size: Int64? = 10,
+        _ change: (inout StoredFile) -> Void = { _ in }
+    ) throws -> StoredFile {
+        var file = StoredFile(target: try Target(path), state: state)
+        file.size = size
+        change(&file)
+        return file
+    }
+
+    @Test func theTotalsNameOnlyWhatIsThere() throws {
+        var dashboard = StatusDashboard()
+        dashboard.add(try file("Caches/a", .intact))
+        dashboard.add(try file("Caches/b", .intact) { $0.freshness = .due(.always) })
+        #expect(dashboard.totals(good: nil, last: nil, clock: clock) == "2 files, 20 B: 1 due.")
+        #expect(dashboard.attention.isEmpty)
+    }
+
+    @Test func theTotalsAddUp() throws {
+        var dashboard = StatusDashboard()
+        dashboard.add(try file("Documents/a", .changed))
+        dashboard.add(try file("Documents/b", .missing, size: nil) { $0.partBytes = 2048 })
+        dashboard.add(try file("Documents/c", .untracked))
+        dashboard.add(try file("Documents/d", .obstructed, size: nil))
+        dashboard.add(try file("Documents/e", .conflict))
+        dashboard.add(try file("Documents/f", .intact) { $0.isOrphan = true })
+        var summary = Summary()
+        summary[.stale] = 3
+        let run = PastRun(
+            id: "R", startedAt: Self.now.advanced(bySeconds: -3600), endedAt: Self.now,
+            summary: summary)
+        #expect(
+            dashboard.totals(good: run, last: run, clock: clock)
+                == "3 files, 40 B: 0 due, 3 stale, 1 edited, 1 missing, 1 not mirror's, 1 obstructed, 1 conflict, 1 orphan, 1 part (2.0 KiB). Last good run: 02:56, 1 h ago."
+        )
+        #expect(
+            dashboard.attention.map(\.targets.first?.path) == [
+                "Documents/e", "Documents/d", "Documents/a", "Documents/c", "Documents/b",
+                "Documents/f",
+            ])
+    }
+
+    @Test func aLongGroupIsCutWithACount() throws {
+        var dashboard = StatusDashboard()
+        for number in 0..<25 {
+            dashboard.add(try file("Caches/\(number)", .missing, size: nil))
+        }
+        let group = try #require(dashboard.attention.first)
+        #expect(group.heading == "25 missing; mirror sync fetches them")
+        #expect(group.targets.count == 10)
+        #expect(group.more == 15)
+    }
+}

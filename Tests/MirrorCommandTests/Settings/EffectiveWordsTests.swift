@@ -1,0 +1,95 @@
+import MirrorKit
+import MirrorModel
+import Testing
+
+@testable import mirror
+
+@Suite struct EffectiveWordsTests {
+    private static let catalog = OptionCatalog()
+
+    private func words(
+        _ line: String, _ json: String = "{}", environment: [(name: String, value: String)] = []
+    ) throws -> [String] {
+        try EffectiveWords(
+            line.split(separator: " ").map(String.init),
+            settings: try DeviceSettings(text: json, path: "settings.json"),
+            environment: environment, catalog: Self.catalog
+        ).words
+    }
+
+    @Test func aSettingComesBeforeTheWordsOfTheCommandLine() throws {
+        #expect(
+            try words("sync a.json", #"{"jobs": 4, "netrc": true}"#)
+                == ["sync", "--jobs", "4", "--netrc", "a.json"])
+    }
+
+    @Test(arguments: ["sync --jobs 2", "sync --jobs=2", "sync -j 2", "sync -vj 2"])
+    func theCommandLineStandsAboveASetting(line: String) throws {
+        #expect(
+            try words(line, #"{"jobs": 4}"#) == line.split(separator: " ").map(String.init))
+    }
+
+    @Test func aWordBehindTwoDashesIsNoOption() throws {
+        #expect(
+            try words("sync -- --jobs", #"{"jobs": 4}"#) == ["sync", "--jobs", "4", "--", "--jobs"])
+    }
+
+    @Test func aVariableStandsAboveASetting() throws {
+        #expect(
+            try words("sync", #"{"min-free": "1GiB"}"#, environment: [("MIRROR_MIN_FREE", "2GiB")])
+                == ["sync", "--min-free", "2GiB"])
+    }
+
+    @Test func aFlagIsPassedOrNot() throws {
+        #expect(try words("sync", #"{"netrc": false}"#) == ["sync"])
+        #expect(try words("sync", environment: [("MIRROR_NETRC", "1")]) == ["sync", "--netrc"])
+        #expect(
+            try words("sync", #"{"netrc": true}"#, environment: [("MIRROR_NETRC", "no")])
+                == ["sync"])
+    }
+
+    @Test func aRepeatableOptionTakesAList() throws {
+        #expect(
+            try words("sync", #"{"only": ["a", "b"]}"#) == ["sync", "--only", "a", "--only", "b"])
+        #expect(
+            try words("sync", environment: [("MIRROR_ONLY", "a,b")])
+                == ["sync", "--only", "a", "--only", "b"])
+    }
+
+    @Test func anOptionOfAnotherVerbIsLeftOut() throws {
+        #expect(try words("status", #"{"jobs": 4}"#) == ["status"])
+        #expect(try words("prune", #"{"quota": "5GiB"}"#) == ["prune"])
+    }
+
+    @Test func optionsGoBehindAllWordsOfAVerb() throws {
+        #expect(
+            try words("settings list", #"{"verbose": true}"#) == ["settings", "list", "--verbose"])
+    }
+
+    @Test(arguments: [
+        #"{"jobbs": 4}"#, #"{"root": "/"}"#, #"{"help": true}"#, #"{"jobs": true}"#,
+        #"{"jobs": ["1", "2"]}"#, #"{"netrc": "maybe"}"#, #"{"jobs": null}"#, #"{"jobs": {}}"#,
+        "[]", "", #"{"jobs": 1, "jobs": 2}"#,
+    ])
+    func aSettingThatIsWrongIsRefused(json: String) {
+        #expect(throws: ManifestRefusal.self) { try words("sync", json) }
+    }
+
+    @Test func aVariableOfTheWrongKindIsRefused() {
+        #expect(throws: MirrorError.self) {
+            try words("sync", environment: [("MIRROR_NETRC", "maybe")])
+        }
+    }
+
+    @Test func variablesOfOthersDoNotMatter() throws {
+        #expect(try words("sync", environment: [("MIRROR_OTHER", "x")]) == ["sync"])
+    }
+
+    @Test func everyOptionOfEveryVerbIsKnownOnce() {
+        let names = Self.catalog.options.map(\.name)
+        #expect(Set(names).count == names.count)
+        #expect(names.contains("limit-rate"))
+        #expect(!names.contains("root"))
+        #expect(Self.catalog.verbs.count > 12)
+    }
+}

@@ -1,0 +1,59 @@
+import MirrorModel
+import Testing
+
+@testable import MirrorStore
+
+@Suite struct RunLogTests {
+    private let folder: TemporaryFolder
+    private let root: RootDirectory
+
+    init() throws {
+        folder = try TemporaryFolder()
+        root = try RootDirectory(opening: folder.path)
+    }
+
+    private func write(_ run: String, _ lines: [String]) {
+        var log = RunLog(of: run, in: root)
+        for line in lines { log.add(Array(line.utf8)) }
+        log.close()
+    }
+
+    private func line(_ start: String, of run: String) -> String? {
+        RunLog.line(beginningWith: Array(start.utf8), of: run, in: root)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func aLineIsFoundByItsBeginning() {
+        write("R1", [#"{"path":"a","n":1}"#, #"{"path":"ab","n":2}"#, #"{"path":"b","n":3}"#])
+        #expect(line(#"{"path":"a","#, of: "R1") == #"{"path":"a","n":1}"#)
+        #expect(line(#"{"path":"b","#, of: "R1") == #"{"path":"b","n":3}"#)
+        #expect(line(#"{"path":"c","#, of: "R1") == nil)
+        #expect(line(#"{"path":"a","#, of: "R2") == nil)
+    }
+
+    @Test func linesAcrossChunksAreFound() {
+        let filler = String(repeating: "x", count: 1000)
+        write("R1", (0..<500).map { "{\"path\":\"\($0)\",\"\(filler)\"}" })
+        #expect(line("{\"path\":\"499\",", of: "R1") == "{\"path\":\"499\",\"\(filler)\"}")
+        #expect(line("{\"path\":\"65\",", of: "R1") == "{\"path\":\"65\",\"\(filler)\"}")
+    }
+
+    @Test func aLineThatACrashCutOffIsNoLine() throws {
+        let text = "{\"path\":\"a\",\"n\":1}\n{\"path\":\"b\",\"n"
+        try folder.write(text, to: ".mirror/runs/R1.jsonl")
+        #expect(line("{\"path\":\"a\",", of: "R1") == "{\"path\":\"a\",\"n\":1}")
+        #expect(line("{\"path\":\"b\",", of: "R1") == nil)
+    }
+
+    @Test func aRunWithoutLinesMakesNoFile() {
+        write("R1", [])
+        #expect(folder.names() == [])
+    }
+
+    @Test func onlyTheLatestRunsKeepTheirLogs() {
+        for number in 0..<(RunLog.mostRuns + 5) { write("R\(100 + number)", ["{}"]) }
+        let names = folder.names(in: ".mirror/runs")
+        #expect(names.count == RunLog.mostRuns)
+        #expect(names.first == "R105.jsonl")
+    }
+}

@@ -1,0 +1,10 @@
+/// What mirror leaves in its own folder after a run that ended well.
+enum LastingFiles {
+    /// Whether a path relative to the root, beneath `.mirror/`, may be there.
+    static func has(_ name: String) -> Bool {
+        let files = ["index.sqlite", "lock", "settings.json"]
+        let folders = ["manifests", "runs"]
+        return files.contains { name == ".mirror/" + $0 }
+            || folders.contains { name == ".mirror/" + $0 || name.hasPrefix(".mirror/\($0)/") }
+    }
+}
