@@ -1,6 +1,7 @@
 import ArgumentParser
 import MirrorKit
 import MirrorModel
+import Synchronization
 
 /// `mirror sync`: makes the tree match.
 struct SyncCommand: AsyncParsableCommand {
@@ -27,6 +28,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
+    @OptionGroup(title: "Operations") var operations: OperationOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
@@ -34,8 +36,9 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws {
         running.ending.watchDeadline()
-        let output = RunOutput(options: output)
-        try await output.reportingFailure(opening: makeSession) { session in
+        var output = RunOutput(options: output)
+        output.operations = try RunOperations(operations)
+        try await output.reportingFailure(opening: makeSession) { [output] session in
             let manifests = try await arguments.load(in: session)
             if dryRun {
                 CommandStage.enter(.lookingAtTree)
@@ -49,7 +52,14 @@ struct SyncCommand: AsyncParsableCommand {
     private func sync(
         _ manifests: [Manifest], in session: MirrorSession, _ output: RunOutput
     ) async throws {
-        try await output.concluding {
+        let due = {
+            let count = Mutex(0)
+            try await session.forEachFile(of: manifests) { file in
+                if case .due = file.freshness { count.withLock { $0 += 1 } }
+            }
+            return count.withLock { $0 }
+        }
+        try await output.concluding(due: due) {
             CommandStage.enter(.waitingForLock)
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
                 CommandStage.enter(.lookingAtTree)

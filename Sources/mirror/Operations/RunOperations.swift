@@ -1,0 +1,113 @@
+import Glibc
+import MirrorKit
+import MirrorModel
+import Synchronization
+
+/// Keeps the log of a run while it goes, and writes metrics and starts programs when it has ended.
+///
+/// Nothing here changes how the run ends: what fails is a note on standard error.
+final class RunOperations: Sendable {
+    private struct State {
+        var log: EventLog?
+        var changed: [String] = []
+        var failed: [String] = []
+        var failures: [FailureCode: Int] = [:]
+        var run = ""
+    }
+
+    private let options: OperationOptions
+    private let state: Mutex<State>
+
+    /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`.
+    init?(_ options: OperationOptions) throws {
+        if options.isEmpty { return nil }
+        self.options = options
+        let (path, format) = (options.log, options.logFormat)
+        state = Mutex(State(log: try path.map { try EventLog($0, format: format) }))
+    }
+
+    /// Takes in an event, the summary too.
+    func note(_ event: Event) {
+        state.withLock { state in
+            state.run = event.run
+            state.log?.note(event)
+            switch event.body {
+            case .done(let done) where done.outcome.isChange:
+                state.changed.append(done.target.path)
+            case .removed(let removed): state.changed.append(removed.target.path)
+            case .failed(let failed):
+                state.failed.append(failed.target.path)
+                state.failures[failed.error.code, default: 0] += 1
+            default: break
+            }
+        }
+    }
+
+    /// Writes the metrics and starts the programs that the end of the run calls for.
+    ///
+    /// `due` counts the files that the next run asks about. Returns sentences about what failed.
+    func conclude(_ summary: Summary, root: String, due: () async throws -> Int) async -> [String] {
+        let state = state.withLock { state in
+            defer { state.log = nil }
+            return (
+                changed: state.changed, failed: state.failed, failures: state.failures,
+                run: state.run, log: state.log?.failure
+            )
+        }
+        var notes: [String] = []
+        if let number = state.log, let path = options.log {
+            notes.append("\(path): the log is incomplete: \(String(cString: strerror(number))).")
+        }
+        if let path = options.metrics {
+            do {
+                try write(
+                    Metrics(
+                        summary: summary, endedAt: MirrorSession.clock(),
+                        failures: state.failures, due: try? await due(),
+                        freeBytes: RunOperations.freeBytes(at: root)), to: path)
+            } catch {
+                notes.append("The metrics were not written: \(CommandFailure(error).error.message)")
+            }
+        }
+        let environment = [
+            "MIRROR_ROOT": root, "MIRROR_RUN": state.run, "MIRROR_EXIT": "\(summary.exit)",
+        ]
+        if !options.onChange.isEmpty, !state.changed.isEmpty {
+            let hook = Hook(option: "--on-change", words: options.onChange)
+            notes += [hook.run(state.changed, environment: environment)].compactMap { $0 }
+        }
+        if !options.onFailure.isEmpty, summary.exit != 0 {
+            let hook = Hook(option: "--on-failure", words: options.onFailure)
+            notes += [hook.run(state.failed, environment: environment)].compactMap { $0 }
+        }
+        return notes
+    }
+
+    private func write(_ metrics: Metrics, to path: String) throws {
+        var metrics = metrics
+        let before = try? ReplacedFile.text(at: path)
+        metrics.lastSuccess =
+            metrics.summary.exit == 0
+            ? metrics.endedAt.seconds : before.flatMap(Metrics.lastSuccess)
+        try ReplacedFile.write(Array(metrics.text.utf8), to: path)
+    }
+
+    private static func freeBytes(at root: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(root, &status) == 0 else { return nil }
+        return Int64(
+            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
+                by: UInt64(status.f_frsize)
+            ).partialValue)
+    }
+}
+
+extension Outcome {
+    /// Whether a file has other bytes or another name now.
+    fileprivate var isChange: Bool {
+        switch self {
+        case .fetched, .resumed, .updated, .repaired, .copied, .moved, .conflict: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import MirrorTestSupport
+import Testing
+
+/// What a run leaves for those who look after a device, by the built program.
+@Suite(.timeLimit(.minutes(15))) struct OperationsTests {
+    private let ground: Playground
+    private let manifest: String
+
+    init() throws {
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        try ground.folder.write("a.txt", Array("hello".utf8))
+        manifest = try ground.write(
+            manifest: """
+                { "name": "m", "resources": [
+                  { "path": "Documents/a b.txt", "url": "file://\(ground.folder.full("a.txt"))" },
+                  { "path": "Caches/b", "url": "file://\(ground.folder.full("none"))" }
+                ] }
+                """)
+    }
+
+    private func run(_ words: String...) async throws -> Command.Result {
+        let (ground, words) = (ground, words)
+        return try await DetachedThread.run { try ground.start(words).wait() }
+    }
+
+    private func text(_ name: String) -> String {
+        String(decoding: ground.folder.read(name) ?? [], as: UTF8.self)
+    }
+
+    /// A program that writes what it was told to a file.
+    private func hook(_ name: String) throws -> String {
+        let path = ground.folder.full(name)
+        let script =
+            "#!/bin/sh\n{ echo \"$1 exit=$MIRROR_EXIT root=$MIRROR_ROOT\"; cat; } > \(path).out\n"
+        try ground.folder.write(name, Array(script.utf8))
+        #expect(try Command.run("/bin/chmod", ["+x", path]).ending == .exited(0))
+        return path
+    }
+
+    @Test func programsAreStartedWithThePathsOnTheirInput() async throws {
+        defer { ground.remove() }
+        let (changed, failed) = (try hook("changed"), try hook("failed"))
+        let result = try await run(
+            "sync", manifest, "--on-change", changed, "--on-change", "-x", "--on-failure", failed)
+        #expect(result.ending == .exited(1), "\(result)")
+        #expect(
+            text("changed.out") == "-x exit=1 root=\(ground.root.path)\nDocuments/a b.txt\n")
+        #expect(text("failed.out") == " exit=1 root=\(ground.root.path)\nCaches/b\n")
+    }
+
+    @Test func aRunThatChangesNothingStartsNoProgram() async throws {
+        defer { ground.remove() }
+        _ = try await run("sync", manifest)
+        let result = try await run("sync", manifest, "--on-change", try hook("changed"))
+        #expect(result.ending == .exited(1), "\(result)")
+        #expect(text("changed.out") == "")
+    }
+
+    @Test func aRunThatDoesNotBeginIsAFailureToo() async throws {
+        defer { ground.remove() }
+        let result = try await run(
+            "sync", ground.folder.full("no.json"), "--on-failure", try hook("failed"),
+            "--metrics", ground.folder.full("m.prom"))
+        #expect(result.ending == .exited(66), "\(result)")
+        #expect(text("failed.out").hasPrefix(" exit=66"))
+        #expect(text("m.prom").contains("\nmirror_last_run_exit_code 66\n"))
+    }
+
+    @Test func aProgramThatFailsIsANoteAndNoMore() async throws {
+        defer { ground.remove() }
+        let result = try await run(
+            "sync", manifest, "-q", "--on-change", "sh", "--on-change", "-c", "--on-change",
+            "exit 3")
+        #expect(result.ending == .exited(1), "\(result)")
+        #expect(result.errors.contains("--on-change: sh ended with exit 3."), "\(result)")
+        let other = try await run("sync", manifest, "--on-failure", "/nonexistent")
+        #expect(other.errors.contains("/nonexistent cannot be started"), "\(other)")
+    }
+
+    @Test func theLogTakesOneLineAnEventAndIsAppendedTo() async throws {
+        defer { ground.remove() }
+        let log = ground.folder.full("run.log")
+        _ = try await run("sync", manifest, "--log", log)
+        let first = text("run.log")
+        #expect(first.contains(" event=done ") && first.contains(" path=\"Documents/a b.txt\" "))
+        #expect(first.split(separator: "\n").last?.contains("event=summary") == true)
+        _ = try await run("sync", manifest, "--log", log, "--log-format", "json")
+        #expect(text("run.log").hasPrefix(first))
+        #expect(text("run.log").dropFirst(first.count).hasPrefix("{\"v\":1,\"event\":\"plan\""))
+    }
+
+    @Test func aLogThatCannotBeOpenedEndsTheCommandBeforeItBegins() async throws {
+        defer { ground.remove() }
+        let result = try await run("sync", manifest, "--log", "/nonexistent/run.log")
+        #expect(result.ending == .exited(74), "\(result)")
+        #expect(result.errors.contains("the log cannot be opened"))
+        #expect(ground.root.read("Documents/a b.txt") == nil)
+    }
+
+    @Test func metricsKeepTheTimeOfTheLastSuccess() async throws {
+        defer { ground.remove() }
+        let metrics = ground.folder.full("m.prom")
+        try ground.folder.write("none", Array("there".utf8))
+        _ = try await run("sync", manifest, "--metrics", metrics)
+        let success = "mirror_last_success_timestamp_seconds "
+        let line = { (text: String) in text.split(separator: "\n").first { $0.hasPrefix(success) } }
+        let first = text("m.prom")
+        #expect(first.contains("\nmirror_last_run_exit_code 0\n"), "\(first)")
+        #expect(first.contains("\nmirror_resources{outcome=\"fetched\"} 2\n"), "\(first)")
+        #expect(line(first) != nil)
+        try ground.folder.write("a.txt", [])
+        #expect(try Command.run("/bin/rm", [ground.folder.full("none")]).ending == .exited(0))
+        _ = try await run("sync", manifest, "--metrics", metrics, "--refetch", "Caches/b")
+        let second = text("m.prom")
+        #expect(second.contains("\nmirror_last_run_exit_code 1\n"), "\(second)")
+        #expect(second.contains("\nmirror_failures{code=\"source-file-unreadable\"} 1\n"))
+        #expect(line(second) == line(first))
+    }
+}
