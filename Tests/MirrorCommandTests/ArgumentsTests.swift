@@ -4,11 +4,11 @@ import Testing
 
 /// The words of a command line, where Swift does not find them.
 struct ArgumentsTests {
-    @Test func theKernelKnowsTheWordsToo() {
+    @Test func withoutAStackArgumentsComeFromTheKernel() {
         #expect(Arguments.words(onStack: []) == Array(CommandLine.arguments.dropFirst()))
     }
 
-    @Test func wordsOnTheStackAreTaken() {
+    @Test func argumentsAreTakenFromTheStack() {
         #expect(Arguments.words(onStack: ["mirror", "plan", ""]) == ["plan", ""])
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 /// A process that may have few files open: fewer transfers at once, and the same tree.
 @Suite(.timeLimit(.minutes(15))) struct FewDescriptorsTests {
-    @Test func sixtyFourDescriptorsAreEnough() async throws {
+    @Test func syncWorksWithSixtyFourDescriptors() async throws {
         try await DetachedThread.run {
             let program = BuiltProgram.path(of: "mirror")
             let ground = try Playground(program: program, in: Folder.memory)

@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test(arguments: FloorTests.files) func fileFitsARoom(_ file: String) throws {
+    @Test(arguments: FloorTests.files) func sourceFileHasAtMost350Lines(_ file: String) throws {
         let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false).count
         #expect(lines <= 351, "\(file) has \(lines - 1) lines")
     }
 
     /// A C module is a public dependency of nobody: what imports it does so internally.
-    @Test(arguments: FloorTests.files) func systemModulesStayInside(_ file: String) throws {
+    @Test(arguments: FloorTests.files) func cModulesAreImportedInternally(_ file: String) throws {
         for line in FloorTests.importLines(in: try text(file))
         where line.first == "public" || line.first == "package" {
             let module = line.dropFirst().drop { $0 == "import" }.first ?? ""
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func everyWayToImportIsSeen() {
+    @Test func importCheckSeesEveryFormOfImport() {
         let text = """
             internal import A
             @testable import B

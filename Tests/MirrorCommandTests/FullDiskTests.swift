@@ -50,7 +50,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test func declaredSizeIsRefusedBeforeTheFirstRequest() async throws {
+    @Test func declaredSizeBeyondFreeSpaceIsRefusedBeforeTheFirstRequest() async throws {
         let outcome = try await outcome(
             declaring: ",\"size\":4000000", body: "      @body big",
             ["--min-free", "0"])
@@ -58,14 +58,14 @@ struct FullDiskTests {
         #expect(outcome.requests == 1)
     }
 
-    @Test func promisedSizeIsRefusedAtTheHead() async throws {
+    @Test func contentLengthBeyondFreeSpaceIsRefusedAtTheHead() async throws {
         let outcome = try await outcome(
             body: "      @body big", ["--min-free", "0", "--retries", "0"])
         #expect(outcome.result.ending == .exited(77), "\(outcome.result)")
         #expect(outcome.requests == 2)
     }
 
-    @Test func leastFreeSpaceIsRefused() async throws {
+    @Test func bodyThatWouldPassMinFreeIsRefused() async throws {
         let outcome = try await outcome(
             declaring: ",\"size\":10000", body: "      @body big[0-9999]",
             ["--min-free", "64MiB"])

@@ -10,7 +10,7 @@ struct KillTests {
         getenv("KILL_SEED").flatMap { UInt64(String(cString: $0)) }
         ?? UInt64.random(in: 0...UInt64(UInt32.max))
 
-    @Test func noInstantLeavesAWrongFile() async throws {
+    @Test func killAtAnyInstantLeavesNoWrongFile() async throws {
         try await DetachedThread.run {
             var story = try KillStory(seed: KillTests.seed)
             defer { story.end() }

@@ -13,7 +13,7 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"])
     }
 
-    @Test func everyMutantApplies() throws {
+    @Test func everyMutantAppliesToTheSources() throws {
         let result = try check()
         #expect(result.ending == .exited(0), "\(result.errors)")
         let count = try #require(result.output.split(separator: " ").first.flatMap { Int($0) })

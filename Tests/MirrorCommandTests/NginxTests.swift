@@ -27,7 +27,7 @@ struct NginxTests {
     }
 
     @Test(arguments: [("http", "HTTP/1.1"), ("https", "HTTP/2.0")])
-    func secondSyncIsAllNotModified(_ scheme: String, _ version: String) async throws {
+    func secondSyncGetsOnly304(_ scheme: String, _ version: String) async throws {
         try await stage { nginx, ground in
             let sizes = [0, 1, 4096, 70_000, 300_000]
             for size in sizes { try nginx.put("f\(size)", TestBytes.make(size, seed: 3)) }
@@ -50,7 +50,7 @@ struct NginxTests {
     }
 
     @Test(arguments: ["http", "https"])
-    func killedRunIsContinued(_ scheme: String) async throws {
+    func nextRunResumesAKilledRun(_ scheme: String) async throws {
         try await stage { nginx, ground in
             let bytes = TestBytes.make(4 << 20, seed: 4)
             try nginx.put("slow/big", bytes)

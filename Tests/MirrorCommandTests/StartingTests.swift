@@ -46,21 +46,21 @@ import Testing
     }
 
     @Test(arguments: ["2>&-", "<&-", "<&- 2>&-"])
-    func whatElseIsClosedIsNotMissed(_ redirection: String) async throws {
+    func runWorksWithOtherStandardStreamsClosed(_ redirection: String) async throws {
         try await run("exec \"$0\" sync \"$1\" --json \(redirection)") { ground, result in
             #expect(result.ending == .exited(0), "\(result)")
             #expect(result.summary("fetched") == "1", "\(result)")
         }
     }
 
-    @Test func allClosedIsDefinedToo() async throws {
+    @Test func withAllStandardStreamsClosedTheFileIsFetchedAndTheExitIs74() async throws {
         try await run("exec \"$0\" sync \"$1\" <&- >&- 2>&-") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")
             #expect(ground.root.size("Caches/a") == 5000)
         }
     }
 
-    @Test func aClosedInputIsNoManifest() async throws {
+    @Test func closedStandardInputIsAnUnreadableManifest() async throws {
         try await run("exec \"$0\" sync - <&-") { _, result in
             #expect(result.ending == .exited(66), "\(result)")
         }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aLimitThatNothingWorksWithIsNamed() async throws {
+    @Test func tooLowAnOpenFileLimitIsNamed() async throws {
         try await run("ulimit -n 16; exec \"$0\" sync \"$1\"") { ground, result in
             #expect(result.ending == .exited(74), "\(result)")
             #expect(result.errors.contains("no file can be opened"), "\(result)")

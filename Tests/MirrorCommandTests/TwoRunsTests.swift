@@ -42,7 +42,7 @@ struct TwoRunsTests {
         }
     }
 
-    @Test func theSecondSaysWhoHoldsTheLock() async throws {
+    @Test func secondRunSaysWhoHoldsTheLock() async throws {
         try await meanwhile { ground, manifest, first in
             let second = try ground.sync(manifest).wait(seconds: 20)
             #expect(second.ending == .exited(75))
@@ -59,7 +59,7 @@ struct TwoRunsTests {
         }
     }
 
-    @Test func theSecondWaits() async throws {
+    @Test func secondRunWaitsForTheLock() async throws {
         try await DetachedThread.run {
             let shelf = MemoryShelf()
             shelf.put("/a.bin", TestBytes.make(400_000, seed: 1))
@@ -83,7 +83,7 @@ struct TwoRunsTests {
         }
     }
 
-    @Test func aDeadRunsLockIsNoLock() async throws {
+    @Test func lockOfADeadRunIsTakenOver() async throws {
         try await DetachedThread.run {
             let scenario = try ScenarioServer(
                 """

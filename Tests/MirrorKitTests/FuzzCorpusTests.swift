@@ -11,7 +11,7 @@ import Testing
     }()
 
     @Test(arguments: FuzzedParser.all.map(\.name))
-    func everyInputHolds(_ name: String) throws {
+    func everyFuzzInputHoldsItsParsersPromises(_ name: String) throws {
         let parser = try #require(FuzzedParser.named(name))
         let folder = Self.corpus + "/" + name
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)

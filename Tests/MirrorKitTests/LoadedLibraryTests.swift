@@ -26,14 +26,14 @@ import Testing
     }
 
     /// A library of the right name that is another one has none of the functions.
-    @Test func aLibraryWithoutTheFunctionsIsNotTaken() throws {
+    @Test func libraryWithoutTheNeededFunctionsIsRefused() throws {
         let error = try #require(throws: MirrorError.self) {
             try CurlLibrary.load("libsqlite3.so.0").get()
         }
         #expect(error.message.contains("libsqlite3.so.0 has no curl_global_init"))
     }
 
-    @Test func bothAreThereWhereTheTestsRun() throws {
+    @Test func libcurlAndLibxml2LoadOnThisMachine() throws {
         _ = try CurlLibrary.functions.get()
         _ = try XMLLibrary.functions.get()
     }

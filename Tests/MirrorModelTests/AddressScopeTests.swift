@@ -12,7 +12,7 @@ import Testing
             ([255, 255, 255, 255], false), ([198, 18, 0, 1], false), ([192, 0, 2, 1], false),
             ([], false), ([1, 2, 3], false),
         ] as [([UInt8], Bool)])
-    func versionFour(address: [UInt8], isPublic: Bool) {
+    func ipv4AddressesHaveTheirScope(address: [UInt8], isPublic: Bool) {
         #expect(AddressScope.isPublic(address) == isPublic)
     }
 
@@ -31,7 +31,7 @@ import Testing
             ([0, 0x64, 0xFF, 0x9B], [8, 8, 8, 8], true),
             ([0x20, 2, 192, 168, 0, 1], [1], false),
         ] as [([UInt8], [UInt8], Bool)])
-    func versionSix(prefix: [UInt8], suffix: [UInt8], isPublic: Bool) {
+    func ipv6AddressesHaveTheirScope(prefix: [UInt8], suffix: [UInt8], isPublic: Bool) {
         #expect(AddressScope.isPublic(v6(prefix, suffix)) == isPublic)
     }
 }

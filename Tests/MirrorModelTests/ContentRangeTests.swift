@@ -20,7 +20,7 @@ import Testing
         "bytes 5-9/10 ", "bytes 5-9/10, bytes 5-9/10", "bytes 0-9223372036854775807/*",
         "bytes 5-99999999999999999999/*", "bytes +5-9/10",
     ])
-    func anythingElseIsNone(text: String) {
+    func malformedContentRangesAreRefused(text: String) {
         #expect(ContentRange(text) == nil)
     }
 }

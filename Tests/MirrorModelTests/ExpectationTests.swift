@@ -25,12 +25,12 @@ import Testing
     @Test(
         arguments: [("application/zip", true), ("text/html", false), (nil, false)]
             as [(String?, Bool)])
-    func soDoesTheStoredVersion(stored: String?, isRefused: Bool) throws {
+    func theStoredVersionSaysWhatAFileCannotBe(stored: String?, isRefused: Bool) throws {
         #expect(try refusesHTML("Caches/noextension", replacing: stored) == isRefused)
         #expect(try refusesHTML("Caches/a.zip", replacing: stored))
     }
 
-    @Test func whatIsDeclaredDecidesAlone() throws {
+    @Test func aDeclaredPinOrMediaTypeDecidesAlone() throws {
         let pin = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
         let weak = try #require(Digest(.md5, bytes: Array(repeating: 1, count: 16)))
         #expect(try !refusesHTML("Caches/a.zip") { $0.digests = [pin] })

@@ -14,7 +14,7 @@ import Testing
             ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_799),
             ("Tuesday, 19-Jan-38 03:14:08 GMT", 2_147_483_648),
         ] as [(String, Int64)])
-    func threeFormsAreRead(text: String, seconds: Int64) {
+    func httpDateReadsAllThreeForms(text: String, seconds: Int64) {
         #expect(HTTPDate(text)?.seconds == seconds)
     }
 
@@ -28,7 +28,7 @@ import Testing
         "Sun, 06 Nov 1994 08:49:37 GMT ", "Sun, 0x Nov 1994 08:49:37 GMT",
         "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
     ])
-    func anythingElseIsNoDate(text: String) {
+    func malformedHTTPDatesAreRefused(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 
@@ -37,7 +37,7 @@ import Testing
         "Wed, 31 Dec 1969 23:59:59 GMT", "Thu, 29 Feb 2024 12:00:00 GMT",
         "Fri, 01 Mar 2024 00:00:01 GMT",
     ])
-    func writingGivesBackWhatWasRead(text: String) {
+    func httpDateWritesWhatItReads(text: String) {
         #expect(HTTPDate(text)?.description == text)
     }
 }

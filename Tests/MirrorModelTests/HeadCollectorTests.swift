@@ -11,7 +11,7 @@ import Testing
         if case .head(let head) = collect(lines).first { head } else { nil }
     }
 
-    @Test func linesMakeAHead() {
+    @Test func headerLinesBecomeAHead() {
         let head = head(["HTTP/1.1 200 OK\r\n", "ETag:  \"a\" \r\n", "X-Empty:\r\n", "\r\n"])
         #expect(head == ResponseHead(status: 200, [("etag", "\"a\""), ("x-empty", "")]))
     }
@@ -40,12 +40,12 @@ import Testing
         ("HTTP/1.0 200 OK", HTTPVersion.http10), ("HTTP/1.1 200", .http11),
         ("HTTP/2 200 ", .http2),
     ])
-    func versionsAreTold(line: String, version: HTTPVersion) {
+    func headHasTheHTTPVersion(line: String, version: HTTPVersion) {
         #expect(head([line + "\r\n", "\r\n"])?.version == version)
     }
 
     @Test(arguments: ["HTTP/1.1 2000 OK", "HTTP/1.1 20 OK", "ICY 200 OK", "HTTP/1.1 099 x"])
-    func otherFirstLinesAreRefused(line: String) {
+    func malformedStatusLinesAreRefused(line: String) {
         #expect(collect([line + "\r\n", "\r\n"]) == [.refused(.statusLine)])
     }
 

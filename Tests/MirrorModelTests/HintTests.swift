@@ -8,7 +8,7 @@ import Testing
             ("hash", 64, "sha256"), ("sha", 128, "sha512"), ("checksum", 40, "sha1"),
             ("Digest", 32, "md5"), ("hash", 7, "sha256"),
         ])
-    func aDigestsLengthSaysWhichItIs(name: String, length: Int, key: String) {
+    func digestAlgorithmIsGuessedFromItsLength(name: String, length: Int, key: String) {
         let value = String(repeating: "a", count: length)
         #expect(MeantKey.key(for: name, value: value) == key)
     }
@@ -20,7 +20,7 @@ import Testing
             ("href", nil, "url"), ("bytes", nil, "size"), ("colour", nil, nil),
             ("sha265", nil, nil),
         ] as [(String, String?, String?)])
-    func anotherToolsWordIsKnown(name: String, value: String?, key: String?) {
+    func keysOfOtherToolsGetAHint(name: String, value: String?, key: String?) {
         #expect(MeantKey.key(for: name, value: value) == key)
     }
 
@@ -33,7 +33,7 @@ import Testing
             ("a:b/c", nil), ("file:///x", nil), ("", nil), ("www.tgz", nil), ("data.io", nil),
             ("user:secret@www.example.com/x", nil),
         ] as [(String, String?)])
-    func aHostWithoutASchemeIsKnown(text: String, host: String?) {
+    func bareHostGetsAHintToAddAScheme(text: String, host: String?) {
         #expect(BareHost.find(in: text) == host)
     }
 

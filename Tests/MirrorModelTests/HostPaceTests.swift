@@ -43,7 +43,7 @@ import Testing
         #expect(limits == [16, 32, 50, 50, 50, 50])
     }
 
-    @Test func itSettlesWhereMoreDoesNotPay() {
+    @Test func paceSettlesWhereMoreConnectionsBringNothing() {
         var pace = measuring(64)
         let limits = limits(&pace, windows: 400, bytesPerWindow: { 1_000_000 * min($0, 12) })
         #expect(limits.suffix(200).allSatisfy { (9...20).contains($0) })
@@ -69,7 +69,7 @@ import Testing
         #expect(pace.limit == 1)
     }
 
-    @Test(arguments: [1, 2, 3, 5]) func itNeverLeavesItsBounds(most: Int) {
+    @Test(arguments: [1, 2, 3, 5]) func paceStaysWithinItsBounds(most: Int) {
         var pace = measuring(most)
         let limits = limits(&pace, windows: 300, bytesPerWindow: { 1_000_000 * $0 })
         #expect(limits.allSatisfy { (1...most).contains($0) })
@@ -87,7 +87,7 @@ import Testing
         #expect(HostPace(ceiling: 128, now: 0).limit == HostPace.start)
     }
 
-    @Test func whatFoundNothingOutIsNotRemembered() {
+    @Test func unmeasuredPaceIsNotRemembered() {
         var pace = HostPace(ceiling: 128, now: 0)
         #expect(pace.liked == nil)
         pace.ended(isFull: false, now: 5)

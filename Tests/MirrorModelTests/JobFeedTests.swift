@@ -55,7 +55,7 @@ private final class Feeding {
         #expect(feed.count == 2)
     }
 
-    @Test func whatIsNotOfTheFeedIsNotCounted() {
+    @Test func feedCountsOnlyItsOwnJobs() {
         let feed = Feeding("aaaaa", window: 3)
         #expect(feed.took() == [0, 1, 2])
         #expect(!feed.ended(7))
@@ -69,7 +69,7 @@ private final class Feeding {
         #expect(feed.answered(from: 6) == 20)
     }
 
-    @Test func noneIsLostOrTakenTwiceWhateverHappens() {
+    @Test func everyJobIsTakenExactlyOnce() {
         var random = SplitMix64(seed: 5)
         for _ in 0..<200 {
             let hostCount = Int.random(in: 1...12, using: &random)
@@ -123,7 +123,7 @@ private final class Feeding {
         #expect(feed.took() == [2])
     }
 
-    @Test func thoseThatWaitForARetryDoNotCount() {
+    @Test func jobsWaitingForARetryDoNotFillTheWindow() {
         let feed = Feeding("aaaaaaaaaa", window: 4)
         _ = feed.took()
         #expect([0, 1, 2].map(feed.delayed) == [false, false, true])
@@ -135,14 +135,14 @@ private final class Feeding {
         #expect(feed.took() == [7])
     }
 
-    @Test func oneThatWaitsAgainIsLeftOutOnce() {
+    @Test func jobThatWaitsAgainIsExcludedOnce() {
         let feed = Feeding("aaaa", window: 2)
         _ = feed.took()
         #expect([0, 0].map(feed.delayed) == [false, false])
         #expect(feed.took() == [2])
     }
 
-    @Test func onlyThousandsWait() {
+    @Test func atMostThousandsOfJobsWait() {
         let feed = Feeding(String(repeating: "a", count: 10_000), window: 4)
         var begun = 0
         while true {

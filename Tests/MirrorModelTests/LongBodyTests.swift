@@ -31,7 +31,7 @@ import Testing
         return plan.isLong
     }
 
-    @Test func itTakesEightMebibytesKnownBeforehandOverTLS() throws {
+    @Test func bodyIsLongFromEightMebibytesKnownBeforehandOverTLS() throws {
         func first(_ size: Int64?, _ url: String = "https://a.example/f") throws -> Bool? {
             var machine = try machine(size, [url])
             return isLong(machine.begin())
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func otherFailuresChangeNothing() throws {
+    @Test func otherFailuresKeepTheProtocol() throws {
         let untrusted = TransportFailure(
             .tlsFailed, "certificate", isPassing: false, wasSent: false)
         var machine = try machine(Self.long)

@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         ("Caches/ı", "Caches/i"), ("Caches/é", "Caches/e"), ("Caches/ae", "Caches/æ"),
     ])
-    func otherNamesAreNot(first: String, second: String) throws {
+    func namesThatDifferOtherwiseDoNotCollide(first: String, second: String) throws {
         #expect(try manifest([first, second]).flaws().isEmpty)
     }
 

@@ -11,7 +11,7 @@ import Testing
         return known.repeated
     }
 
-    @Test func whatComesTwiceIsFound() {
+    @Test func repeatedHashIsFound() {
         #expect(repeated([7, 8, 7, 9, 0, .max, 7]) == [7])
         #expect(repeated([]).isEmpty)
     }

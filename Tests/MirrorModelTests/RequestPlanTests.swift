@@ -15,7 +15,7 @@ import Testing
         Validators(entityTag: tag.flatMap { EntityTag($0) }, lastModified: date)
     }
 
-    @Test func aPlainRequestHasNone() throws { #expect(try fields { _ in } == []) }
+    @Test func plainRequestHasNoConditionalFields() throws { #expect(try fields { _ in } == []) }
 
     @Test(
         "The last byte of a range is the one before its end",

@@ -28,7 +28,7 @@ import Testing
         return resource
     }
 
-    @Test func whatGoesInComesOut() throws {
+    @Test func resourceTableReturnsWhatWasAdded() throws {
         var plain = Resource(
             target: try Target("Caches/a"), url: try SourceURL("https://h/z/Caches/a"))
         var pinned = plain
@@ -44,13 +44,13 @@ import Testing
         #expect(table.place(at: 1) == (4, 7))
     }
 
-    @Test func aLongURLComesOutToo() throws {
+    @Test func resourceTableReturnsLongURLs() throws {
         let long = "https://h/" + String(repeating: "a", count: 9000)
         let resource = Resource(target: try Target("Caches/x"), url: try SourceURL(long))
         #expect(Array(ResourceTable([resource])) == [resource])
     }
 
-    @Test func manyOriginsComeOutToo() throws {
+    @Test func resourceTableReturnsManyOrigins() throws {
         let resources = try (0..<65_540).map { number in
             Resource(
                 target: try Target("Caches/\(number)"), url: try SourceURL("https://h\(number)/x"),

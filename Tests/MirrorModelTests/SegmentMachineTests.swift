@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func itAsksForItsRangeUnderTheTag() throws {
+    @Test func segmentAsksForItsRangeWithIfRange() throws {
         let segment = try #require(try receiving().segment(of: 4..<8, from: 0))
         let fields = segment.plan.fields.map { "\($0.name): \($0.value)" }
         #expect(fields == ["Range: bytes=4-7", "If-Range: \"x\""])
@@ -65,13 +65,13 @@ import Testing
         #expect(try verdict(503) == "give back")
     }
 
-    @Test func itsRangeAndItsBeginningAreTaken() throws {
+    @Test func segmentAcceptsItsRangeOrAShorterOne() throws {
         let tag = ("ETag", "\"x\"")
         #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")
         #expect(try verdict(206, ("Content-Range", "bytes 4-5/10"), tag) == "receive 4-6")
     }
 
-    @Test func whatIsNotItsRangeIsGivenBack() throws {
+    @Test func segmentGivesBackItsRangeAfterAnotherResponse() throws {
         let tag = ("ETag", "\"x\"")
         let length = ("Content-Length", "10")
         #expect(try verdict(206, ("Content-Range", "bytes 4-9/10"), tag) == "give back")
@@ -117,7 +117,7 @@ import Testing
                 == "follow https://c.example/f")
     }
 
-    @Test func whoMayHelp() throws {
+    @Test func furtherConnectionsNeedAStrongTagOrAPinAndALength() throws {
         #expect(try receiving(["a", "b"]).segmentSources == [0])
         #expect(try receiving(["a", "b"], pinned: true).segmentSources == [0, 1])
         let length = ("Content-Length", "10")

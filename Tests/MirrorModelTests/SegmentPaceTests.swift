@@ -26,7 +26,7 @@ import Testing
         #expect(machine(seconds: 20) { Double(min($0, 8)) * 5 } == [1, 4, 8, 16, 8, 16, 8])
     }
 
-    @Test func moreThatBringNothingAreTakenBackAndTriedOnceMore() {
+    @Test func uselessConnectionsAreClosedAndTriedOnceMore() {
         #expect(machine(seconds: 20) { _ in 50 } == [1, 4, 1, 4, 1])
         #expect(machine(seconds: 20) { $0 == 1 ? 50 : 60 } == [1, 4, 1, 4, 1])
     }
@@ -49,16 +49,16 @@ import Testing
         #expect(running >= 3)
     }
 
-    @Test func whatIsHeldBackByUsGetsNoMore() {
+    @Test func throttledTransferGetsNoMoreConnections() {
         #expect(machine(seconds: 20, isHeldBack: true) { Double($0) * 5 } == [1])
     }
 
-    @Test func whatIsAlmostDoneGetsNoMore() {
+    @Test func almostFinishedTransferGetsNoMoreConnections() {
         #expect(machine(seconds: 20, size: 8 << 20) { Double($0) * 5 } == [1])
         #expect(machine(seconds: 5, size: 100 << 20) { Double($0) * 100 } == [1])
     }
 
-    @Test(arguments: [1, 2, 16]) func aNumberIsTakenAsItIs(count: Int) {
+    @Test(arguments: [1, 2, 16]) func fixedNumberOfConnectionsIsUsedAsItIs(count: Int) {
         var pace = SegmentPace(.fixed(count))
         pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 5000)
         #expect(pace.wanted == count)

@@ -126,7 +126,7 @@ import Testing
         #expect(set.helpers[next]?.host.name == "a.example")
     }
 
-    @Test func oneGivesWayWhereAnotherTransferWaits() throws {
+    @Test func segmentYieldsItsPlaceToAWaitingTransfer() throws {
         var set = set(3)
         let first = try #require(try open(&set))
         let second = try #require(try open(&set))
@@ -143,7 +143,7 @@ import Testing
         #expect(!set(front: 3).fits(reception))
     }
 
-    @Test func littleIsNotDivided() {
+    @Test func smallRangeIsNotDivided() {
         #expect(!SegmentSet.mayDivide(missing: (2 << 20) - 1, limit: .automatic))
         #expect(SegmentSet.mayDivide(missing: 2 << 20, limit: .automatic))
         #expect(!SegmentSet.mayDivide(missing: 1 << 40, limit: .fixed(1)))

@@ -100,26 +100,26 @@ import Testing
         #expect(words(plan) == "100-5000")
     }
 
-    @Test func aRunIsCutAtAnIslandThatItsAnswerDoesNotKnowOf() {
+    @Test func responseIsCutAtARangeThatIsHeldAlready() {
         var plan = plan(10_000, rangesBeyond: [5000..<6000])
         let assignment = plan.begin(source: 0, askedEnd: 10_000)
         #expect(assignment.end == 5000)
         #expect(assignment.isCut)
     }
 
-    @Test func islandsOutsideTheFileAreNotTaken() {
+    @Test func rangesOutsideTheFileAreIgnored() {
         #expect(plan(100, front: 50, rangesBeyond: [90..<200, 300..<400]).heldBytes == 60)
         #expect(plan(100, front: 500).isComplete)
     }
 
-    @Test func islandsThatTouchAreOne() {
+    @Test func rangesThatTouchAreMerged() {
         let plan = plan(1000, rangesBeyond: [400..<500, 100..<200, 450..<600, 200..<300])
         #expect(plan.held == [100..<300, 400..<600])
         #expect(plan.gapEnd == 100)
     }
 
     /// A byte that nobody fetched lies between two rangesBeyond, before the first, and behind the front.
-    @Test func islandsWithAMissingByteBetweenThemAreTwo() {
+    @Test func rangesWithAGapStayApart() {
         var plan = plan(600, front: 100, rangesBeyond: [101..<200, 300..<400, 401..<500])
         #expect(plan.held == [0..<100, 101..<200, 300..<400, 401..<500])
         #expect(plan.front == 100)
@@ -130,7 +130,7 @@ import Testing
         #expect(plan.front == 200)
     }
 
-    @Test func whatArrivesUpToAByteBeforeAnIslandIsNotJoinedWithIt() {
+    @Test func bytesEndingOneBeforeARangeAreNotMergedWithIt() {
         var plan = plan(600, rangesBeyond: [300..<400])
         let assignment = plan.begin(source: 0, askedEnd: 600)
         #expect(plan.arrived(299, on: assignment.id) == 299)
@@ -158,7 +158,7 @@ import Testing
         #expect(plan.assignments.values.reduce(0) { $0 + $1.rest } == plan.missingBytes)
     }
 
-    @Test func whatIsAlmostDoneIsLeftAlone() {
+    @Test func almostFinishedRangeIsNotSplit() {
         var plan = plan(1000, front: 850)
         _ = plan.begin(source: 0, askedEnd: 1000)
         #expect(plan.open(source: 0) == nil)
@@ -170,7 +170,7 @@ import Testing
         #expect(quick.open(source: 0) == nil)
     }
 
-    @Test func noByteBelongsToTwoWhateverHappens() {
+    @Test func noByteIsAssignedToTwoConnections() {
         var random = SplitMix64(seed: 7)
         for _ in 0..<200 {
             var plan = plan(Int64.random(in: 1...20_000, using: &random))

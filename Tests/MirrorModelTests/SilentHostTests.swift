@@ -145,7 +145,7 @@ import Testing
         #expect(dispatcher.lenders() == [1])
     }
 
-    @Test func nobodyLendsAPlaceThatNobodyWantsOrThatIsAnswered() throws {
+    @Test func placeIsLentOnlyWhereWantedAndUnanswered() throws {
         let dispatcher = Dispatching(jobs: 1)
         dispatcher.add([1], try Dispatching.host("a"))
         #expect(dispatcher.fill() == [1])

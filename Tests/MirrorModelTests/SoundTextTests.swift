@@ -19,7 +19,7 @@ import Testing
             [0x61, 0xFF], [0xC3], [0xF0, 0x90, 0x80], [0xC0, 0xAF], [0xED, 0xA0, 0x80],
             [0xF4, 0x90, 0x80, 0x80], [0x80],
         ] as [[UInt8]])
-    func otherBytesAreNone(_ bytes: [UInt8]) {
+    func malformedUTF8IsNoSoundText(_ bytes: [UInt8]) {
         #expect(String(sound: bytes) == nil)
     }
 }

@@ -20,11 +20,11 @@ import Testing
         #expect(stall(timeout: 2, looks: 9) { _ in 0 } == 4)
     }
 
-    @Test func aKibibyteASecondIsEnough() {
+    @Test func oneKibibyteASecondIsNoStall() {
         #expect(stall(timeout: 2, looks: 40) { _ in 512 } == nil)
     }
 
-    @Test func oneByteALookIsNot() {
+    @Test func oneByteALookIsAStall() {
         #expect(stall(timeout: 2, looks: 9) { _ in 1 } == 4)
     }
 

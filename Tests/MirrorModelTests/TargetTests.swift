@@ -22,11 +22,11 @@ import Testing
         ("Caches/a\u{7F}", .controlCharacter), ("Caches/a\u{9B}m", .controlCharacter),
         ("tmp/x.part", .partName), ("tmp/.part", .partName),
     ])
-    func everythingElseIsRefused(path: String, flaw: TargetFlaw) {
+    func pathsThatAreNoTargetsAreRefused(path: String, flaw: TargetFlaw) {
         #expect(throws: flaw) { try Target(path) }
     }
 
-    @Test func lengthsAreCountedInBytes() throws {
+    @Test func targetLengthsAreCountedInBytes() throws {
         let longest = String(repeating: "é", count: 127) + "x"
         #expect(throws: Never.self) { try Target("Caches/" + longest) }
         #expect(throws: TargetFlaw.longComponent(bytes: 256)) {

@@ -106,7 +106,7 @@ import Testing
         ("sha265", "sha256"), ("URL", "url"), ("mirror", "mirrors"), ("colour", nil), ("x", nil),
         ("refersh", "refresh"),
     ])
-    func aSlipOfTheKeyboardFindsItsName(name: String, suggestion: String?) {
+    func misspeltNameFindsTheNearest(name: String, suggestion: String?) {
         let names = ["sha256", "sha512", "url", "mirrors", "refresh", "priority"]
         #expect(NearestName.suggestion(for: name, among: names) == suggestion)
     }

@@ -80,7 +80,7 @@ import Testing
         #expect(Self.words(machine.bodyEnded(length: 10)) == "check")
     }
 
-    @Test func withoutAStrongValidatorItBeginsAgain() throws {
+    @Test func transferWithoutAStrongValidatorStartsOver() throws {
         var machine = try Self.machine()
         _ = machine.begin()
         _ = machine.answered(
@@ -232,7 +232,7 @@ import Testing
         #expect(Self.words(machine.interrupted(Self.lost, length: 20_000)) == "wait 500")
     }
 
-    @Test func whatCannotBeResumedComesThreeTimesAtMost() throws {
+    @Test func unresumableBodyIsFetchedAtMostThreeTimes() throws {
         var machine = try Self.machine(retries: 100)
         var (action, received) = (machine.begin(), 0)
         for attempt in 1...10 {
@@ -247,7 +247,7 @@ import Testing
         #expect(error.message.contains("sha256 in the manifest would let it"))
     }
 
-    @Test func whatCanBeResumedHasNoSuchLimit() throws {
+    @Test func resumableBodyHasNoLimitOfTries() throws {
         var machine = try Self.machine(retries: 1)
         _ = machine.begin()
         _ = machine.answered(
@@ -420,7 +420,7 @@ import Testing
         ("file:///etc/passwd", "fail redirect-refused"),
         ("ftp://a.example/f", "fail redirect-refused"), ("/g", "a"),
     ])
-    func redirectsThatAreNotFollowed(location: String, words: String) throws {
+    func unsafeRedirectsAreRefused(location: String, words: String) throws {
         var machine = try Self.machine()
         _ = machine.begin()
         let action = machine.answered(Self.head(301, ("Location", location)), at: Self.now)

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         "W/\"a\"", "a", "\"a", "a\"", "", "\"a\"b\"", "w/\"a\"", "\"a\", \"b\"", "\"a b\"", "\"",
     ])
-    func weakAndMalformedTagsAreNotAndTheDateDoesNotStandIn(tag: String) {
+    func weakAndMalformedTagsAreNotStrongAndTheDateIsNoSubstitute(tag: String) {
         let fields = [
             ("ETag", tag), ("Last-Modified", Self.modified), ("Date", Self.aSecondLater),
         ]

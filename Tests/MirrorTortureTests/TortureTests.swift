@@ -9,12 +9,12 @@ struct TortureTests {
         ("R2", 40), ("R5", 10), ("R6", 40), ("R7", 60), ("R8", 60), ("R9", 9), ("R10", 6),
         ("R11", 40), ("R13", 4), ("R16", 9), ("R20", 24),
     ])
-    func sampleHolds(_ name: String, _ trials: Int) async throws {
+    func shortTortureOfEveryClassHolds(_ name: String, _ trials: Int) async throws {
         try await hold(name, trials)
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
-    func fullDiskSampleHolds() async throws { try await hold("R12", 8) }
+    func shortTortureOnAFullDiskHolds() async throws { try await hold("R12", 8) }
 
     private func hold(_ name: String, _ trials: Int) async throws {
         try await DetachedThread.run {
@@ -30,14 +30,14 @@ struct TortureTests {
 
 /// The table of docs/reliability.md, and how it is written anew.
 @Suite struct TortureTableTests {
-    @Test func thePageIsAsItWouldBeWritten() throws {
+    @Test func reliabilityPageMatchesItsGenerator() throws {
         let repository = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
         let page = try #require(Folder(repository).read("docs/reliability.md"))
         let text = String(decoding: page, as: UTF8.self)
         #expect(TortureTable.page(text, with: []) == text)
     }
 
-    @Test func rowsAndNotesOfOtherClassesStay() throws {
+    @Test func generatorKeepsRowsOfOtherClasses() throws {
         let (one, two) = (TortureTable.classes[0], TortureTable.classes[1])
         var tally = Tally()
         tally.count("a trial", [])

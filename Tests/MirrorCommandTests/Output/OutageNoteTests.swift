@@ -31,14 +31,14 @@ import Testing
             ])
     }
 
-    @Test mutating func aTransferThatGetsOnSpeaksForItsHost() throws {
+    @Test mutating func progressOfATransferEndsTheOutageOfItsHost() throws {
         try retry("Caches/a", "a.example", wait: 2000)
         let progress = Event.Progress(target: try Target("Caches/a"), bytes: 1, size: 2, rate: 1)
         note.apply(Event(run: "", time: Instant(milliseconds: 0), body: .progress(progress)))
         #expect(note.line(at: Instant(milliseconds: 0)) == nil)
     }
 
-    @Test mutating func aServerThatAnswersIsNotSilent() throws {
+    @Test mutating func answeringHostIsNotCountedAsSilent() throws {
         try retry("Caches/a", "a.example", wait: 2000, code: .httpStatus)
         try retry("Caches/b", "a.example", wait: 0)
         #expect(note.line(at: Instant(milliseconds: 0)) == nil)

@@ -38,7 +38,7 @@ import Testing
             (["sync", "--jbos", "4"], "Unknown option '--jbos'. Did you mean '--jobs'?"),
             (["plan", "--jobs", "4"], "mirror plan has no --jobs; mirror sync has."),
         ])
-    func whatWouldBeRightIsSaid(words: [String], sentence: String) {
+    func usageErrorSaysTheRightUsage(words: [String], sentence: String) {
         let lines = refusal(words).split(separator: "\n")
         #expect(lines.first == "mirror: error: \(sentence)")
         let verb = words[0] == "snyc" ? "mirror" : "mirror " + words[0]

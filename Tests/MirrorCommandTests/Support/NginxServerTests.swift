@@ -3,7 +3,7 @@ import Testing
 
 /// The server that `NginxTests` trust: it must speak what they say they test.
 @Suite(.enabled(if: BuiltProgram.exists(Nginx.program))) struct NginxServerTests {
-    @Test func itServesBothWaysAndWritesDownRequests() async throws {
+    @Test func nginxServesHTTPAndHTTPSAndLogsRequests() async throws {
         try await DetachedThread.run {
             let nginx = try Nginx()
             defer { nginx.stop() }

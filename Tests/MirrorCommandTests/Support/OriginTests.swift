@@ -24,7 +24,7 @@ import Testing
             """)
     }
 
-    @Test func replyIsSentAsWritten() async throws {
+    @Test func originSendsTheReplyByteForByte() async throws {
         let scenario = try serve(
             """
               on GET /a
@@ -43,7 +43,7 @@ import Testing
         #expect(scenario.script.complaints.isEmpty)
     }
 
-    @Test func unexpectedAndMissingRequestsAreComplaints() async throws {
+    @Test func originReportsUnexpectedAndMissingRequests() async throws {
         let scenario = try serve(
             """
               on GET /a
@@ -65,7 +65,7 @@ import Testing
 
     /// curl(1): 18 is a partial file, 56 a failure in receiving data (the RST).
     @Test(arguments: [("@close", 18), ("@reset", 56)])
-    func connectionEndsAfterTheCut(_ ending: String, _ status: Int32) async throws {
+    func originClosesTheConnectionAfterTheCut(_ ending: String, _ status: Int32) async throws {
         let scenario = try serve(
             """
               on GET /a
@@ -123,7 +123,7 @@ import Testing
         ("bytes=4-", "206", "efghij"), ("bytes=2-3", "206", "cd"), ("bytes=10-", "416", ""),
         ("bytes=x", "416", ""),
     ])
-    func shelfAnswersRanges(_ range: String, _ status: String, _ body: String) async throws {
+    func shelfAnswersRangeRequests(_ range: String, _ status: String, _ body: String) async throws {
         let shelf = MemoryShelf()
         shelf.put("/a", Array("abcdefghij".utf8))
         let origin = ShelfOrigin(shelf)
@@ -135,7 +135,7 @@ import Testing
         #expect(origin.requests == ["GET /a \(range) \(status)"])
     }
 
-    @Test func shelfBelievesConditionsOfItsOwnVersionOnly() async throws {
+    @Test func shelfAnswers304OnlyForItsOwnVersion() async throws {
         let shelf = MemoryShelf()
         shelf.put("/a", Array("one".utf8))
         let old = try #require(shelf.item(at: "/a")).entityTag

@@ -21,7 +21,7 @@ import Testing
             "line 6: 5-10 is no range of 10 bytes"
         ),
     ])
-    func aSlipNamesItsLine(_ text: String, _ message: String) {
+    func errorInAScenarioNamesItsLine(_ text: String, _ message: String) {
         let flaw = #expect(throws: ScenarioFlaw.self) { try ScenarioRunner.check(text) }
         #expect(flaw?.description == message)
     }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func aProgramThatDoesAsExpectedHolds() async throws {
+    @Test func scenarioHoldsWhenTheProgramDoesAsExpected() async throws {
         let script = """
             cd "$MIRROR_ROOT" && mkdir -p Caches .mirror tmp && echo x > .mirror/index
             curl -s -H 'X-Key: k' "$(cat "$HOME/url")" > Caches/a
@@ -75,7 +75,7 @@ import Testing
         ("echo secret", "no-stdout secret", "stdout has: secret"),
         ("exit 0", "on GET /a\n    reply\n      HTTP/1.1 204 x", "GET /a never came"),
     ])
-    func aRunThatSaysOtherwiseIsAComplaint(
+    func scenarioReportsAnUnexpectedResult(
         _ script: String, _ line: String, _ complaint: String
     ) async throws {
         let found = try await complaints(script, "  sync\n  \(line)")
@@ -107,7 +107,7 @@ import Testing
         #expect(found.contains { $0.hasSuffix(complaint) }, "\(found)")
     }
 
-    @Test func aPhaseAfterOneThatFailedIsNotRun() async throws {
+    @Test func scenarioStopsAfterAFailedPhase() async throws {
         let found = try await complaints("exit 3", "  sync\nphase next\n  sync\n  exit 4")
         #expect(found == ["exit 3, not exit 0"])
     }

@@ -44,7 +44,7 @@ import Testing
     @Test(arguments: [
         "", "{", "[]", "{}", #"{"path":"/x","step":"fetch"}"#, #"{"path":"Caches/a"}"#,
     ])
-    func aLineThatIsNoDecisionIsLeftOut(text: String) {
+    func malformedLogLineIsSkipped(text: String) {
         #expect(PastDecision(line: Array(text.utf8)) == nil)
     }
 }

@@ -23,7 +23,7 @@ import Testing
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func aLineIsFoundByItsBeginning() {
+    @Test func runLogFindsLinesByPrefix() {
         write("R1", [#"{"path":"a","n":1}"#, #"{"path":"ab","n":2}"#, #"{"path":"b","n":3}"#])
         #expect(line(#"{"path":"a","#, of: "R1") == #"{"path":"a","n":1}"#)
         #expect(line(#"{"path":"b","#, of: "R1") == #"{"path":"b","n":3}"#)
@@ -38,14 +38,14 @@ import Testing
         #expect(line("{\"path\":\"65\",", of: "R1") == "{\"path\":\"65\",\"\(filler)\"}")
     }
 
-    @Test func aLineThatACrashCutOffIsNoLine() throws {
+    @Test func runLogIgnoresALineCutOffByACrash() throws {
         let text = "{\"path\":\"a\",\"n\":1}\n{\"path\":\"b\",\"n"
         try folder.write(text, to: ".mirror/runs/R1.jsonl")
         #expect(line("{\"path\":\"a\",", of: "R1") == "{\"path\":\"a\",\"n\":1}")
         #expect(line("{\"path\":\"b\",", of: "R1") == nil)
     }
 
-    @Test func aRunWithoutLinesMakesNoFile() {
+    @Test func runWithoutLogLinesMakesNoFile() {
         write("R1", [])
         #expect(folder.names() == [])
     }

@@ -93,7 +93,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     }
 
     /// To open a small index is to go past its rows, which must find what reading them would.
-    @Test func aRowThatIsGonePastIsJudgedAsOneThatIsRead() throws {
+    @Test func damageInASkippedRowIsFoundLikeInAReadRow() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         let values = [
@@ -157,7 +157,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try paths(opened.index).isEmpty)
     }
 
-    @Test func damageThatWasFoundLateIsRememberedByTheNextRun() throws {
+    @Test func damageFoundDuringARunIsRepairedByTheNextRun() throws {
         do {
             let index = try open().index
             let record = try fullRecord("Documents/a")
@@ -174,7 +174,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(!folder.names(in: ".mirror").contains("index.damaged"))
     }
 
-    @Test func whatSQLiteCallsDamageCostsASoundIndexNothing() throws {
+    @Test func corruptionErrorOnASoundIndexKeepsTheIndex() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
@@ -191,7 +191,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(!folder.names(in: ".mirror").contains("index.doubted"))
     }
 
-    @Test func aDoubtedIndexIsLookedAtThoroughly() throws {
+    @Test func suspectedIndexGetsAFullIntegrityCheck() throws {
         let index = try open().index
         let target = try Target("Documents/a")
         let part = PartRecord(

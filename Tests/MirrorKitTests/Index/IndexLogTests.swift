@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct IndexLogTests {
     /// The log's file stays as long as it was, so its length must not be taken for what it holds.
-    @Test func aLogThatWasCarriedOverIsNotCarriedOverAgainAtOnce() throws {
+    @Test func checkpointedLogIsNotCheckpointedAgainAtOnce() throws {
         let folder = try TemporaryFolder()
         let index = try Index.open(
             try RootDirectory(opening: folder.path), now: Instant(seconds: 0)

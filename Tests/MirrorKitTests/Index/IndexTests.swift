@@ -93,7 +93,7 @@ extension IndexSuite {
         #expect(try paths(index).isEmpty)
     }
 
-    @Test func nothingButTheDatabaseStaysAfterClosing() throws {
+    @Test func onlyTheDatabaseFileStaysAfterClosing() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
@@ -106,7 +106,7 @@ extension IndexSuite {
         #expect(again.notice == nil)
     }
 
-    @Test func aReaderSeesTheRowsAndLeavesNoFile() throws {
+    @Test func readerSeesTheRowsAndLeavesNoFile() throws {
         let writer = try open().index
         let record = try fullRecord("Documents/a")
         try writer.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
@@ -127,7 +127,7 @@ extension IndexSuite {
         #expect(folder.names().isEmpty)
     }
 
-    @Test func aCopyElsewhereThatAKilledReaderLeftIsRemovedByTheNext() throws {
+    @Test func nextReaderRemovesThePrivateCopyOfAKilledReader() throws {
         try open().index.close(now: start)
         let root = try RootDirectory(opening: folder.path)
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
@@ -139,7 +139,7 @@ extension IndexSuite {
         #expect(access(left, F_OK) != 0)
     }
 
-    @Test func anIndexThatCannotBeLockedIsNotAskedAgain() throws {
+    @Test func indexThatCannotBeLockedIsNotOpenedAgain() throws {
         let index = try open().index
         let error = IndexError(code: SQLITE_PROTOCOL, words: "locking protocol")
         #expect(throws: error) {

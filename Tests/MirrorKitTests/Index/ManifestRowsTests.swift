@@ -34,7 +34,7 @@ import Testing
         #expect(try manifests(index) == records)
     }
 
-    @Test func placesThatMakeNoSenseAreDamage() {
+    @Test func impossibleManifestPlaceIsDamage() {
         #expect(ManifestPlace(kind: "url", location: nil, beside: nil) == nil)
         #expect(ManifestPlace(kind: "path", location: nil, beside: nil) == nil)
         #expect(ManifestPlace(kind: "tape", location: "/a", beside: nil) == nil)
@@ -64,7 +64,7 @@ import Testing
         try index.close(now: start)
     }
 
-    @Test func theSchemaBeforeIsReadAndBroughtToThisOne() throws {
+    @Test func formerSchemaIsReadAndMigrated() throws {
         try makeVersion2()
         var far = ManifestRecord(name: "far", place: .url(SourceKey(text: "https://h/m.json")))
         far.syncedAt = Instant(milliseconds: 3000)
@@ -85,7 +85,7 @@ import Testing
         #expect(version == Schema.version)
     }
 
-    @Test func aDoubtedIndexOfTheSchemaBeforeIsNoDamagedOne() throws {
+    @Test func suspectedIndexOfTheFormerSchemaIsNotDamaged() throws {
         try makeVersion2()
         try folder.write([], to: ".mirror/index.doubted")
         let opened = try Index.open(root, now: start)
@@ -93,7 +93,7 @@ import Testing
         #expect(try manifests(opened.index).map(\.name) == ["far", "maps"])
     }
 
-    @Test func whoLetsGoTakesItsOwnRowsAndLeavesTheShared() throws {
+    @Test func forgottenManifestTakesItsOwnRowsAndLeavesSharedRows() throws {
         let index = try Index.open(root, now: start).index
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "b"])
@@ -106,7 +106,7 @@ import Testing
         #expect(try manifests(index).isEmpty)
     }
 
-    @Test func anotherNameTakesEverything() throws {
+    @Test func renamedManifestKeepsAllItsRows() throws {
         let index = try Index.open(root, now: start).index
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "c"])

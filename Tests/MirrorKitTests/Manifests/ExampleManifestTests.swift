@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["example", "quickstart"])
-    func jsonAndXMLAreOneModel(name: String) throws {
+    func jsonAndXMLExamplesGiveTheSameModel(name: String) throws {
         let json = try read(name + ".json")
         let xml = try read(name + ".xml")
         #expect(json.notation == .json)
@@ -32,7 +32,7 @@ import Testing
         #expect(json.warnings.map(\.message) == xml.warnings.map(\.message))
     }
 
-    @Test func theExampleSaysWhatItMeans() throws {
+    @Test func exampleManifestGivesTheExpectedModel() throws {
         let decoded = try read("example.json")
         let resources = Array(decoded.manifest.resources)
         #expect(decoded.manifest.name == "field-maps")
@@ -80,7 +80,7 @@ import Testing
         for key in keys { #expect(json.contains("\"\(key)\":"), "\(key) is not shown") }
     }
 
-    @Test func theMetalinkIsTheSameModel() throws {
+    @Test func metalinkExampleGivesTheSameModel() throws {
         let decoded = try read("example.meta4")
         let resources = Array(decoded.manifest.resources)
         #expect(decoded.notation == .metalink)

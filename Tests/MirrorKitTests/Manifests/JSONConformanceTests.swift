@@ -48,7 +48,7 @@ import Testing
         "{\"a\":1,\"A\":2}", "{\"é\":1,\"e\u{301}\":2}", "[[1],[1]]", "[{\"a\":1},{\"a\":1}]",
         "\u{FEFF}[]", "[1,[2,[3,[4]]]]", "{\"a\":null}", "[ \"a\" , true ]", "[\"a\"\n]",
     ])
-    func textsThatAreJSONAreTaken(text: String) {
+    func textsThatAreJSONAreAccepted(text: String) {
         #expect(tokens(Array(text.utf8)) != nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
         "[1\u{0}]", "<a/>",
         "[\u{C}1]", "[*]", "[\"a\",]", "{\"a\":1,,\"b\":2}", "[$]", "(1)", "é",
     ])
-    func textsThatAreNotAreRefused(text: String) {
+    func textsThatAreNotJSONAreRefused(text: String) {
         #expect(tokens(Array(text.utf8)) == nil)
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(tokens(Array(text.utf8)) == ["[", "s:\"\\/\u{8}\u{C}\n\r\té𝄞", "]"])
     }
 
-    @Test func depthIsBounded() {
+    @Test func jsonNestingDepthIsBounded() {
         let nested = { String(repeating: "[", count: $0) + String(repeating: "]", count: $0) }
         #expect(tokens(Array(nested(64).utf8)) != nil)
         #expect(tokens(Array(nested(65).utf8)) == nil)
@@ -105,7 +105,7 @@ import Testing
         #expect(tokens(Array(String(repeating: "{\"a\":", count: 65).utf8)) == nil)
     }
 
-    @Test func lengthsAreBounded() {
+    @Test func jsonStringAndNumberLengthsAreBounded() {
         let long = String(repeating: "a", count: JSONTokenizer.longestText)
         #expect(tokens(Array("[\"\(long)\"]".utf8)) != nil)
         #expect(tokens(Array("[\"\(long)a\"]".utf8)) == nil)
@@ -114,7 +114,7 @@ import Testing
     }
 
     /// Every token is read the same wherever the border between two chunks falls.
-    @Test func chunksMakeNoDifference() {
+    @Test func chunkBoundariesDoNotChangeTheTokens() {
         let text = "\"é𝄞\\u00e9\\uD834\\uDD1E\\n\",-1.5e+3,true,null,{\"ключ\":[]}"
         let expected = tokens(Array("[\"\",\(text)]".utf8))?.dropFirst(2)
         for shift in 0..<(text.utf8.count + 8) {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func manyKeysInOneObjectTakeNoSquareOfTime() {
+    @Test func manyKeysInOneObjectTakeLinearTime() {
         let keys = (0..<50_000).map { "\"\($0)\":0" }.joined(separator: ",")
         #expect(tokens(Array("{\(keys)}".utf8)) != nil)
         #expect(tokens(Array("{\(keys),\"77\":0}".utf8)) == nil)

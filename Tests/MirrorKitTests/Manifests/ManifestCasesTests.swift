@@ -22,19 +22,19 @@ import Testing
     }
 
     @Test(arguments: CaseFiles.manifests(in: "good"))
-    func aGoodManifestIsTaken(name: String) throws {
+    func goodManifestIsAccepted(name: String) throws {
         let decoded = try read(name)
         #expect(decoded.manifest.resources.allSatisfy { !$0.sources.isEmpty })
     }
 
     @Test(arguments: CaseFiles.manifests(in: "bad"))
-    func aBadManifestIsRefusedWithItsReasons(name: String) throws {
+    func badManifestIsRefusedWithItsExpectedDiagnostics(name: String) throws {
         let expected = try CaseFiles.text(CaseFiles.cases + name + ".expected")
         let refusal = try #require(throws: ManifestRefusal.self) { try read(name) }
         #expect(refusal.description + "\n" == expected)
     }
 
-    @Test func thereAreCases() {
+    @Test func goodAndBadManifestCasesExist() {
         #expect(CaseFiles.manifests(in: "good").count >= 15)
         #expect(CaseFiles.manifests(in: "bad").count >= 60)
     }

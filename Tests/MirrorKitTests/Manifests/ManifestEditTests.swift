@@ -19,7 +19,7 @@ import Testing
 
     private var both: PinnedValues { PinnedValues(size: 7, sha256: sha256) }
 
-    @Test func aLineOfJSONStaysALine() throws {
+    @Test func oneLineJSONStaysOnOneLine() throws {
         let text = "{ \"resources\": [ { \"url\": \"a\", \"tags\": [ \"x\" ] } ] }\n"
         #expect(
             try edited(text, [0: both])
@@ -107,7 +107,7 @@ import Testing
         arguments: CaseFiles.manifests(in: "good").map { CaseFiles.cases + $0 }
             + ["example.json", "example.xml", "example.meta4", "quickstart.json"]
             .map { CaseFiles.project + "/manifests/" + $0 })
-    func everyResourceCanBeGivenWhatItLacks(path: String) throws {
+    func sizeAndDigestAreAddedToEveryResourceThatLacksThem(path: String) throws {
         let bytes = try CaseFiles.bytes(path)
         guard !path.contains("stdin"), !path.contains("remote") else { return }
         let origin = ManifestOrigin.file(path: path)
@@ -125,7 +125,7 @@ import Testing
         #expect(again.manifest.resources.allSatisfy { $0.pin != nil && $0.size != nil })
     }
 
-    @Test func aTextThatWouldSayAnythingElseIsLeft() throws {
+    @Test func editThatWouldChangeOtherValuesIsRefused() throws {
         let text = "{ \"resources\": [ { \"url\": \"a\", \"size\": 8 } ] }"
         let error = try #require(throws: MirrorError.self) {
             try edited(text, [0: PinnedValues(size: 7)])

@@ -25,7 +25,7 @@ import Testing
         ("x-note", true), ("$schema", true), ("xmlns", true), ("xsi:type", true), ("xnote", false),
         ("X-note", false), ("$other", false), ("note", false),
     ])
-    func keysOfOthersBeginWithAMark(key: String, isLeft: Bool) throws {
+    func unknownKeysWithAnExtensionMarkAreAccepted(key: String, isLeft: Bool) throws {
         let top = "{\"\(key)\":1,\"resources\":[]}"
         let inside = "{\"resources\":[{\"url\":\"https://h.example/a\",\"\(key)\":[{}]}]}"
         for text in [top, inside] {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotPinnedIsAskedForOnEveryRun() throws {
+    @Test func resourceWithoutDigestIsDueOnEveryRunByDefault() throws {
         let pin = String(repeating: "a", count: 64)
         func refresh(_ keys: String, _ defaults: String = "") throws -> Refresh {
             try read(
@@ -70,7 +70,7 @@ import Testing
         #expect(decoded.manifest.resources[0].tags == ["t"])
     }
 
-    @Test func referencesInAttributesAreWhatTheyStandFor() throws {
+    @Test func characterReferencesInAttributesAreResolved() throws {
         let decoded = try read(
             "<manifest><resource url=\"https://h.example/a?b=1&amp;c=&#50;\" tags=\"x \u{301}y\"/>"
                 + "</manifest>")
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// The blanks between a million resources are longer than any text may be.
-    @Test func blanksBetweenElementsAreNoLongText() throws {
+    @Test func whiteSpaceBetweenElementsDoesNotCountAsLongText() throws {
         let blanks = "\n" + String(repeating: " ", count: 700 << 10) + "\n"
         let resources = ["a", "b", "c"].map { "<resource url=\"https://h.example/\($0)\"/>" }
         let decoded = try read("<manifest>" + resources.joined(separator: blanks) + "</manifest>")
@@ -101,7 +101,7 @@ import Testing
         #expect(error.message == "/: The manifest cannot be read: it is a folder.")
     }
 
-    @Test func aHundredThousandErrorsAreTwentyAndANumber() throws {
+    @Test func errorsBeyondTwentyAreCounted() throws {
         let flawed = Array(repeating: "7", count: 100_000).joined(separator: ",")
         let refusal = try #require(throws: ManifestRefusal.self) {
             try read("{ \"resources\": [\(flawed)] }")

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: manifests)
-    func metalinkSaysTheSameOrRefuses(path: String) throws {
+    func metalinkWriterKeepsTheModelOrRefuses(path: String) throws {
         let manifest = try read(try CaseFiles.bytes(path), path).manifest
         var writer = ManifestWriter(.metalink, label: path)
         do {
@@ -89,7 +89,7 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("example.json:15:5: error: Documents/world") })
     }
 
-    @Test func aPostIsNeverLeftOut() throws {
+    @Test func lossyWriterRefusesAPost() throws {
         let path = CaseFiles.project + "/manifests/example.json"
         let manifest = try read(try CaseFiles.bytes(path), path).manifest
         var writer = ManifestWriter(.metalink, label: "example.json")
@@ -112,7 +112,7 @@ import Testing
         "<&>\"' ]]> \t\r\n end ", "  spaces  ", "\r\n\r", "\u{85}\u{2028}\u{10FFFF}e\u{301}", "$",
         "{\"a\":\"\\\\\"}",
     ])
-    func everyTextSurvives(text: String) throws {
+    func everyTextSurvivesWritingAndReading(text: String) throws {
         let manifest = try manifest { resource in
             resource.method = .post(body: Template(literal: text))
         }

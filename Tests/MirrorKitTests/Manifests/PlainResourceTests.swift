@@ -92,7 +92,7 @@ import Testing
         #"{"path":"Caches/x","url":"x","priority":3}"#, #"{"path":"Caches/x" "url":"x"}"#,
         #"{'path':"Caches/x"}"#,
     ])
-    func oneResourceIsReadAlike(_ object: String) throws {
+    func plainReaderAgreesOnOneResource(_ object: String) throws {
         let text = object.replacing("HEX", with: Self.hex)
         let other = #"{"path":"Documents/other.bin","url":"o/other.bin"}"#
         for list in [[text], [other, text], [text, other], [other, text, other]] {
@@ -114,7 +114,7 @@ import Testing
         "https://127.0.0.1:8080/x", "https://[::1]/x", "https://h.example/other.example/x",
         "https://h_x.example/x", "https:///x", "https://:80/x", "file:///x/y", "ftp://h/x",
     ])
-    func resourcesOfAHostAreReadAlike(_ url: String) throws {
+    func plainReaderAgreesOnResourcesOfOneHost(_ url: String) throws {
         let objects = [
             #"{"path":"Caches/1","url":"URL"}"#, #"{"path":"Caches/2","url":"URL2","size":5}"#,
             #"{"path":"Caches/3","url":"https://h.example/a/3","sha256":"HEX"}"#,
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func resourcesOfManyHostsAreReadAlike() throws {
+    @Test func plainReaderAgreesOnResourcesOfManyHosts() throws {
         let objects = (0..<60).map {
             #"{"path":"Caches/\#($0)","url":"https://h\#($0 % 20).example/\#($0)"}"#
         }
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Chunks end anywhere in a long text, and the places of what follows stay right.
-    @Test func aLongManifestIsReadAlikeWhereverItsChunksEnd() throws {
+    @Test func plainReaderAgreesWhereverChunksEnd() throws {
         var random = SplitMix64(seed: 7)
         var objects: [String] = []
         for number in 0..<3000 {

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func aValueGoesToItsOriginOnly() throws {
+    @Test func secretIsSentToItsOriginOnly() throws {
         let expansion = SecretExpansion(
             grants: [try Grant("TOKEN@https://a.example")], environment: environment)
         let field = HeaderField(name: "Authorization", value: try Template("Bearer ${TOKEN}"))
@@ -51,7 +51,7 @@ import Testing
         #expect(expansion.body(of: .get, for: own) == nil)
     }
 
-    @Test func grantedNamesPass() throws {
+    @Test func grantedVariableNamesAreExpanded() throws {
         #expect(try errors(resource("a.example"), ["TOKEN@https://a.example"]).isEmpty)
         #expect(try errors(resource("a.example"), ["TOKEN"]).isEmpty)
         let two = resource("a.example") + "," + resource("b.example")
@@ -59,7 +59,7 @@ import Testing
             try errors(two, ["TOKEN@https://a.example", "TOKEN@https://b.example"]).isEmpty)
     }
 
-    @Test func whatIsNotGrantedIsSaidOnce() throws {
+    @Test func missingGrantIsReportedOnce() throws {
         let two = resource("a.example") + ",\n" + resource("a.example", "OTHER")
         #expect(
             try errors(two, []) == [
@@ -119,7 +119,7 @@ import Testing
         #expect(broken.first?.contains("X-Evil") == false)
     }
 
-    @Test func credentialsStandInForTheEnvironment() throws {
+    @Test func suppliedCredentialsReplaceTheEnvironment() throws {
         let expansion = SecretExpansion(
             grants: [Grant(name: "TOKEN", origin: nil), Grant(name: "FILE", origin: nil)],
             environment: environment, credential: { "from \($0)\r\n" })
@@ -129,7 +129,8 @@ import Testing
         #expect(expansion.headers(of: source).map(\.value) == ["s3cret from FILE"])
     }
 
-    @Test(arguments: ["", "\n", "\r\n"]) func anEmptyCredentialIsNone(content: String) throws {
+    @Test(arguments: ["", "\n", "\r\n"]) func emptyCredentialCountsAsMissing(content: String) throws
+    {
         let manifest = try manifest(resource("a.example", "FILE"), .file(path: "/m.json"))
         let expansion = SecretExpansion(
             grants: [try Grant("FILE@https://a.example")], environment: environment,
@@ -145,11 +146,11 @@ import Testing
         "", "1A", "A B", "TOKEN@", "TOKEN@a.example", "TOKEN@ftp://a.example",
         "TOKEN@https://a.example/path", "TOKEN@file:///x", "TOKEN@https://u@a.example",
     ])
-    func otherGrantsAreAMatterOfUsage(text: String) {
+    func malformedGrantIsAUsageError(text: String) {
         #expect(throws: MirrorError.self) { try Grant(text) }
     }
 
-    @Test func aGrantKnowsItsOrigin() throws {
+    @Test func grantIsParsedWithItsOrigin() throws {
         let grant = try Grant("TOKEN@https://A.example:443")
         #expect(grant.name == "TOKEN")
         #expect(grant.origin?.description == "https://a.example")

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 100])
-    func charactersOfEveryLengthAreTaken(step: Int) {
+    func utf8OfEveryLengthIsAccepted(step: Int) {
         let text = "a\u{7F}\u{80}\u{7FF}\u{800}\u{D7FF}\u{E000}\u{FFFF}\u{10000}\u{10FFFF}"
         #expect(good(Array(text.utf8), step: step) == nil)
     }
@@ -28,14 +28,14 @@ import Testing
             [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFE],
             [0xFF],
         ] as [[UInt8]])
-    func everythingElseIsRefused(bytes: [UInt8]) {
+    func malformedUTF8IsRefused(bytes: [UInt8]) {
         for step in [1, 2, 100] {
             let found = good(Array("ok".utf8) + bytes + [0x41], step: step)
             #expect(found.map { $0 < 2 + bytes.count + 1 } == true)
         }
     }
 
-    @Test func theCharacterThatIsBadHasItsPlace() {
+    @Test func malformedUTF8IsReportedWithItsOffset() {
         var check = UTF8Check()
         #expect(check.advance(over: Array("é\nüx".utf8) + [0xFF]) == 6)
         #expect(check.position == TextPosition(line: 2, column: 3))

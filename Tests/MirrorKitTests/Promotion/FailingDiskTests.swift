@@ -9,7 +9,7 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct FailingDiskTests {
-    @Test func aFailedFlushIsFinal() async throws {
+    @Test func afterAFailedFlushAllPromotionsFail() async throws {
         let flushes = Atomic<Int>(0)
         var probe = PromotionProbe()
         probe.flushError = {
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible))
-    func eachFileSystemIsCountedOnce() throws {
+    func freeSpaceCountsEachFileSystemOnce() throws {
         let folder = try TemporaryFolder()
         try folder.write("", to: "Caches/x")
         unlink(folder.path + "/Caches/x")

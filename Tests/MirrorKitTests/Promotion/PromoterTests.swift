@@ -21,7 +21,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func nobodyIsToldBeforeTheRowIsDurable() async throws {
+    @Test func promotionIsReportedOnlyAfterTheRowIsDurable() async throws {
         let heard = Mutex<[String]>([])
         var probe = PromotionProbe()
         probe.goesOn = { step in
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: ["Documents/f.txt", "Caches/f.txt"])
-    func aStrangersFileGetsAConflictName(path: String) async throws {
+    func untrackedFileGetsAConflictName(path: String) async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: path)
         let result = await tree.promote(try tree.landing(path, "ours"))
@@ -123,7 +123,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aStrangersFileIsKeptWhenAskedFor() async throws {
+    @Test func untrackedFileIsKeptUnderKeepPolicy() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: "Documents/f")
         let landing = try tree.landing("Documents/f", "ours", onConflict: .keep)
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: ["Documents/f", "Caches/f"])
-    func aStrangersFileIsReplacedWhenAskedFor(path: String) async throws {
+    func untrackedFileIsReplacedUnderOverwritePolicy(path: String) async throws {
         let tree = try PromotionTree()
         try tree.folder.write("theirs", to: path)
         let landing = try tree.landing(path, "ours", onConflict: .replace)
@@ -146,7 +146,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aStrangersFileWithTheWantedBytesIsTakenAsItIs() async throws {
+    @Test func untrackedFileWithTheWantedBytesIsAdopted() async throws {
         let tree = try PromotionTree()
         try tree.folder.write("same", to: "Documents/f")
         guard case .file(let stamp, _) = try tree.look("Documents/f") else {
@@ -203,7 +203,7 @@ import Testing
         await tree.promoter.stop()
     }
 
-    @Test func aTouchedFileOfOursIsStillOurs() async throws {
+    @Test func touchedFileOfOursIsStillReplaced() async throws {
         let tree = try PromotionTree()
         let old = try await tree.put("Documents/f", "old")
         utimes(tree.folder.path + "/Documents/f", nil)
@@ -326,7 +326,7 @@ import Testing
     }
 
     /// Whoever waits for the file would wait for ever.
-    @Test func whatIsDroppedAtTheEndIsTold() async throws {
+    @Test func worksDroppedAtTheEndAreReported() async throws {
         let (begun, goOn) = (Semaphore(), Semaphore())
         var probe = PromotionProbe()
         probe.goesOn = { step in

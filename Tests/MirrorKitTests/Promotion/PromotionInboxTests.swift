@@ -38,7 +38,7 @@ import Testing
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
     }
 
-    @Test func onlyTheFirstWorkAndAFullBatchAreNews() throws {
+    @Test func inboxWakesOnlyForTheFirstWorkAndAFullBatch() throws {
         var inbox = PromotionInbox()
         let news = try (0..<11).map { _ in inbox.add(try work(), at: start, greatest: 10) }
         #expect(news == [true] + Array(repeating: false, count: 8) + [true, true])
@@ -52,7 +52,7 @@ import Testing
         #expect(count(inbox.next(at: start, greatest: 10)) == 2)
     }
 
-    @Test func aHintClosesABatchOnce() throws {
+    @Test func flushHintClosesABatchOnce() throws {
         var inbox = PromotionInbox()
         inbox.isHurried = true
         #expect(count(inbox.next(at: start, greatest: 10)) == nil)
@@ -62,7 +62,7 @@ import Testing
         #expect(count(inbox.next(at: start, greatest: 10)) == 1)
     }
 
-    @Test func theEndComesAfterWhatWaits() throws {
+    @Test func endIsDeliveredAfterWaitingWorks() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
         inbox.isStopping = true

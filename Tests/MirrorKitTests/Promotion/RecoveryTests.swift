@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: PromotionStep.allCases)
-    func aStrangersBytesSurvive(step: PromotionStep) async throws {
+    func untrackedBytesSurviveACrash(step: PromotionStep) async throws {
         let folder = try TemporaryFolder()
         try folder.write("theirs", to: "Documents/f")
         try await crash(folder, after: step) { try $0.landing("Documents/f", "ours") }

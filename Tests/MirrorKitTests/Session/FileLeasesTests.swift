@@ -50,14 +50,14 @@ import Testing
         #expect(log.all == ["landing", "reader"])
     }
 
-    @Test func otherFilesAreNotHeldUp() async throws {
+    @Test func leaseDelaysOnlyItsOwnFile() async throws {
         let (leases, log) = (FileLeases(), Log())
         await leases.take(try Target("Caches/a"))
         leases.begin(try Target("Caches/b")) { log.add("landing") }
         #expect(log.all == ["landing"])
     }
 
-    @Test func whatIsReadOrLandsIsNotFree() async throws {
+    @Test func leasedFileIsNotFree() async throws {
         let (leases, target) = (FileLeases(), try Target("Caches/a"))
         await leases.take(target)
         #expect(leases.isHeld(target))

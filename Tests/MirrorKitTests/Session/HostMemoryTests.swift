@@ -14,7 +14,7 @@ import Testing
         Host(try SourceURL("http://127.0.0.1:\(port)/"))
     }
 
-    @Test func theIndexKeepsWhatHostsLiked() throws {
+    @Test func indexRemembersThePaceOfHosts() throws {
         let tree = try PromotionTree()
         #expect(try tree.index.likedByHosts() == [:])
         try tree.index.remember(likedByHosts: [try host(80): 32, try host(81): 2])
@@ -22,7 +22,7 @@ import Testing
         #expect(try tree.index.likedByHosts() == [try host(80): 32, try host(81): 9])
     }
 
-    @Test func theHostsThatWereAskedLastAreKept() throws {
+    @Test func onlyTheLastHostsAreRemembered() throws {
         let tree = try PromotionTree()
         let time = Instant(seconds: 1_000_000)
         try tree.index.write { (batch: inout Database) throws(IndexError) in
@@ -40,7 +40,7 @@ import Testing
 
     /// Nobody is answered before so many have asked: with the number that a run begins with by itself
     /// the last of them would never ask.
-    @Test func aRunBeginsWithWhatTheHostLiked() async throws {
+    @Test func runBeginsWithTheRememberedPaceOfAHost() async throws {
         let count = 30
         let asked = Mutex(0)
         let gate = Semaphore()

@@ -12,7 +12,7 @@ private final class Arrivals: Sendable {
 }
 
 @Suite struct OffloadTests {
-    @Test func workInARowSharesThreads() async throws {
+    @Test func consecutiveOffloadedWorkReusesThreads() async throws {
         var threads: Set<UInt> = []
         for _ in 0..<50 {
             threads.insert(try await Offload.run { UInt(pthread_self()) })
@@ -38,7 +38,7 @@ private final class Arrivals: Sendable {
         #expect(arrivals.count == count)
     }
 
-    @Test func anErrorComesThrough() async throws {
+    @Test func offloadRethrowsTheError() async throws {
         await #expect(throws: CancellationError.self) {
             try await Offload.run { throw CancellationError() }
         }

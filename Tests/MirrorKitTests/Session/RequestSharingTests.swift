@@ -25,14 +25,14 @@ import Testing
         #expect(try await requests { $0.isExecutable = true } == 1)
     }
 
-    @Test func otherRequestsAreMadeApart() async throws {
+    @Test func differentRequestsAreNotShared() async throws {
         let header = HeaderField(name: "Accept", value: Template(literal: "text/plain"))
         #expect(try await requests { $0.primary.url = try SourceURL("https://a.example/f?x") } == 2)
         #expect(try await requests { $0.primary.headers = [header] } == 2)
         #expect(try await requests { $0.method = .post(body: Template(literal: "x")) } == 2)
     }
 
-    @Test func whatIsDeclaredOtherwiseIsAskedForApart() async throws {
+    @Test func resourcesWithDifferentDeclarationsDoNotShareARequest() async throws {
         let digest = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
         #expect(try await requests { $0.size = 5 } == 2)
         #expect(try await requests { $0.mediaType = MediaRange("text/plain") } == 2)

@@ -5,7 +5,7 @@ import Testing
 
 /// What is refused before the first request.
 @Suite(.timeLimit(.minutes(15))) struct RunLimitsTests {
-    @Test func sizesThatNoNumberHoldsTogetherAreRefused() async throws {
+    @Test func sumOfSizesThatOverflowsIsRefused() async throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let session = try MirrorSession(root: folder.full("root"))

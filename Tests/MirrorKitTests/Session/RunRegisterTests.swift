@@ -32,7 +32,7 @@ import Testing
                         validators: Validators(), source: "http://a/b"), cost: TransferCost())))
     }
 
-    @Test func everythingIsToldInOrder() throws {
+    @Test func registerDeliversMessagesInOrder() throws {
         let (register, told) = (RunRegister(), Box<[Int]>([]))
         let reader = try RigReader(register) { job, _ in told.value.withLock { $0.append(job) } }
         for number in 0..<5000 { register.tell(try job(number), progress) }
@@ -55,7 +55,7 @@ import Testing
         #expect(heard == [[5], [6, 7]])
     }
 
-    @Test func newsAfterAQuietTimeAreToldAtOnce() throws {
+    @Test func messageAfterAQuietTimeIsDeliveredAtOnce() throws {
         let (register, told) = (RunRegister(), Semaphore())
         let reader = try RigReader(register) { _, _ in told.post() }
         for _ in 0..<3 {
@@ -67,7 +67,7 @@ import Testing
         reader.stop()
     }
 
-    @Test func aFailureIsWaitedForAndNothingElse() throws {
+    @Test func onlyFailuresAreSettledBeforeTheLoopGoesOn() throws {
         let (register, gate, told) = (RunRegister(), Semaphore(), Box<[Int]>([]))
         let reader = try RigReader(register) { job, _ in
             if job == 1 { gate.wait() }
@@ -99,7 +99,7 @@ import Testing
         reader.stop()
     }
 
-    @Test func nobodyIsWaitedForWhoIsGone() throws {
+    @Test func aClosedMailboxIsNotWaitedFor() throws {
         let (register, mailbox) = (RunRegister(), try Mailbox<RunMessage>())
         let run = register.add(mailbox)
         register.tell(

@@ -73,7 +73,7 @@ import Testing
         return Made(try scan.plan(for: "root"))
     }
 
-    @Test(arguments: 1...6) func quickAndSlowAndHalvedAreAlike(_ seed: UInt64) async throws {
+    @Test(arguments: 1...6) func everyScanPathGivesTheSamePlan(_ seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         // What is there is adopted, so that the index knows it.
         var first: [Resource] = []

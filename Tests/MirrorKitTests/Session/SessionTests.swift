@@ -14,7 +14,7 @@ import Testing
               @body v1
         """
 
-    @Test func theShortWayReturnsTheSummary() async throws {
+    @Test func syncReturnsTheSummary() async throws {
         let stage = try SessionStage(SessionTests.whole)
         defer { stage.end() }
         let summary = try await stage.session.sync(stage.manifest("a"))
@@ -25,7 +25,7 @@ import Testing
         #expect(stage.scenario.script.complaints == [])
     }
 
-    @Test func aPlanAsksNobodyAndMakesNothing() async throws {
+    @Test func planSendsNoRequestAndMakesNoFile() async throws {
         let stage = try SessionStage("")
         defer { stage.end() }
         let plan = try await stage.session.plan(stage.manifest("a"))
@@ -86,7 +86,7 @@ import Testing
         #expect(try await stage.session.lookup(target)?.state == .changed)
     }
 
-    @Test func aFailedResourceThrowsNothing() async throws {
+    @Test func failedResourceIsAnEventAndNotThrown() async throws {
         let stage = try SessionStage(
             """
               on GET /a

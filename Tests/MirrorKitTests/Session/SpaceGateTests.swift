@@ -21,12 +21,12 @@ import Testing
         free = try #require(try FreeSpace(of: root).volume(of: .tmp)).availableBytes
     }
 
-    @Test func whatFitsIsLetIn() {
+    @Test func spaceGateAdmitsWhatFits() {
         let gate = SpaceGate(root, leastFreeSpace: 0)
         for _ in 1...1000 { #expect(gate.admit(4096, for: target) == nil) }
     }
 
-    @Test func whatDoesNotFitIsRefusedRightAfterWhatDid() {
+    @Test func spaceGateCountsWhatItAdmittedBefore() {
         let gate = SpaceGate(root, leastFreeSpace: 0)
         #expect(gate.admit(4096, for: target) == nil)
         let refusal = gate.admit(2 * free, for: target)
@@ -36,7 +36,7 @@ import Testing
         #expect(gate.admit(4096, for: target) == nil)
     }
 
-    @Test func whatIsToStayFreeCounts() {
+    @Test func spaceGateKeepsTheLeastFreeSpace() {
         let gate = SpaceGate(root, leastFreeSpace: 2 * free)
         #expect(gate.admit(1, for: target)?.code == .spaceLimit)
         #expect(gate.admit(.max, for: target)?.code == .spaceLimit)

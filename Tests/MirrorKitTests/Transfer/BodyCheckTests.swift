@@ -26,7 +26,7 @@ import Testing
         #expect(BodyCheck.readsAgain(expectation, other: other) == isReadAgain)
     }
 
-    @Test func piecesCostItWhereNoDigestProvesTheWhole() throws {
+    @Test func bodyIsReadAgainForPiecesWhereNoDigestCoversIt() throws {
         let pieces = try #require(Pieces(length: 1000, digests: [Self.digest(.sha256)]))
         let weak = Self.digest(.md5)
         #expect(BodyCheck.readsAgain(Expectation(pieces: pieces), other: nil))

@@ -79,7 +79,7 @@ import Testing
         #expect(folder.bytes(of: "f") == [1, 2, 3])
     }
 
-    @Test func bytesThatAreOthersAreNotConfirmed() throws {
+    @Test func lyingDiskWithOtherBytesIsNotConfirmed() throws {
         let folder = try TemporaryFolder()
         try folder.write([1, 2, 3, 4], to: "f")
         let file = PartFile(name: "f", descriptor: open(folder.path + "/f", O_RDWR))

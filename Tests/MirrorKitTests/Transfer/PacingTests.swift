@@ -4,7 +4,7 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct PacingTests {
-    @Test func aBucketIsOverdrawnAndPaysItsDebt() {
+    @Test func tokenBucketMayBeOverdrawnAndRepays() {
         var bucket = TokenBucket(rate: 1000, now: 0)
         var delays = [bucket.delay(now: 0)]
         bucket.take(1100)
@@ -12,7 +12,7 @@ import Testing
         #expect(delays == [0, 1000, 600, 0])
     }
 
-    @Test func aBucketSavesNoMoreThanATenthOfASecond() {
+    @Test func tokenBucketSavesAtMostATenthOfASecond() {
         var bucket = TokenBucket(rate: 1000, now: 0)
         var delays = [bucket.delay(now: 60_000)]
         bucket.take(1100)
@@ -20,7 +20,7 @@ import Testing
         #expect(delays == [0, 1000])
     }
 
-    @Test func theMeterSpeaksTwiceASecondAtMost() {
+    @Test func meterReportsAtMostTwiceASecond() {
         var meter = ProgressMeter()
         let rates = [(0, 1000), (100, 1400), (500, 1500), (600, 1600)].map { length, now in
             meter.read(length: length, now: now)
@@ -28,7 +28,7 @@ import Testing
         #expect(rates == [nil, nil, 1000, nil])
     }
 
-    @Test func aQueueGivesItsElementsInOrder() {
+    @Test func delayQueueIsOrderedByTime() {
         var queue = PriorityQueue<Int>()
         for number in [5, 1, 4, 1, 3, 9, 2] { queue.insert(number) }
         var order: [Int] = []

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [1, 7, 100, 101, 250])
-    func piecesHoldHoweverTheBytesCome(step: Int) throws {
+    func piecesHoldWhateverTheChunks(step: Int) throws {
         #expect(check(bytes, try expectation(bytes), step: step) == true)
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(check(first + first + bytes[200...], try expectation(bytes), step: 64) == false)
     }
 
-    @Test func aDigestOfTheWholeMakesThemNeedless() throws {
+    @Test func piecesAreNotCheckedWhereADigestCoversTheWhole() throws {
         #expect(check(bytes, try expectation(bytes, pinned: true), step: 64) == nil)
     }
 }

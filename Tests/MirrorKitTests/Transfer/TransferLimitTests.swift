@@ -89,7 +89,7 @@ import Testing
         #expect(origin.requests.count <= 4 + 2)
     }
 
-    @Test func aHostThatAsksForAYearIsNotAskedAgain() async throws {
+    @Test func hostWithRetryAfterOfAYearIsNotAskedAgain() async throws {
         let origin = ClosureOrigin { _, _, connection in
             connection.answer(
                 "HTTP/1.1 503 Busy\nRetry-After: 31536000\nContent-Length: 0")

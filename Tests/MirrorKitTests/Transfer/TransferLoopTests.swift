@@ -139,7 +139,7 @@ import Testing
         ("HTTP/1.1 206 Partial Content\nContent-Range: bytes 0-4/5", .httpStatus),
         ("HTTP/1.1 302 Found\nLocation: file:///etc/passwd", .redirectRefused),
     ])
-    func answersThatAreRefused(head: String, code: FailureCode) async throws {
+    func unacceptableResponsesFailWithTheirCodes(head: String, code: FailureCode) async throws {
         let server = try OriginServer(
             responder: ClosureOrigin { _, _, connection in
                 _ = connection.answer(head, [1, 2, 3, 4, 5])

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(.disabled(if: isMemory, "/tmp is memory itself"))
-    func aLargeFileIsLetGoBehindItsLastBytes() async throws {
+    func largeFileLeavesThePageCacheAsItIsWritten() async throws {
         let bytes = TestBytes.make(length, seed: 7)
         let milestone = await write(bytes, lettingGo: true)
         #expect(try resident(ofFirst: 16 << 20) < 12 << 20)
@@ -80,13 +80,13 @@ import Testing
         #expect(folder.bytes(of: "x") == bytes)
     }
 
-    @Test func anotherFileStaysInMemory() async throws {
+    @Test func fileOfOrdinarySizeStaysInThePageCache() async throws {
         _ = await write(TestBytes.make(length, seed: 7), lettingGo: false)
         #expect(try resident(ofFirst: 16 << 20) > 4 << 20)
     }
 
     @Test(.disabled(if: isMemory, "/tmp is memory itself"))
-    func whatOthersWroteIsLetGoWhenItIsHashed() async throws {
+    func bytesOfOtherWritersLeaveThePageCacheWhenHashed() async throws {
         let bytes = TestBytes.make(length, seed: 7)
         try folder.write(bytes, to: "x")
         flush()

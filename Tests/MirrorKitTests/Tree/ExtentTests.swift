@@ -128,7 +128,7 @@ import Testing
         #expect(trusted.sha256 == ByteHasher.digest(.sha256, of: Array(bytes[..<100])))
     }
 
-    @Test func withoutAFrontThereAreStillIslands() throws {
+    @Test func extentsWithoutAFrontAreKept() throws {
         let (record, file) = try part([0..<100, 300..<500])
         try file.write([bytes[0] ^ 1], at: 0)
         let trusted = try trust(record, file)
@@ -136,7 +136,7 @@ import Testing
         #expect(trusted.rangesBeyond == [300..<500])
     }
 
-    @Test func theEarlierSchemaIsBroughtToThisOne() throws {
+    @Test func formerSchemaOfPartsIsMigrated() throws {
         let (record, _) = try part([0..<100])
         let name = record.name
         try index.write { (batch: inout Database) throws(IndexError) in

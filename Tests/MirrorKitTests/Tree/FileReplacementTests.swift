@@ -13,7 +13,7 @@ import Testing
         return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
     }
 
-    @Test func whatIsWrittenTakesThePlaceAndKeepsTheMode() throws {
+    @Test func replacementTakesThePlaceAndKeepsTheMode() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "m.json")
         chmod(folder.path + "/m.json", 0o640)
@@ -26,7 +26,7 @@ import Testing
         #expect(folder.names() == ["m.json"])
     }
 
-    @Test func whatAKilledProcessLeftIsRemoved() throws {
+    @Test func replacementRemovesTheTemporaryFileOfAKilledProcess() throws {
         let folder = try TemporaryFolder()
         let left = [".mirror-0123456789abcdef", ".mirror-fedcba9876543210"]
         let others = [".mirror-0123456789abcde", ".mirror-notes", ".mirror-0123456789abcdeX"]
@@ -39,7 +39,7 @@ import Testing
         #expect(Set(folder.names()) == Set(others + [left[1], "m.json"]))
     }
 
-    @Test func afterAnErrorTheOldFileIsThere() throws {
+    @Test func failedReplacementLeavesTheOldFile() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "m.json")
         #expect(throws: Stop.self) {
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whatSomeoneElseWroteMeanwhileIsKept(wasThere: Bool) throws {
+    func replacementRefusesAFileChangedMeanwhile(wasThere: Bool) throws {
         let folder = try TemporaryFolder()
         if wasThere { try folder.write("old", to: "m.json") }
         let replacement = try FileReplacement(of: folder.path + "/m.json")
@@ -68,7 +68,7 @@ import Testing
         #expect(folder.names() == ["m.json"])
     }
 
-    @Test func aLinkGoesOnPointingToTheFile() throws {
+    @Test func replacementOfALinkReplacesItsTarget() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "real/m.json")
         try #require(symlink("real/m.json", folder.path + "/link.json") == 0)

@@ -31,7 +31,7 @@ import Testing
             validators: Validators(entityTag: EntityTag("\"1\"")))
     }
 
-    @Test func namesThatAreDrawnAtOnceAreAllDifferent() async throws {
+    @Test func concurrentPartNamesAreDifferent() async throws {
         let target = try Target("Caches/a")
         let names = await withTaskGroup(of: [String].self) { group in
             for _ in 0..<8 {
@@ -43,7 +43,7 @@ import Testing
         #expect(names.allSatisfy { PartName.isPart($0) })
     }
 
-    @Test func twoGenerationsHaveTwoNames() throws {
+    @Test func everyGenerationOfAPartHasItsOwnName() throws {
         let first = PartName.fresh(for: target, identity: .anonymous)
         #expect(first != PartName.fresh(for: target, identity: .anonymous))
         #expect(PartName.isPart(first))
@@ -89,7 +89,7 @@ import Testing
         #expect(try store.open(record) == nil)
     }
 
-    @Test func roomThatIsFoundMakesNoPartLonger() throws {
+    @Test func preallocationDoesNotLengthenAPart() throws {
         let part = try store.create(record())
         part.reserve(0..<8 << 20)
         try part.write([1, 2, 3], at: 0)

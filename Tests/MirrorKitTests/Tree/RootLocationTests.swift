@@ -31,7 +31,7 @@ import Testing
         #expect(try locate(from: top).path == top)
     }
 
-    @Test func anEmptyFolderIsTakenAsItIs() throws {
+    @Test func emptyFolderBecomesARoot() throws {
         #expect(try locate(from: folder.path, variable: "").path == folder.path)
     }
 

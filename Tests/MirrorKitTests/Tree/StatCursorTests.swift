@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test func eachKindOfEntryIsToldApart() throws {
+    @Test func statCursorDistinguishesKindsOfEntries() throws {
         try folder.write("hello", to: "Caches/a/file")
         try folder.write("x", to: "Caches/a/folder/inner")
         symlink("file", folder.path + "/Caches/a/link")

@@ -12,7 +12,7 @@ import Testing
             state: number.isMultiple(of: 3) ? .inUse : .idle)
     }
 
-    @Test func whatIsPutInComesOut() throws {
+    @Test func cachedFileListReturnsWhatWasAdded() throws {
         let files = try (0..<20_000).map(file)
         #expect(Array(CachedFileList(files)) == files)
     }

@@ -26,12 +26,12 @@ import Testing
         #expect(summary.partBytes == 3 << 20)
     }
 
-    @Test func nothingThatHasNoPartClaimsOne() {
+    @Test func onlyResourcesWithAPartClaimOne() {
         let summary = summary(resources: 3, skipped: 2, interrupted: 1, parts: [0])
         #expect(summary.interruption == "Interrupted: 0 done, 3 to go. Run again to go on.")
     }
 
-    @Test func whatWasLeftOutByATagIsNotToGo() {
+    @Test func resourcesExcludedByATagAreNotCountedAsLeft() {
         let summary = summary(resources: 10, skipped: 1, deselected: 5, failed: 1, parts: [5])
         #expect(summary.interimCounts == "3 done, 1 failed, 1 to go, 1 part kept (5 B)")
     }

@@ -35,7 +35,7 @@ import Testing
         #expect(evicted(files, quota: 1) == ["a", "b"])
     }
 
-    @Test func whatMayNotGoCountsAndStays() throws {
+    @Test func protectedFilesCountAndStay() throws {
         let files = [
             try file("read", size: 40, used: 1, .inUse),
             try file("edited", size: 30, used: 2, .changed), try file("old", size: 20, used: 3),
@@ -60,7 +60,7 @@ import Testing
         #expect(evicted(files, quota: 0) == ["full"])
     }
 
-    @Test func nothingIsThere() {
+    @Test func emptyCacheHasNothingToEvict() {
         let eviction = EvictionPolicy(quota: 0).eviction(of: [])
         #expect(eviction.isEnough)
         #expect(eviction.evicted.isEmpty)

@@ -3,7 +3,8 @@ import Testing
 
 /// The exit code that follows from what happened.
 @Suite struct ExitVerdictTests {
-    @Test(arguments: FailureCode.allCases) func whatEndsARunHasItsCode(failure: FailureCode) {
+    @Test(arguments: FailureCode.allCases) func everyFailureCodeHasItsExitCode(failure: FailureCode)
+    {
         let expected: Int32 =
             switch failure {
             case .usage: 64

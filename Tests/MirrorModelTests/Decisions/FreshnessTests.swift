@@ -30,13 +30,13 @@ import Testing
     }
 
     @Test(arguments: [Refresh.always, .never, .http, .after(seconds: 9999)])
-    func whoAsksForEverythingGetsEverything(refresh: Refresh) throws {
+    func refreshAllMakesEveryFileDue(refresh: Refresh) throws {
         let record = try Self.record(freshUntil: Self.now.advanced(bySeconds: 9))
         #expect(Self.judge(refresh, record, everythingIsDue: true) == .due(.asked))
     }
 
     @Test(arguments: [(-600, 600, true), (-601, 600, false), (0, 0, true), (1, 600, false)])
-    func aConfirmationFromTheFutureIsNotYoung(at: Int64, limit: Int64, isYoung: Bool) throws {
+    func confirmationFromTheFutureIsNotFresh(at: Int64, limit: Int64, isYoung: Bool) throws {
         let record = try Self.record(confirmed: Self.now.advanced(bySeconds: at))
         #expect(record.wasConfirmed(within: limit, of: Self.now) == isYoung)
     }

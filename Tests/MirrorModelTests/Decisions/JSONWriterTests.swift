@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, .greatestFiniteMagnitude, 1e16])
-    func whatIsNoNumberIsNull(value: Double) {
+    func notANumberIsWrittenAsNull(value: Double) {
         #expect(Self.text { $0.number(value, decimals: 3) } == "null")
     }
 

@@ -12,7 +12,7 @@ import Testing
             ("2.3GB", 2_300_000_000), ("9223372036854775807", .max),
             ("8388607TiB", 8_388_607 << 40),
         ] as [(String, Int64)])
-    func sizesAreRead(text: String, bytes: Int64) {
+    func sizesAreParsed(text: String, bytes: Int64) {
         #expect(ByteCount(text: text)?.bytes == bytes)
     }
 
@@ -22,7 +22,7 @@ import Testing
         "9223372036854775808", "8388608TiB", "9223372036854775807KiB", "8388608.0TiB", "nan", "inf",
         "99999999999999999999999999999TB", "1PB", "1M", "１MiB", "١",
     ])
-    func otherSizesAreRefused(text: String) {
+    func malformedSizesAreRefused(text: String) {
         #expect(ByteCount(text: text) == nil)
     }
 
@@ -42,7 +42,7 @@ import Testing
             ("90s", 90), ("15m", 900), ("6h", 21600), ("1d", 86400), ("2w", 1_209_600), ("30", 30),
             ("0", 0), ("007s", 7), ("3155760000000s", 3_155_760_000_000),
         ] as [(String, Int64)])
-    func durationsAreRead(text: String, seconds: Int64) {
+    func durationsAreParsed(text: String, seconds: Int64) {
         #expect(DurationText(text: text)?.seconds == seconds)
     }
 
@@ -50,7 +50,7 @@ import Testing
         "", "s", "-1s", "+1s", "1 s", "1.5h", "1S", "1y", "1ms", "3155760000001",
         "9223372036854775807w", "99999999999999999999", "１s", "s1",
     ])
-    func otherDurationsAreRefused(text: String) {
+    func malformedDurationsAreRefused(text: String) {
         #expect(DurationText(text: text) == nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["", "%", "-1", "-0", "+1", "101%", "1.5%", "5 %", "5%%", "ten", "٣"])
-    func otherLimitsAreRefused(text: String) {
+    func malformedLimitsAreRefused(text: String) {
         #expect(DeleteLimit(text: text) == nil)
     }
 

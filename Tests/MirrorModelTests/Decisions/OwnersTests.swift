@@ -21,7 +21,7 @@ import Testing
         #expect(!Owners("a\u{1F}b").contains("b"))
     }
 
-    @Test func oneLetsGoOrIsRenamed() {
+    @Test func ownerIsRemovedOrRenamed() {
         let both = Owners(["a", "b"])
         #expect(both.without("a") == Owners("b"))
         #expect(both.without("c") == both)
@@ -57,7 +57,7 @@ import Testing
             recorded: ["b"], wanting: ["a"], others: ["b": .agrees], takesOver: true,
             owners: ["a", "b"]),
     ])
-    func whoWantsAndWhoAgreesOwns(_ row: Case) {
+    func manifestsThatWantTheFileAndAgreeOwnIt(_ row: Case) {
         let owners = OwnerVerdict.owners(
             recorded: row.recorded.map { Owners($0) }, wanting: row.wanting,
             takesOver: row.takesOver
@@ -92,7 +92,7 @@ import Testing
         #expect(TargetDifference.between(try resource([one]), try resource([one])) == nil)
     }
 
-    @Test func otherDigestsAreOne() throws {
+    @Test func differentDigestsAreADifference() throws {
         let (one, two) = (try digest(.sha256, 1), try digest(.sha256, 2))
         #expect(
             TargetDifference.between(try resource([one]), try resource([two]))

@@ -48,7 +48,7 @@ import Testing
             } == .keep)
     }
 
-    @Test func nothingToPinTo() throws {
+    @Test func resourceWithoutAFileIsNotPinned() throws {
         #expect(try verdict(isKnown: false) == .leave(.notFetched))
         #expect(try verdict(isThere: false) == .leave(.missing))
         #expect(try verdict(recorded: 2) == .leave(.changed))

@@ -59,7 +59,7 @@ import Testing
         #expect(totals.steps.values.reduce(0, +) == 6)
     }
 
-    @Test func whatNoConditionSparesIsOfUnknownSize() throws {
+    @Test func anUnconditionalRefetchIsOfUnknownSize() throws {
         let step = try Self.step(
             "Documents/a", .edited,
             .transfer(part: nil, ifChangedSince: Self.version(nil)))

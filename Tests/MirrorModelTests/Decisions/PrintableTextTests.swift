@@ -6,7 +6,7 @@ import Testing
     @Test(arguments: [
         "", "Caches/a b.bin", "ä€😀", "日本語", "e\u{301}", "\u{A0}", "a\\b", "\"quoted\"",
     ])
-    func ordinaryTextStays(text: String) {
+    func printableTextIsUnchanged(text: String) {
         #expect(text.printable.utf8.elementsEqual(text.utf8))
     }
 
@@ -19,7 +19,7 @@ import Testing
             (0x2066, "2066"), (0x2069, "2069"), (0xFEFF, "feff"), (0xE000, "e000"),
             (0xFFFF, "ffff"), (0xE0041, "e0041"), (0x10FFFF, "10ffff"),
         ] as [(UInt32, String)])
-    func whatATerminalMightActOnIsShownByNumber(value: UInt32, digits: String) throws {
+    func controlCharactersAreShownByNumber(value: UInt32, digits: String) throws {
         let scalar = try #require(Unicode.Scalar(value))
         let text = "a" + String(Character(scalar)) + "b"
         #expect(text.printable == "a\\u{\(digits)}b")

@@ -19,7 +19,7 @@ import Testing
 
     /// Bytes that someone else wrote survive in place, or the decision says that they are foreign.
     @Test(arguments: DecisionCell.Wish.allCases)
-    func nobodysBytesAreEverPlannedAway(wish: DecisionCell.Wish) throws {
+    func plansNeverDestroyUntrackedBytes(wish: DecisionCell.Wish) throws {
         for cell in DecisionCell.all(of: wish) where cell.present != nil {
             let isStranger = cell.index == .nothing
             let isEdit = cell.present != .recorded && cell.area == .documents

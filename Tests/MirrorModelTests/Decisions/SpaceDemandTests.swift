@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Parts on another file system than their files: they are there one after the other.
-    @Test func whatPassesThroughNeedsRoomForTheLargest() throws {
+    @Test func passThroughNeedsSpaceForTheLargestFile() throws {
         var demand = SpaceDemand()
         for size in [10, 300, 20] as [Int64] {
             demand.passThrough(size, for: try Target("Caches/a"))

@@ -53,7 +53,7 @@ import Testing
         return (short, whole)
     }
 
-    @Test func whatIsPutTogetherIsWhatItStandsFor() throws {
+    @Test func compactStepEqualsItsFullForm() throws {
         let (short, whole) = try lists(50)
         #expect(Array(short) == whole)
         #expect(short.plainKeeps == 17)
