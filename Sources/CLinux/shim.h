@@ -1,4 +1,5 @@
 #pragma once
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -6,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -215,4 +217,43 @@ static inline int linux_network_returned(int descriptor) {
             if (message->nlmsg_type == RTM_NEWADDR || message->nlmsg_type == RTM_NEWROUTE)
                 returned = 1;
     }
+}
+
+/* NetworkManager's property Metered, asked for over the system bus (sd-bus(3)). libsystemd is loaded
+   for it; its declarations are repeated here, so that nobody needs its headers. Waits a second at
+   most. 0, or -1 with the reason in `problem`. */
+static inline int linux_network_metered(uint32_t *metered, char *problem, size_t room) {
+    struct error { const char *name, *message; int owned; } error = {NULL, NULL, 0};
+    void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(problem, room, "%s", dlerror());
+        return -1;
+    }
+    int (*open_bus)(void **) = (int (*)(void **))dlsym(library, "sd_bus_open_system");
+    int (*set_timeout)(void *, uint64_t) =
+        (int (*)(void *, uint64_t))dlsym(library, "sd_bus_set_method_call_timeout");
+    int (*get)(void *, const char *, const char *, const char *, const char *, struct error *, char,
+               void *) =
+        (int (*)(void *, const char *, const char *, const char *, const char *, struct error *, char,
+                 void *))dlsym(library, "sd_bus_get_property_trivial");
+    void (*free_error)(struct error *) = (void (*)(struct error *))dlsym(library, "sd_bus_error_free");
+    void *(*close_bus)(void *) = (void *(*)(void *))dlsym(library, "sd_bus_flush_close_unref");
+    if (!open_bus || !set_timeout || !get || !free_error || !close_bus) {
+        snprintf(problem, room, "libsystemd lacks sd-bus");
+        return -1;
+    }
+    void *bus = NULL;
+    int result = open_bus(&bus);
+    if (result < 0) {
+        snprintf(problem, room, "the system bus cannot be reached: %s", strerror(-result));
+        return -1;
+    }
+    set_timeout(bus, 1000000);
+    result = get(bus, "org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager",
+                 "org.freedesktop.NetworkManager", "Metered", &error, 'u', metered);
+    if (result < 0)
+        snprintf(problem, room, "%s", error.message ? error.message : strerror(-result));
+    free_error(&error);
+    close_bus(bus);
+    return result < 0 ? -1 : 0;
 }

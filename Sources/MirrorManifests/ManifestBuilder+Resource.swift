@@ -41,6 +41,7 @@ extension ManifestBuilder {
         case .priority: draft.priority = priority(value, at: place)
         case .executable: draft.isExecutable = boolean(value, name, at: place)
         case .optional: draft.isOptional = boolean(value, name, at: place)
+        case .urgent: draft.isUrgent = boolean(value, name, at: place)
         case .tags: draft.tags = tags(value, at: place)
         case .mirrors, .headers, .pieces: wrongKind(value, name, at: place)
         }
@@ -148,6 +149,7 @@ extension ManifestBuilder {
         resource.priority = draft.priority ?? defaults.priority
         resource.isExecutable = draft.isExecutable
         resource.isOptional = draft.isOptional
+        resource.isUrgent = draft.isUrgent
         resource.tags =
             draft.tags.isEmpty
             ? defaults.tags : defaults.tags + draft.tags.filter { !defaults.tags.contains($0) }

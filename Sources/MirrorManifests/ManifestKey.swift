@@ -18,7 +18,7 @@ enum DefaultsKey: String, ManifestKey {
 
 enum ResourceKey: String, ManifestKey {
     case path, url, mirrors, size, sha256, sha512, sha1, md5, integrity, pieces, type, refresh
-    case method, body, headers, priority, executable, optional, tags
+    case method, body, headers, priority, executable, optional, urgent, tags
     static let place = "a resource"
 }
 

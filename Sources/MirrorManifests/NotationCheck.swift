@@ -95,6 +95,7 @@ enum MetalinkLosses {
         if resource.priority != 0 { keys.append("priority of a resource") }
         if resource.isExecutable { keys.append("executable") }
         if resource.isOptional { keys.append("optional") }
+        if resource.isUrgent { keys.append("urgent") }
         if !resource.tags.isEmpty { keys.append("tags") }
         return keys
     }

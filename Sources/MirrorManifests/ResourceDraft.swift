@@ -26,6 +26,7 @@ final class ResourceDraft {
     var priority: Int32?
     var isExecutable = false
     var isOptional = false
+    var isUrgent = false
     var tags: [String] = []
     /// Whether keys are there, even with an unusable value: then they are not reported as missing.
     var hasURL = false

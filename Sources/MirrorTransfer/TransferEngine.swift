@@ -86,7 +86,9 @@ final class TransferEngine {
         ticked = LoadMeter(now: now)
         asking = AskingTime(now: now)
         reading = ReadingLimits(
-            rate: configuration.rateLimit, total: configuration.transferLimit, now: now)
+            rate: configuration.rateLimit?.rate(
+                at: surroundings.clock.now(), surroundings.clock.offset),
+            total: configuration.transferLimit, now: now)
         dispatcher = Dispatcher(
             jobs: configuration.jobs, perHost: configuration.perHost,
             policy: RetryPolicy(configuration.transfer), remembered: surroundings.remembered,
@@ -241,6 +243,7 @@ final class TransferEngine {
         let elapsed = ticked.elapsed(now: now)
         guard elapsed >= AskingTime.look else { return }
         look()
+        followRate(now: now)
         if ticked.restart(now: now, busy: clock.threadBusy()) { reading.wasHeldBack = true }
         defer { dispatcher.measure() }
         for active in activeRequests.values {
@@ -269,6 +272,12 @@ final class TransferEngine {
         lendPlaces()
         measureSegments(milliseconds: elapsed)
         reading.wasHeldBack = false
+    }
+
+    /// Takes the rate of another time of day.
+    private func followRate(now: Int64) {
+        guard let limit = configuration.rateLimit, limit.changes else { return }
+        reading.setRate(limit.rate(at: clock.now(), clock.offset), now: now)
     }
 
     private func tellProgress(_ transfer: Transfer, now: Int64) {

@@ -17,7 +17,8 @@ struct TransferSettings: Sendable {
         publicAddressesOnly = configuration.publicAddressesOnly
         // Under a rate limit small reads keep the pauses between them short.
         bufferSize =
-            configuration.rateLimit.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256 << 10
+            configuration.rateLimit?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
+            << 10
     }
 
     /// Prepares a handle for one request.

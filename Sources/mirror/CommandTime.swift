@@ -1,4 +1,5 @@
 import Glibc
+import MirrorKit
 import MirrorModel
 
 /// When the command began: its deadline and its seconds count from that instant.
@@ -16,13 +17,7 @@ enum CommandTime {
 extension LocalClock {
     /// The clock of this process: the current time, in the zone that TZ or the system names.
     static func ofThisProcess(now: Instant) -> LocalClock {
-        tzset()
-        return LocalClock(now: now) { instant in
-            var seconds = time_t(instant.seconds)
-            var local = tm()
-            guard localtime_r(&seconds, &local) != nil else { return 0 }
-            return Int64(local.tm_gmtoff)
-        }
+        LocalClock(now: now, offset: MirrorSession.localOffset)
     }
 }
 

@@ -22,6 +22,7 @@ import Testing
         resource.priority = -3
         resource.isExecutable = true
         resource.isOptional = true
+        resource.isUrgent = true
         resource.tags = ["x", "y"]
         resource.line = 4
         resource.column = 7

@@ -21,6 +21,9 @@ final class RunThread {
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
     private var log: DecisionLog
+    /// Says whether transfers may run; nil where they always may.
+    private var permission: PermissionWatch?
+    private var deferral: Deferral?
 
     private var engine: Engine { execution.engine }
 
@@ -41,13 +44,29 @@ final class RunThread {
             tellKept()
             // A pause or an end that was requested before the run began waits in the mailbox.
             hear(waitingAtMost: 0)
+            permission = try PermissionWatch(execution.options.permission, engine.index)
+            askPermission()
             take(.ready)
         } catch {
             hear(waitingAtMost: 0)
             take(.refused(MirrorError(wrapping: error)))
         }
-        while !machine.isOver { hear(waitingAtMost: machine.wait) }
+        while !machine.isOver {
+            let wait = machine.wait
+            hear(
+                waitingAtMost: permission.map { min(wait ?? .max, $0.wait(at: moment)) } ?? wait)
+            askPermission()
+        }
         return (close(), machine.totals)
+    }
+
+    /// Tells the machine whether transfers may run, when that changes.
+    private func askPermission() {
+        guard let permission, !machine.isOver else { return }
+        let now = permission.deferral(at: moment, received: machine.totals.bytes)
+        guard now != deferral else { return }
+        deferral = now
+        take(.permission(now))
     }
 
     private func prepare() throws {
@@ -88,6 +107,7 @@ final class RunThread {
             }
         }
         engine.runs.remove(execution.number)
+        permission?.close(at: moment, received: machine.totals.bytes)
         log.close()
         let parts = machine.interrupted.map { target in
             // If the rows of parts cannot be read, no kept bytes are promised.

@@ -23,6 +23,9 @@ extension MirrorSession {
     /// The wall clock that freshness is judged by.
     public static func clock() -> Instant { SystemClock.now() }
 
+    /// By how much local time is ahead of UTC, in the zone that TZ or the system names.
+    public static var localOffset: LocalOffset { SystemClock.localOffset }
+
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 

@@ -33,6 +33,8 @@ public struct RunOptions: Sendable {
     public var acceptsStale = false
     /// The greatest age of such files in seconds; nil is no limit.
     public var longestStale: Int64?
+    /// When transfers may run; resources that are urgent do not ask.
+    public var permission = TransferPermission()
     /// How many files may be removed.
     public var deleteLimit = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.

@@ -50,6 +50,7 @@ struct JSONManifestEncoder: ManifestEncoder {
             if resource.priority != 0 { json.member("priority", resource.priority) }
             if resource.isExecutable { json.member("executable", true) }
             if resource.isOptional { json.member("optional", true) }
+            if resource.isUrgent { json.member("urgent", true) }
             if !resource.tags.isEmpty { json.member("tags", resource.tags) }
         }
     }

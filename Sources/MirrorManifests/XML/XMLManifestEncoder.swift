@@ -59,6 +59,7 @@ struct XMLManifestEncoder: ManifestEncoder {
         if resource.priority != 0 { attribute("priority", "\(resource.priority)") }
         if resource.isExecutable { attribute("executable", "true") }
         if resource.isOptional { attribute("optional", "true") }
+        if resource.isUrgent { attribute("urgent", "true") }
         if !resource.tags.isEmpty { attribute("tags", resource.tags.joined(separator: " ")) }
     }
 

@@ -26,6 +26,8 @@ public struct Resource: Sendable, Hashable {
     public var isExecutable = false
     /// Whether a failure leaves the run successful.
     public var isOptional = false
+    /// Whether it is fetched even at times, and over networks, that others wait for.
+    public var isUrgent = false
     /// Labels for choosing resources on the command line.
     public var tags: [String] = []
     /// The line of the manifest that the resource begins in, from 1; 0 when it was made in code.

@@ -48,6 +48,7 @@ struct ResourceTraits: Sendable, Hashable {
     var priority: Int32
     var isExecutable: Bool
     var isOptional: Bool
+    var isUrgent: Bool
     var tags: [String]
 
     init(_ resource: Resource) {
@@ -57,6 +58,7 @@ struct ResourceTraits: Sendable, Hashable {
         priority = resource.priority
         isExecutable = resource.isExecutable
         isOptional = resource.isOptional
+        isUrgent = resource.isUrgent
         tags = resource.tags
     }
 }

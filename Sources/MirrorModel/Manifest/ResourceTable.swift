@@ -104,6 +104,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         resource.priority = traits.priority
         resource.isExecutable = traits.isExecutable
         resource.isOptional = traits.isOptional
+        resource.isUrgent = traits.isUrgent
         resource.tags = traits.tags
         resource.line = Int(record.line)
         resource.column = Int(record.column)

@@ -1,6 +1,10 @@
 extension Plan {
     /// Writes the plan as one JSON document, passing its bytes on in chunks of about 64 KiB.
-    public func write(to sink: ([UInt8]) throws -> Void) rethrows {
+    ///
+    /// - Parameter permission: whether its transfers may run now, where that depends on something.
+    public func write(
+        _ permission: PermissionStatus? = nil, to sink: ([UInt8]) throws -> Void
+    ) rethrows {
         var json = JSONWriter()
         json.beginObject()
         json.member("v", 1)
@@ -14,6 +18,10 @@ extension Plan {
         json.endArray()
         json.key("totals")
         json.object { PlanTotals(of: self).writeMembers(to: &$0) }
+        if let permission {
+            json.key("permission")
+            json.object { permission.writeMembers(to: &$0) }
+        }
         json.endObject()
         json.newline()
         try sink(json.take())

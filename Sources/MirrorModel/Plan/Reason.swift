@@ -40,6 +40,8 @@ public enum Reason: Sendable, Hashable {
     case sameBytes
     case unreachable(FailureCode)
     case requestShared(with: Target)
+    // Why nothing was asked.
+    case deferred(Deferral)
 }
 
 extension Reason {
@@ -80,6 +82,9 @@ extension Reason {
         case .sameBytes: "same-bytes"
         case .unreachable: "unreachable"
         case .requestShared: "request-shared"
+        case .deferred(.outsideWindow): "outside-window"
+        case .deferred(.meteredNetwork): "metered"
+        case .deferred(.budgetSpent): "budget-spent"
         }
     }
 
@@ -126,6 +131,7 @@ extension Reason {
         case .sameBytes: "the server sent the bytes that were there"
         case .unreachable(let code): "no source could be reached (\(code.rawValue)); kept as it is"
         case .requestShared(let target): "fetched once, for \(target)"
+        case .deferred(let deferral): deferral.because { $0.rfc3339 }
         }
     }
 }

@@ -11,8 +11,8 @@ public struct Configuration: Sendable {
     public var segments = SegmentLimit.automatic
     /// The rules for retries, waits, stalls and sizes.
     public var transfer = TransferPolicy()
-    /// Bytes a second over all transfers; nil means no limit.
-    public var rateLimit: Int64?
+    /// Bytes a second over all transfers, which may differ by time of day; nil means no limit.
+    public var rateLimit: RateLimit?
     /// The number of received bytes after which a run ends; nil means no limit.
     public var transferLimit: Int64?
     /// Whether mirror uses a connection only if its address is public.

@@ -2,6 +2,8 @@
 public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case fetched, resumed, updated, notModified, unchanged, copied, moved, adopted, kept, repaired
     case edited, conflict, stale
+    /// Missing or due, and not asked for now: hours, network or budget forbid it.
+    case deferred
     /// Left out by a tag, or not begun when the run ended early.
     case skipped
     /// Begun, and not finished when the run ended early.

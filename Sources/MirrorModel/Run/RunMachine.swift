@@ -60,6 +60,7 @@ package final class RunMachine {
         case .pause(let target): steps.pause(target)
         case .resume(let target): steps.resume(target)
         case .cancel(let target, let discarding): steps.cancel(target, discardingPart: discarding)
+        case .permission(let deferral): steps.permit(deferral)
         case .end(let ending): end(ending)
         case .found(let rows): for known in rows { steps.found(known.row, for: known.position) }
         case .claimed(let rows): steps.claimed(rows)

@@ -30,6 +30,8 @@ package indirect enum RunInput: Sendable {
     case resume(Target?)
     /// A transfer is to end, or all of them.
     case cancel(Target?, discardingPart: Bool)
+    /// Resources that are not urgent may not be fetched now, for this reason, or may again.
+    case permission(Deferral?)
     /// The run is to end early.
     case end(RunEnding)
     /// Time has gone by.

@@ -15,9 +15,12 @@ extension StepFlow {
     mutating func transfer(_ positions: [Int]) {
         var claims: [Int] = []
         var offline: [Int] = []
+        var deferred: [Int] = []
         for position in positions {
             if rules.isOffline {
                 offline.append(position)
+            } else if mustWait(position) {
+                deferred.append(position)
             } else if isKeptConflict(position) {
                 window.ended(position)
                 fail(position, .conflictKept(plan.steps.target(at: position)))
@@ -33,6 +36,7 @@ extension StepFlow {
                     .offline, "\(step.target): not asked for, because the run is offline.",
                     remedy: Remedy(.goOnline)))
         }
+        postpone(deferred)
         if !claims.isEmpty { act(.claim(claims)) }
     }
 
@@ -48,6 +52,9 @@ extension StepFlow {
             works[known.position] = StepWork(step, .transfer, row: known.row)
             if isEnding {
                 breakOff(known.position)
+            } else if let deferral, mustWait(known.position) {
+                window.ended(known.position)
+                settle(deferral, known.position)
             } else if window.begins(known.position) {
                 submissions.append(Submission(known.position, step, known.row?.mediaType))
             }
@@ -144,6 +151,9 @@ extension StepFlow {
         case .failed(let error, _): settle(error, position)
         case .cancelled(let cost):
             if cost.requests > 0 { accounts.noteBegun(position) }
+            if withdrawn.remove(position) != nil, !isEnding, let deferral {
+                return settle(deferral, position, cost)
+            }
             settle(.cancelled(work.step.target), position)
         }
     }

@@ -15,6 +15,10 @@ struct StepFlow {
     var localUnderWay = 0
     /// Steps whose targets another run of the process has.
     var joined: Set<Int> = []
+    /// Why resources that are not urgent may not be fetched now; nil where they may.
+    var deferral: Deferral?
+    /// Transfers that were told to end because of that.
+    var withdrawn: Set<Int> = []
     /// The cause that ends the run, or has ended it.
     private(set) var ending: RunEnding?
     private var actions: [RunAction] = []
@@ -83,6 +87,7 @@ extension StepFlow {
         case .sharesAnswer(let answer):
             carryOut(settler.settle(answer, for: step, row: row, now: now.time), position)
         case .sharesEnd(let done): finish(position, done, isAcceptedStale: acceptsStale(row))
+        case .deferred(let deferral): settle(deferral, position)
         case .failed(let error): settle(error, position)
         }
     }
@@ -138,7 +143,7 @@ extension StepFlow {
             let work = works[position] ?? StepWork(plan.steps[position], .transfer)
             works[position] = work
             switch work.purpose {
-            case .failed, .sharesEnd: found(nil, for: position)
+            case .failed, .deferred, .sharesEnd: found(nil, for: position)
             case .transfer:
                 window.ended(position)
                 fail(position, error)
@@ -217,7 +222,9 @@ extension StepFlow {
     /// Enters a step's good end.
     mutating func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
-        if done.outcome != .stale { discardSupersededParts(of: plan.steps.target(at: position)) }
+        if done.outcome != .stale, done.outcome != .deferred {
+            discardSupersededParts(of: plan.steps.target(at: position))
+        }
         act(.tell(.done(done)))
         close(position, .done(done), isPassedOn: true)
     }

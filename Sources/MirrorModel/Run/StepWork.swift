@@ -26,6 +26,8 @@ final class StepWork {
         case sharesAnswer(Answer)
         /// Another run of the process brought the target to this end.
         case sharesEnd(Event.Done)
+        /// Nothing may be asked for now.
+        case deferred(Deferral)
         /// No source could be asked, or none could give the bytes.
         case failed(MirrorError)
     }
@@ -46,7 +48,7 @@ final class StepWork {
     var isCopy: Bool {
         switch purpose {
         case .local, .sharesBytes: true
-        case .transfer, .sharesAnswer, .sharesEnd, .failed: false
+        case .transfer, .sharesAnswer, .sharesEnd, .deferred, .failed: false
         }
     }
 }

@@ -62,6 +62,13 @@ struct TransferWindow: Sendable {
         return true
     }
 
+    /// Removes and returns those held back that satisfy a condition.
+    mutating func takeHeld(where condition: (Int) -> Bool) -> [Int] {
+        let taken = held.filter(condition)
+        held.removeAll(where: condition)
+        return taken
+    }
+
     /// Removes and returns all transfers held back, because none of them will begin.
     mutating func takeHeld() -> [Int] {
         defer { held = [] }

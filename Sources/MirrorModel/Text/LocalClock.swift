@@ -5,10 +5,10 @@
 public struct LocalClock: Sendable {
     /// The instant that counts as now.
     public let now: Instant
-    private let offset: @Sendable (Instant) -> Int64
+    private let offset: LocalOffset
 
-    /// Takes now, and the seconds by which local time is ahead of UTC at an instant.
-    public init(now: Instant, offset: @escaping @Sendable (Instant) -> Int64) {
+    /// Takes now, and by how much local time is ahead of UTC.
+    public init(now: Instant, offset: LocalOffset) {
         self.now = now
         self.offset = offset
     }
@@ -23,22 +23,21 @@ public struct LocalClock: Sendable {
 
     /// `12:03`, or `2026-11-20 12:03` on a day other than today.
     public func time(of instant: Instant) -> String {
-        let (then, today) = (civil(instant), civil(now))
+        let (then, today) = (offset.civil(instant), offset.civil(now))
         let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
         let isToday = (then.year, then.month, then.day) == (today.year, today.month, today.day)
         if isToday { return time }
         return "\(padded(then.year, 4))-\(padded(then.month, 2))-\(padded(then.day, 2)) \(time)"
-    }
-
-    private func civil(_ instant: Instant) -> CivilTime {
-        CivilTime(instant.advanced(bySeconds: offset(instant)))
     }
 }
 
 extension Reason {
     /// The sentence that gives the reason, with times as people read them.
     public func because(on clock: LocalClock) -> String {
-        if case .fresh(let until) = self { return "fresh until \(clock.description(of: until))" }
-        return because
+        switch self {
+        case .fresh(let until): "fresh until \(clock.description(of: until))"
+        case .deferred(let deferral): deferral.because(clock.description(of:))
+        default: because
+        }
     }
 }

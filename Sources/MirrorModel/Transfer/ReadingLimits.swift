@@ -14,6 +14,7 @@ package struct ReadingLimits: Sendable {
     /// The number of body bytes received.
     package private(set) var bytesReceived: Int64 = 0
     private let total: Int64?
+    private var rate: Int64?
     private var bucket: TokenBucket?
 
     /// - Parameters:
@@ -22,6 +23,13 @@ package struct ReadingLimits: Sendable {
     ///   - now: milliseconds.
     package init(rate: Int64?, total: Int64?, now: Int64) {
         self.total = total
+        setRate(rate, now: now)
+    }
+
+    /// Sets another rate in bytes a second, nil for no limit; a debt at the old rate is forgiven.
+    package mutating func setRate(_ rate: Int64?, now: Int64) {
+        guard rate != self.rate else { return }
+        self.rate = rate
         bucket = rate.map { TokenBucket(rate: $0, now: now) }
     }
 

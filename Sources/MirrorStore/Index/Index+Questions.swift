@@ -57,6 +57,18 @@ extension Index {
         }
     }
 
+    /// What has been spent of the budget; nil when no run had one yet.
+    package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.budgetAccount()
+        }
+    }
+
+    /// Remembers what has been spent of the budget.
+    package func put(_ account: BudgetAccount) throws(MirrorError) {
+        try writing { (batch: inout Database) throws(IndexError) in try batch.put(account) }
+    }
+
     /// A walk over all records in the order of their paths' bytes.
     package func cursor() throws(MirrorError) -> RecordCursor {
         do throws(IndexError) { return try records() } catch { throw error.mirrorError }

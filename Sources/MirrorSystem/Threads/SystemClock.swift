@@ -10,16 +10,20 @@ package struct LoopClock: Sendable {
     package var threadBusy: @Sendable () -> Int64
     /// The wall clock's time.
     package var now: @Sendable () -> Instant
+    /// By how much local time is ahead of UTC.
+    package var offset: LocalOffset
 
     /// Takes the system's clocks unless others are given.
     package init(
         monotonic: @escaping @Sendable () -> Int64 = SystemClock.monotonic,
         threadBusy: @escaping @Sendable () -> Int64 = SystemClock.threadBusy,
-        now: @escaping @Sendable () -> Instant = SystemClock.now
+        now: @escaping @Sendable () -> Instant = SystemClock.now,
+        offset: LocalOffset = SystemClock.localOffset
     ) {
         self.monotonic = monotonic
         self.threadBusy = threadBusy
         self.now = now
+        self.offset = offset
     }
 }
 
@@ -38,6 +42,18 @@ package enum SystemClock {
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
+
+    /// By how much local time is ahead of UTC, in the zone that TZ or the system names
+    /// (localtime_r(3)).
+    package static let localOffset: LocalOffset = {
+        tzset()
+        return LocalOffset { instant in
+            var seconds = time_t(instant.seconds)
+            var local = tm()
+            guard localtime_r(&seconds, &local) != nil else { return 0 }
+            return Int64(local.tm_gmtoff)
+        }
+    }()
 
     /// The wall clock's time.
     package static func now() -> Instant {

@@ -24,6 +24,7 @@ struct PlanCommand: AsyncParsableCommand {
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
+    @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
@@ -37,7 +38,8 @@ struct PlanCommand: AsyncParsableCommand {
         arguments.needsPins = selection.requirePinned
         let manifests = try await arguments.load(in: session)
         let plan = try await session.plan(manifests, options: selection.planOptions)
-        try PlanOutput(options: output).show(plan)
+        try PlanOutput(options: output).show(
+            plan, try await session.permissionStatus(of: when.permission))
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
 }

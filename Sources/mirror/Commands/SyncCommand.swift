@@ -26,6 +26,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
@@ -43,7 +44,8 @@ struct SyncCommand: AsyncParsableCommand {
             if dryRun {
                 CommandStage.enter(.lookingAtTree)
                 let plan = try await session.plan(manifests, options: selection.planOptions)
-                return try PlanOutput(options: self.output).show(plan)
+                return try PlanOutput(options: self.output).show(
+                    plan, try await session.permissionStatus(of: when.permission))
             }
             try await sync(manifests, in: session, output)
         }
@@ -64,6 +66,9 @@ struct SyncCommand: AsyncParsableCommand {
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
                 CommandStage.enter(.lookingAtTree)
                 for notice in try await session.notices() { output.note(notice) }
+                if when.unlessMetered, let reason = MirrorSession.reasonMeteringIsUnknown() {
+                    output.note("The network counts as not metered: \(reason)")
+                }
                 output.announce(root: session.root)
                 let plan = try await session.plan(manifests, options: selection.planOptions)
                 CommandStage.enter(.running)
@@ -90,6 +95,7 @@ struct SyncCommand: AsyncParsableCommand {
         running.apply(to: &options)
         removal.apply(to: &options)
         options.isOffline = network.offline
+        options.permission = when.permission
         options.secrets = try network.secrets()
         options.reportsKept = output.json || output.verbose
         return options

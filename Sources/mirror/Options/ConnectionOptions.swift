@@ -25,8 +25,10 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Bytes a second over all transfers, e.g. 2MiB.", valueName: "rate"))
-    var limitRate: ByteCount?
+        help: ArgumentHelp(
+            "Bytes a second over all transfers, e.g. 2MiB, or by local time: \"08:00-18:00 1MiB, otherwise 0\"; 0 is no limit.",
+            valueName: "rate"))
+    var limitRate: RateLimit?
 
     @Flag(name: .long, help: "Take user names and passwords from ~/.netrc.")
     var netrc = false
@@ -51,9 +53,6 @@ struct ConnectionOptions: ParsableArguments {
         guard stallTimeout.seconds > 0 else {
             throw ValidationError("--stall-timeout takes at least 1s.")
         }
-        if let limitRate, limitRate.bytes < 1 {
-            throw ValidationError("--limit-rate takes at least 1 byte a second.")
-        }
     }
 
     /// The configuration from the options, with defaults elsewhere.
@@ -62,7 +61,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.transfer.retries = retries
         configuration.transfer.longestWait = maxWait.seconds
         configuration.transfer.stallTimeout = stallTimeout.seconds
-        configuration.rateLimit = limitRate?.bytes
+        configuration.rateLimit = limitRate
         configuration.publicAddressesOnly = publicOnly
         configuration.certificateAuthorities = cacert
         configuration.netrc =

@@ -14,6 +14,21 @@ extension ByteCount: ExpressibleByArgument {
     }
 }
 
+extension RateLimit: ExpressibleByArgument {
+    /// Reads an argument; nil when it is no valid value.
+    public init?(argument: String) { self.init(text: argument) }
+}
+
+extension DailyWindows: ExpressibleByArgument {
+    /// Reads an argument; nil when it is no valid value.
+    public init?(argument: String) { self.init(text: argument) }
+}
+
+extension TransferBudget: ExpressibleByArgument {
+    /// Reads an argument; nil when it is no valid value.
+    public init?(argument: String) { self.init(text: argument) }
+}
+
 extension DurationText: ExpressibleByArgument {
     /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) { self.init(text: argument) }

@@ -4,9 +4,9 @@ import MirrorModel
 struct PlanOutput {
     let options: any OutputChoices
 
-    /// Prints the plan to standard output.
-    func show(_ plan: Plan) throws {
-        if options.json { return plan.write { Console.output.write(bytes: $0) } }
+    /// Prints the plan to standard output, and whether its transfers may run now.
+    func show(_ plan: Plan, _ permission: PermissionStatus? = nil) throws {
+        if options.json { return plan.write(permission) { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
         let clock = LocalClock.ofThisProcess(now: plan.now)
         var lines = LineBuffer()
@@ -16,7 +16,10 @@ struct PlanOutput {
             let step = plan.steps[position]
             if shows(step) { lines.line(line(step, style, clock)) }
         }
-        if !options.quiet { lines.line(totals(plan)) }
+        if !options.quiet {
+            lines.line(totals(plan))
+            for sentence in permission?.sentences(on: clock) ?? [] { lines.line(sentence) }
+        }
         lines.flush()
     }
 

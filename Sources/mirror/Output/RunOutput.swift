@@ -175,9 +175,13 @@ struct RunOutput {
             display.end()
         }
         var failures = 0
+        var deferrals: Set<String> = []
         for try await event in run {
             operations?.note(event)
             if showsProgress { display.apply(event) }
+            if let because = report.deferral(in: event), deferrals.insert(because).inserted {
+                display.print("mirror: note: deferred: \(because)", on: .error)
+            }
             if held.keep(event) {
                 let more = failures - RunOutput.mostFailures
                 if more > 0 {

@@ -29,12 +29,21 @@ struct TextReport {
         }
     }
 
+    /// Why a transfer was put off, in a few words; nil for other events, and where little is said.
+    func deferral(in event: Event) -> String? {
+        guard case .done(let done) = event.body, done.outcome == .deferred, level != .quiet else {
+            return nil
+        }
+        return done.reason.because(on: clock).printable
+    }
+
     private func line(for done: Event.Done) -> String? {
-        let isNews = done.outcome != .kept && done.outcome != .notModified
+        let isNews = ![.kept, .notModified, .deferred].contains(done.outcome)
         guard level == .verbose || (level == .normal && isNews) else { return nil }
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
-        case .edited, .stale, .kept, .adopted, .moved, .copied, .updated, .unchanged, .repaired:
+        case .edited, .stale, .deferred, .kept, .adopted, .moved, .copied, .updated, .unchanged,
+            .repaired:
             words += style.faint("  (\(done.reason.because(on: clock).printable))")
         default: break
         }
@@ -46,7 +55,7 @@ struct TextReport {
         if let conflict = done.conflict {
             words += "\n" + style.label("kept as", .warning) + conflict.path.printable
         }
-        if done.verified == .none, done.outcome != .kept {
+        if done.verified == .none, ![.kept, .deferred].contains(done.outcome) {
             words += style.faint("  unverified: the server gave neither size nor digest")
         }
         return words

@@ -23,7 +23,8 @@ struct TextStyle {
         switch outcome {
         case .failed: label(outcome.word, .failure)
         case .conflict, .edited, .stale: label(outcome.word, .warning)
-        case .kept, .skipped, .unchanged, .notModified, .adopted: label(outcome.word, .neutral)
+        case .kept, .skipped, .deferred, .unchanged, .notModified, .adopted:
+            label(outcome.word, .neutral)
         default: label(outcome.word, .good)
         }
     }

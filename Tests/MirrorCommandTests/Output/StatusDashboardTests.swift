@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct StatusDashboardTests {
     private static let now = Instant(seconds: 1_795_233_360)
-    private let clock = LocalClock(now: now) { _ in 0 }
+    private let clock = LocalClock(now: now, offset: .utc)
 
     private func file(
         _ path: String, _ state: StoredFile.State, size: Int64? = 10,

@@ -57,6 +57,7 @@ import Testing
         #expect(resources[1].refresh == .after(seconds: 21600))
         #expect(resources[2].isExecutable)
         #expect(resources[3].isOptional)
+        #expect(resources[4].isUrgent)
         #expect(resources[3].pin == nil)
         #expect(resources[3].digests.map(\.algorithm) == [.sha1, .md5])
         #expect(resources[4].target.path == "Caches/feed.json")

@@ -20,7 +20,7 @@ import Testing
             })
         defer { server.stop() }
         let rig = try TransferRig {
-            $0.rateLimit = 2 << 20
+            $0.rateLimit = RateLimit(2 << 20)
             $0.transfer.stallTimeout = 3600
             $0.transfer.retries = 0
         }

@@ -143,7 +143,7 @@ import Testing
             $0.segments = .fixed(2)
             // The test ends long before a stall would end the wait.
             $0.transfer.stallTimeout = 3600
-            $0.rateLimit = 6 << 20
+            $0.rateLimit = RateLimit(6 << 20)
         }
         let expectation = Expectation(
             size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])

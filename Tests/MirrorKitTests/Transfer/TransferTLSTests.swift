@@ -18,7 +18,7 @@ struct TransferTLSTests {
         for name in ["a", "b", "c"] { try nginx.put(name, bytes) }
         let rig = try TransferRig {
             $0.certificateAuthorities = nginx.certificate
-            $0.rateLimit = 30 << 20
+            $0.rateLimit = RateLimit(30 << 20)
         }
         rig.loop.submit(
             try ["a", "b", "c"].enumerated().map {
@@ -63,7 +63,7 @@ struct TransferTLSTests {
         try nginx.put("a", bytes)
         let rig = try TransferRig {
             $0.certificateAuthorities = nginx.certificate
-            $0.rateLimit = 4 << 20
+            $0.rateLimit = RateLimit(4 << 20)
         }
         rig.loop.submit([try .fetching(nginx.url("https") + "/a", target: "Caches/f.bin")])
         while rig.parts.isEmpty { try await Task.sleep(for: .milliseconds(5)) }

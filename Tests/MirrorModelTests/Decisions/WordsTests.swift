@@ -13,7 +13,8 @@ import Testing
     }
 
     /// 2026-11-21T12:00:00Z, two hours ahead of UTC.
-    private let clock = LocalClock(now: Instant(seconds: 1_795_262_400)) { _ in 7200 }
+    private let clock = LocalClock(
+        now: Instant(seconds: 1_795_262_400), offset: LocalOffset { _ in 7200 })
 
     @Test(
         arguments: [

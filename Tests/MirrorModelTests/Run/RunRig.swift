@@ -19,12 +19,15 @@ struct RunRig {
     /// A target without a size has none that is known. Each has a source of its own, unless one is named.
     init(
         fetching names: [String], removing orphans: [String] = [], kind: Step.Kind = .fetch,
-        sizes: [String: Int64] = [:], from source: String? = nil,
+        sizes: [String: Int64] = [:], from source: String? = nil, urgent: Set<String> = [],
         _ rules: (inout RunRules) -> Void = { _ in }
     ) throws {
         targets = try names.map { try Target("Caches/" + $0) }
         let resources = try targets.map {
-            Resource(target: $0, url: try SourceURL("http://a.example/" + (source ?? $0.name)))
+            var resource = Resource(
+                target: $0, url: try SourceURL("http://a.example/" + (source ?? $0.name)))
+            resource.isUrgent = urgent.contains($0.name)
+            return resource
         }
         var steps = targets.enumerated().map { number, target in
             Step(
@@ -129,6 +132,13 @@ struct RunRig {
     var done: [String] { told { if case .done(let done) = $0 { done.target.name } else { nil } } }
     var failed: [String] {
         told { if case .failed(let failed) = $0 { failed.target.name } else { nil } }
+    }
+
+    /// Why the targets ended as they did.
+    var reasons: [String: Reason] {
+        var reasons: [String: Reason] = [:]
+        for case .tell(.done(let done)) in asked { reasons[done.target.name] = done.reason }
+        return reasons
     }
 
     private func told(_ name: (Event.Body) -> String?) -> [String] {

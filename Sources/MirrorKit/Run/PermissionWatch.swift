@@ -1,0 +1,93 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// Watches, for one run, whether its transfers may go on: the clock, the network, the budget.
+///
+/// It belongs to the thread of the run.
+final class PermissionWatch {
+    /// How often NetworkManager is asked, in milliseconds.
+    private static let networkInterval: Int64 = 30_000
+    /// How often the account is written, in milliseconds.
+    private static let accountInterval: Int64 = 5_000
+
+    private let permission: TransferPermission
+    private let index: Index
+    private let offset: LocalOffset
+    private var isMetered = false
+    private var networkIsDue: Int64? = 0
+    private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
+    /// Bytes of the run that the account has.
+    private var counted: Int64 = 0
+    private var accountIsDue: Int64 = 0
+
+    /// Reads the account; nil where transfers may always run.
+    init?(
+        _ permission: TransferPermission, _ index: Index,
+        offset: LocalOffset = SystemClock.localOffset
+    ) throws(MirrorError) {
+        if permission.isUnconditional { return nil }
+        self.permission = permission
+        self.index = index
+        self.offset = offset
+        if permission.budget != nil, let account = try index.budgetAccount() {
+            self.account = account
+        }
+    }
+
+    /// Why nothing may be fetched now; nil where it may.
+    ///
+    /// - Parameter received: body bytes that arrived in this run.
+    func deferral(at moment: RunMoment, received: Int64) -> Deferral? {
+        askNetwork(at: moment.elapsed)
+        count(received, at: moment)
+        return permission.deferral(
+            at: moment.time, offset, isMetered: isMetered, spent: account.spent)
+    }
+
+    /// For how many milliseconds that holds at least, unless bytes arrive.
+    func wait(at moment: RunMoment) -> Int64 {
+        let change = permission.change(after: moment.time, offset)
+        let times = [
+            // A clock that is set is noticed within a minute.
+            60_000, change.map { max(1, $0.milliseconds - moment.time.milliseconds) },
+            permission.needsUnmeteredNetwork ? networkIsDue.map { $0 - moment.elapsed } : nil,
+        ]
+        return max(1, times.compactMap { $0 }.min() ?? 60_000)
+    }
+
+    /// Writes the account.
+    func close(at moment: RunMoment, received: Int64) {
+        accountIsDue = 0
+        count(received, at: moment)
+    }
+
+    private func askNetwork(at elapsed: Int64) {
+        guard permission.needsUnmeteredNetwork, let due = networkIsDue, elapsed >= due else {
+            return
+        }
+        switch NetworkMetering.read() {
+        case .metered: isMetered = true
+        case .unmetered: isMetered = false
+        case .unknown:
+            // It is not asked again in this run.
+            isMetered = false
+            networkIsDue = nil
+            return
+        }
+        networkIsDue = elapsed + PermissionWatch.networkInterval
+    }
+
+    private func count(_ received: Int64, at moment: RunMoment) {
+        guard let budget = permission.budget else { return }
+        account = account.current(budget, at: moment.time, offset)
+        let more = received - counted
+        guard more > 0 else { return }
+        account.spent = account.spent.addingSaturated(more)
+        counted = received
+        guard moment.elapsed >= accountIsDue else { return }
+        accountIsDue = moment.elapsed + PermissionWatch.accountInterval
+        // An account that cannot be written is written later, or the index is beyond use anyway.
+        try? index.put(account)
+    }
+}

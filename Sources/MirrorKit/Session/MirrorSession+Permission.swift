@@ -1,0 +1,32 @@
+public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+extension MirrorSession {
+    /// Whether transfers may run at the moment; nil where they always may.
+    ///
+    /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
+    /// `inputOutput` or `indexNewer`.
+    public func permissionStatus(
+        of permission: TransferPermission
+    ) async throws -> PermissionStatus? {
+        if permission.isUnconditional { return nil }
+        return try await reading { view in
+            try await Offload.run {
+                PermissionStatus(
+                    of: permission, at: SystemClock.now(), SystemClock.localOffset,
+                    isMetered: permission.needsUnmeteredNetwork
+                        && NetworkMetering.read() == .metered,
+                    account: try view.index?.budgetAccount())
+            }
+        }
+    }
+
+    /// Why NetworkManager does not say whether the network is metered; nil where it does.
+    ///
+    /// Blocks for a second at most.
+    public static func reasonMeteringIsUnknown() -> String? {
+        if case .unknown(let reason) = NetworkMetering.read() { return reason }
+        return nil
+    }
+}

@@ -1,0 +1,87 @@
+/// How many body bytes may arrive in a day, a week or a month of local time, as `10GiB/month`.
+public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
+    /// The time after which a budget begins anew.
+    public enum Period: String, Sendable, Hashable, CaseIterable {
+        /// From midnight.
+        case day
+        /// From Monday.
+        case week
+        /// From the first of the month.
+        case month
+    }
+
+    /// The greatest number of bytes in one period.
+    public let bytes: Int64
+    /// The period.
+    public let period: Period
+
+    /// Takes bytes and a period.
+    public init(bytes: Int64, period: Period) {
+        self.bytes = max(0, bytes)
+        self.period = period
+    }
+
+    /// Reads `10GiB/month`, with `day`, `week` or `month`; nil for anything else.
+    public init?(text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let bytes = ByteCount(text: String(parts[0]))?.bytes,
+            let period = Period(rawValue: String(parts[1]))
+        else { return nil }
+        self.init(bytes: bytes, period: period)
+    }
+
+    /// The budget as it is read.
+    public var description: String { "\(bytes)/\(period.rawValue)" }
+
+    /// When the period began that an instant lies in.
+    package func start(at now: Instant, _ offset: LocalOffset) -> Instant {
+        offset.instant(of: first(of: offset.civil(now)))
+    }
+
+    /// When the next period begins.
+    package func renewal(after now: Instant, _ offset: LocalOffset) -> Instant {
+        let first = first(of: offset.civil(now))
+        // The day after the greatest length of a period lies in the next one.
+        let days: Int64 =
+            switch period {
+            case .day: 1
+            case .week: 7
+            case .month: 31
+            }
+        let next = CivilTime(Instant(seconds: first.seconds + days * 86400))
+        return offset.instant(of: self.first(of: next))
+    }
+
+    /// The local midnight at which a period begins.
+    private func first(of civil: CivilTime) -> CivilTime {
+        var first = civil
+        first.secondOfDay = 0
+        switch period {
+        case .day: return first
+        case .week:
+            return CivilTime(Instant(seconds: first.seconds - Int64(first.weekday) * 86400))
+        case .month:
+            first.day = 1
+            return first
+        }
+    }
+}
+
+/// What has been spent of a budget in one of its periods.
+public struct BudgetAccount: Sendable, Hashable {
+    /// When the period began.
+    public var start: Instant
+    /// Body bytes that have arrived since.
+    public var spent: Int64
+
+    /// Takes a period's beginning and what was spent since.
+    public init(start: Instant, spent: Int64) { (self.start, self.spent) = (start, spent) }
+
+    /// The account for a budget at an instant: another period begins with nothing spent.
+    package func current(
+        _ budget: TransferBudget, at now: Instant, _ offset: LocalOffset
+    ) -> BudgetAccount {
+        let start = budget.start(at: now, offset)
+        return start == self.start ? self : BudgetAccount(start: start, spent: 0)
+    }
+}

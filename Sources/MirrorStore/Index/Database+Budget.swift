@@ -1,0 +1,22 @@
+internal import MirrorModel
+
+/// What has been spent of the budget: one row of `meta`, the period's beginning and the bytes.
+extension Database {
+    /// The account; nil when no run had a budget yet.
+    mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {
+        let text = try first("SELECT value FROM meta WHERE key = 'budget'") { _ in
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.text()
+        }
+        let numbers = (text ?? "").split(separator: " ").compactMap { Int64($0) }
+        guard numbers.count == 2 else { return nil }
+        return BudgetAccount(start: Instant(milliseconds: numbers[0]), spent: max(0, numbers[1]))
+    }
+
+    /// Writes the account.
+    mutating func put(_ account: BudgetAccount) throws(IndexError) {
+        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
+            $0.add("\(account.start.milliseconds) \(account.spent)")
+        }
+    }
+}
