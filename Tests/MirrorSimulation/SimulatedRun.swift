@@ -22,6 +22,9 @@ final class SimulatedRun {
     /// Steps whose transfers were handed to the loop while all was paused.
     private(set) var submittedWhilePaused: [Int] = []
     private var isPaused = false
+    /// Steps that are not urgent, and whose transfers were handed to the loop while that was denied.
+    private(set) var submittedWhileDenied: [Int] = []
+    private var isDenied = false
 
     init(_ story: Story, disk: SimulatedDisk, inbox: TransferInbox) throws {
         self.story = story
@@ -61,6 +64,7 @@ final class SimulatedRun {
         switch input {
         case .pause(nil): isPaused = true
         case .resume(nil): isPaused = false
+        case .permission(let deferral): isDenied = deferral != nil
         default: break
         }
         actedAt = time.now
@@ -75,6 +79,13 @@ final class SimulatedRun {
         inbox.post(.stop)
     }
 
+    private func noteDenied(_ submissions: [Submission]) {
+        // Another step of the same request may be urgent; its wish has the same number.
+        submittedWhileDenied += submissions.map(\.position).filter {
+            story.wish(of: story.roles[$0].role).map { !Story.isUrgent($0) } ?? true
+        }
+    }
+
     private func perform(_ action: RunAction) {
         switch action {
         case .tell(let body): told.append(body)
@@ -87,6 +98,7 @@ final class SimulatedRun {
                 .claimed(positions.map { KnownRow($0, try? story.ownRow(at: $0)) }), at: moment)
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
+            if isDenied { noteDenied(submissions) }
             inbox.post(.submit(submissions.compactMap { try? story.job(at: $0.position) }))
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in machine.plan.steps.target(at: position)

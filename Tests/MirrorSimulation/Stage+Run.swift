@@ -13,6 +13,9 @@ extension Stage {
         if !run.submittedWhilePaused.isEmpty {
             note("\(run.submittedWhilePaused) began while all was paused")
         }
+        if !run.submittedWhileDenied.isEmpty {
+            note("\(run.submittedWhileDenied) began while only what is urgent was permitted")
+        }
         for (target, count) in disk.landings where count > 1 {
             note("\(target) landed \(count) times")
         }
@@ -76,6 +79,7 @@ extension Stage {
             let role = story.roles.first(where: { $0.target == done.target.path })?.role,
             let wish = story.wish(of: role)
         else { return }
+        if done.outcome == .deferred { return judgeDeferred(done.target, wish) }
         let resource = story.world.resources[story.wishes[wish].resource]
         guard let bytes = disk.files[done.target] else {
             if done.outcome == .stale {
@@ -90,6 +94,13 @@ extension Stage {
         if !versions.contains(where: { resource.bytes(of: $0) == bytes }) {
             note("\(done.target) has \(bytes.count) bytes of no version")
         }
+    }
+
+    private func judgeDeferred(_ target: Target, _ wish: Int) {
+        let isDenied = story.acts.contains { if case .deny = $0.act { true } else { false } }
+        if !isDenied { note("\(target) is deferred, and nothing was denied") }
+        if Story.isUrgent(wish) { note("\(target) is urgent and deferred") }
+        if disk.files[target] != nil { note("\(target) is deferred and was written") }
     }
 
     /// What was taken is let go.

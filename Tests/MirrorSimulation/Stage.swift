@@ -113,6 +113,8 @@ final class Stage {
             endedAt = min(endedAt ?? .max, time.now)
             run.post(.end(.interrupted(exit: 130)))
         case .networkReturns: wire.networkReturns = true
+        case .deny: run.post(.permission(.meteredNetwork))
+        case .permit: run.post(.permission(nil))
         }
     }
 

@@ -64,6 +64,9 @@ extension Story {
         }
     }
 
+    /// Whether a wish is granted even while the rest is denied.
+    static func isUrgent(_ wish: Int) -> Bool { wish % 4 == 3 }
+
     private func resource(_ target: Target, _ number: Int) throws -> Resource {
         let wish = wishes[number]
         let wanted = world.resources[wish.resource]
@@ -77,6 +80,7 @@ extension Story {
         if wish.declaresSize || wish.isPinned { resource.size = Int64(wanted.size(of: 0)) }
         if wish.isPinned { resource.digests = [wanted.digest(of: 0)] }
         resource.priority = Int32(number % 3)
+        resource.isUrgent = Story.isUrgent(number)
         return resource
     }
 

@@ -19,6 +19,8 @@ final class Story {
     enum Act {
         case pause(Int), resume(Int), cancel(Int, discardingPart: Bool)
         case pauseAll, resumeAll, interrupt, networkReturns
+        /// Transfers that are not urgent may not run, and may again.
+        case deny, permit
     }
 
     let chance: Chance
@@ -137,7 +139,7 @@ final class Story {
         for _ in 0..<chance.number(1...4) {
             let time = chance.number(0...8000)
             let job = Int(chance.number(0...Int64(jobs) - 1))
-            switch chance.number(1...6) {
+            switch chance.number(1...7) {
             case 1, 2:
                 acts.append((time, .pause(job)))
                 acts.append((time + chance.number(1...60_000), .resume(job)))
@@ -146,6 +148,9 @@ final class Story {
                 acts.append((time + chance.number(1...60_000), .resumeAll))
             case 4: acts.append((time, .cancel(job, discardingPart: chance.oneIn(2))))
             case 5: acts.append((time, .networkReturns))
+            case 6:
+                acts.append((time, .deny))
+                acts.append((time + chance.number(1...60_000), .permit))
             default: if chance.oneIn(3) { acts.append((time, .interrupt)) }
             }
         }
