@@ -9,8 +9,11 @@ extension TransferEngine {
         case .resume(let id): resume(id)
         case .pauseAll: reading.isPaused = true
         case .resumeAll: reading.isPaused = false
-        case .cancel(let id, let discardingPart):
-            if let transfer = transfers[id] { cancel(transfer, discardingPart: discardingPart) }
+        case .cancel(let ids, let discardingPart):
+            for id in ids {
+                guard let transfer = transfers[id] else { continue }
+                cancel(transfer, discardingPart: discardingPart)
+            }
         case .cancelAll: cancelAll()
         case .stop:
             isStopping = true

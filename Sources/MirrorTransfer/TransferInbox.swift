@@ -10,7 +10,7 @@ enum TransferMessage: Sendable {
     case resume(Int)
     case pauseAll
     case resumeAll
-    case cancel(Int, discardingPart: Bool)
+    case cancel([Int], discardingPart: Bool)
     case cancelAll
     case stop
     /// The verified length of an earlier part; no file when nothing of the part can be used.

@@ -65,9 +65,11 @@ package final class TransferLoop: Sendable {
     /// Resumes after `pauseAll`.
     package func resumeAll() { inbox.post(.resumeAll) }
 
-    /// Ends a job; its part stays for another run unless it is to be discarded.
-    package func cancel(_ id: Int, discardingPart: Bool) {
-        inbox.post(.cancel(id, discardingPart: discardingPart))
+    /// Ends jobs; their parts stay for another run unless they are to be discarded.
+    ///
+    /// They end in one step: none of them gets the place that another one leaves.
+    package func cancel(_ ids: [Int], discardingPart: Bool) {
+        inbox.post(.cancel(ids, discardingPart: discardingPart))
     }
 
     /// Ends every job; parts stay.

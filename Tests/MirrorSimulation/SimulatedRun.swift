@@ -114,7 +114,7 @@ final class SimulatedRun {
         case .resume(let positions):
             for job in positions { inbox.post(.resume(job)) }
         case .cancel(let positions, let discarding):
-            for job in positions { inbox.post(.cancel(job, discardingPart: discarding)) }
+            inbox.post(.cancel(positions, discardingPart: discarding))
         case .abandonPromotions: time.tell("the run does not wait for the disk")
         }
     }

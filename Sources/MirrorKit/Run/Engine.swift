@@ -90,7 +90,7 @@ final class Engine: Sendable {
 
     /// Cancels jobs; their parts stay.
     func cancel(_ jobs: [Int], discardingParts: Bool = false) {
-        withLoop { for job in jobs { $0.cancel(job, discardingPart: discardingParts) } }
+        withLoop { $0.cancel(jobs, discardingPart: discardingParts) }
     }
 
     /// Stops asking for bytes until `resume`.

@@ -170,7 +170,7 @@ import Testing
         let rig = try TransferRig { $0.segments = .fixed(3) }
         rig.loop.submit([try .fetching(server.url + "/f")])
         await stalling.waitForRequests(3)
-        rig.loop.cancel(1, discardingPart: true)
+        rig.loop.cancel([1], discardingPart: true)
         #expect(await rig.ends()[1]?.isCancelled == true)
         #expect(rig.parts.isEmpty)
         #expect(try rig.records(target).isEmpty)

@@ -67,7 +67,7 @@ struct TransferTLSTests {
         }
         rig.loop.submit([try .fetching(nginx.url("https") + "/a", target: "Caches/f.bin")])
         while rig.parts.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-        rig.loop.cancel(1, discardingPart: false)
+        rig.loop.cancel([1], discardingPart: false)
         _ = await rig.ends()
         let part = try #require(try rig.records(try Target("Caches/f.bin")).first)
         let result = await rig.run(try .fetching(nginx.url("https") + "/a", id: 2, part: part))

@@ -126,7 +126,8 @@ import Testing
         let text = String(decoding: json.bytes, as: UTF8.self)
         let counts = [
             "resources", "fetched", "resumed", "updated", "revalidated", "unchanged", "copied",
-            "moved", "adopted", "kept", "repaired", "edited", "conflicts", "stale", "skipped",
+            "moved", "adopted", "kept", "repaired", "edited", "conflicts", "stale", "deferred",
+            "skipped",
             "interrupted", "failed", "failedOptional", "removed", "orphans", "unverified",
             "bytesReceived",
             "bytesReused", "partBytes", "requests",

@@ -3,13 +3,13 @@ internal import Glibc
 
 /// Reports when the network may be back: an address or a route was added (rtnetlink(7)).
 ///
-/// It misses messages from before it was made, so it is made when the first connection is lost.
-final class NetworkWatch {
+/// It misses messages from before it was made.
+package final class NetworkWatch: Sendable {
     /// Readable while messages wait.
-    let descriptor: Int32
+    package let descriptor: Int32
 
     /// Returns nil where the system does not report changes: then the back-off alone decides.
-    init?() {
+    package init?() {
         descriptor = linux_network_watch()
         if descriptor < 0 { return nil }
     }
@@ -17,5 +17,5 @@ final class NetworkWatch {
     deinit { close(descriptor) }
 
     /// Whether an address or a route was added since the last call.
-    func hasReturned() -> Bool { linux_network_returned(descriptor) != 0 }
+    package func hasReturned() -> Bool { linux_network_returned(descriptor) != 0 }
 }
