@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -11,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -18,8 +20,11 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What Swift cannot import: variadic functions, macros with casts, calls that glibc declares only
@@ -256,4 +261,66 @@ static inline int linux_network_metered(uint32_t *metered, char *problem, size_t
     free_error(&error);
     close_bus(bus);
     return result < 0 ? -1 : 0;
+}
+
+/* Sends a message to a service manager (sd_notify(3)); 0, or the error number negated. A name that
+   begins with @ is one of the abstract socket addresses (unix(7)). */
+static inline int linux_notify(const char *name, const void *message, size_t length) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t count = strlen(name);
+    if (count == 0 || count >= sizeof address.sun_path) return -ENAMETOOLONG;
+    memcpy(address.sun_path, name, count);
+    if (name[0] == '@') address.sun_path[0] = 0;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    ssize_t sent = sendto(descriptor, message, length, MSG_NOSIGNAL, (struct sockaddr *)&address,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + count));
+    int result = sent < 0 ? -errno : 0;
+    close(descriptor);
+    return result;
+}
+
+/* A timer of the wall clock that also ends when the clock is set (timerfd_create(2)). */
+static inline int linux_alarm_make(void) {
+    return LINUX_RESULT(timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+/* Sets such a timer to a time in milliseconds since 1970. */
+static inline int linux_alarm_set(int descriptor, int64_t milliseconds) {
+    struct itimerspec time = {.it_value = {.tv_sec = milliseconds / 1000,
+                                           .tv_nsec = milliseconds % 1000 * 1000000}};
+    return LINUX_RESULT(timerfd_settime(
+        descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &time, NULL));
+}
+
+/* What ended such a timer: 1 its time, 0 nothing yet, -ECANCELED a set clock. */
+static inline int linux_alarm_read(int descriptor) {
+    uint64_t count = 0;
+    if (read(descriptor, &count, sizeof count) == (ssize_t)sizeof count) return 1;
+    return errno == EAGAIN ? 0 : -errno;
+}
+
+/* Milliseconds since the system began, the time in which it slept included. */
+static inline int64_t linux_boot_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* A set of watched folders (inotify(7)); events wait in it until they are read. */
+static inline int linux_folder_watch(void) {
+    return LINUX_RESULT(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+}
+
+/* Watches a folder for names that are written, moved, made or removed; the number of the watch. */
+static inline int linux_folder_watch_add(int descriptor, const char *path) {
+    return LINUX_RESULT(inotify_add_watch(
+        descriptor, path,
+        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_DELETE_SELF |
+            IN_MOVE_SELF | IN_ONLYDIR));
+}
+
+/* Watches it no more. */
+static inline void linux_folder_watch_remove(int descriptor, int watch) {
+    inotify_rm_watch(descriptor, watch);
 }

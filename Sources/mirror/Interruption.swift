@@ -2,7 +2,8 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// SIGINT, SIGTERM and the command's deadline, turned into the cancellation of the running command.
+/// SIGINT, SIGTERM, SIGHUP and the command's deadline, turned into the cancellation of the running
+/// command. A command that has something to read again does that at SIGHUP instead.
 ///
 /// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no Swift
 /// runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main thread
@@ -13,6 +14,9 @@ import Synchronization
 enum Interruption {
     private struct State {
         var received: Int32?
+        var hangUp: (@Sendable () -> Void)?
+        /// Whether the process was started to outlive its terminal (nohup(1)).
+        var ignoresHangUp = false
         var deadline: Deadline?
         var isOverdue = false
         var main: pthread_t?
@@ -48,12 +52,28 @@ enum Interruption {
     ///
     /// Call it before any other thread exists: threads inherit the mask.
     static func blockSignals() {
+        var action = sigaction()
+        if sigaction(SIGHUP, nil, &action) == 0, isIgnored(action) {
+            shared.state.withLock { $0.ignoresHangUp = true }
+        }
         var signals = awaited()
         sigaddset(&signals, SIGUSR2)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         // A closed pipe and a file size limit are errors of a write, reported where it is made.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    /// What is done at SIGHUP instead of ending; nil ends the command.
+    ///
+    /// It is called by the main thread and must return at once.
+    static func setHangUp(_ body: (@Sendable () -> Void)?) {
+        shared.state.withLock { $0.hangUp = body }
     }
 
     /// The exit code that says which signal ended the run: 128 and the signal's number.
@@ -120,7 +140,9 @@ enum Interruption {
             let number = sigtimedwait(&signals, nil, &limit)
             if let code = shared.state.withLock({ $0.end }) { return code }
             switch number {
-            case SIGINT, SIGTERM:
+            case SIGHUP where shared.state.withLock({ $0.hangUp }) != nil:
+                shared.state.withLock { $0.hangUp }?()
+            case SIGINT, SIGTERM, SIGHUP:
                 shared.state.withLock { $0.received = number }
                 standby.wake()
                 return waitBriefly(after: number)
@@ -205,6 +227,7 @@ enum Interruption {
         var signals = sigset_t()
         sigemptyset(&signals)
         for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
+        if !shared.state.withLock({ $0.ignoresHangUp }) { sigaddset(&signals, SIGHUP) }
         return signals
     }
 }

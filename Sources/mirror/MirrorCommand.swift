@@ -27,11 +27,12 @@ struct MirrorCommand: AsyncParsableCommand {
               66  the manifest cannot be read    75  another run holds the lock
               69  running again may help         77  refused by a limit
               70  a bug in mirror                78  the index is of a newer mirror
-              130, 143  interrupted; parts are kept
+              129, 130, 143  interrupted; parts are kept
             """,
         version: version,
         subcommands: [
-            SyncCommand.self, PlanCommand.self, StatusCommand.self, VerifyCommand.self,
+            SyncCommand.self, WatchCommand.self, PlanCommand.self, StatusCommand.self,
+            VerifyCommand.self,
             CheckCommand.self, PruneCommand.self, EvictCommand.self,
             PinCommand.self, ConvertCommand.self, ManifestsCommand.self, ForgetCommand.self,
             ResolveCommand.self, HistoryCommand.self, WhyCommand.self,

@@ -68,3 +68,24 @@ static inline int test_cut_power(int descriptor) {
 
 /// Writes out a whole file system (syncfs(2)).
 static inline int test_flush_all(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/un.h>
+
+/// A datagram socket at a path (unix(7)); -1 on an error.
+static inline int test_bind_datagram(const char *_Nonnull path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t count = strlen(path);
+    if (count >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address.sun_path, path, count);
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}

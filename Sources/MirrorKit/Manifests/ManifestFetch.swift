@@ -19,7 +19,7 @@ struct ManifestFetch: Sendable {
     /// The result of the request.
     enum Result: Sendable {
         case received(ReceivedBody, ManifestText)
-        case notModified
+        case notModified(Answer)
         case failed(MirrorError)
     }
 
@@ -57,7 +57,7 @@ struct ManifestFetch: Sendable {
         }
         switch result {
         case .received(let body): return .received(body, try store.text(of: body.content))
-        case .notModified: return .notModified
+        case .notModified(let answer, _): return .notModified(answer)
         case .failed(let error, _): return .failed(error)
         case .cancelled: throw MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
         }

@@ -13,12 +13,16 @@ struct ManifestLoader: Sendable {
     let view: TreeView
     let configuration: Configuration
     let isOffline: Bool
+    /// Sources whose last good copy is used without a request.
+    var fresh: Set<ManifestSource> = []
 
     /// A manifest that was read, and the facts to remember once its plan has been executed.
     struct Loaded: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?
         var notice: String?
+        /// Until when the server need not be asked again, as it said now.
+        var freshUntil: Instant?
     }
 
     /// Reads one manifest. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
@@ -75,6 +79,7 @@ struct ManifestLoader: Sendable {
         if isOffline {
             return try serve(copy, url, because: MirrorError(.offline, "the run is offline"))
         }
+        if fresh.contains(.url(url)), let copy { return try decode(copy, url) }
         let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
         switch try await fetch.run(ifChangedSince: copy?.version) {
         case .received(let body, let bytes):
@@ -86,12 +91,16 @@ struct ManifestLoader: Sendable {
             record.provenance = body.answer.provenance
             record.validators = body.answer.validators
             record.freshUntil = body.answer.freshUntil
-            return Loaded(decoded: decoded, memory: FetchedManifest(record: record, text: bytes))
-        case .notModified:
+            return Loaded(
+                decoded: decoded, memory: FetchedManifest(record: record, text: bytes),
+                freshUntil: record.freshUntil)
+        case .notModified(let answer):
             guard let copy else {
                 throw MirrorError(.internalError, "\(url): not modified, and there is no copy.")
             }
-            return try decode(copy, url)
+            var loaded = try decode(copy, url)
+            loaded.freshUntil = answer.freshUntil
+            return loaded
         case .failed(let error):
             return try serve(copy, url, because: error)
         }

@@ -9,8 +9,10 @@ extension MirrorSession {
     /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
     /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
     /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
+    ///
+    /// - Parameter fresh: URLs that are not asked for, because their copies are known to be fresh.
     public func loadManifests(
-        _ sources: [ManifestSource], isOffline: Bool = false
+        _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = []
     ) async throws -> LoadedManifests {
         if sources.isEmpty {
             return try await reading { view in
@@ -23,14 +25,14 @@ extension MirrorSession {
         // takes longer than reading a short manifest.
         if sources.allSatisfy(\.isLocal) {
             do {
-                return try await load(sources, TreeView(root: nil, index: nil), isOffline)
+                return try await load(sources, TreeView(root: nil, index: nil), isOffline, fresh)
             } catch let error as MirrorError {
                 // The copy of a file may be used, but bytes from a pipe come only once.
                 guard error.code == .manifestUnreadable, !sources.contains(.standardInput)
                 else { throw error }
             }
         }
-        return try await reading { view in try await load(sources, view, isOffline) }
+        return try await reading { view in try await load(sources, view, isOffline, fresh) }
     }
 
     /// Reads the manifests that this root remembers; it is no error if there are none.
@@ -45,10 +47,11 @@ extension MirrorSession {
     }
 
     private func load(
-        _ sources: [ManifestSource], _ view: TreeView, _ isOffline: Bool
+        _ sources: [ManifestSource], _ view: TreeView, _ isOffline: Bool,
+        _ fresh: Set<ManifestSource>
     ) async throws -> LoadedManifests {
         let loader = ManifestLoader(
-            view: view, configuration: configuration, isOffline: isOffline)
+            view: view, configuration: configuration, isOffline: isOffline, fresh: fresh)
         var result = LoadedManifests()
         for source in sources { add(try await loader.load(source), to: &result) }
         return result
@@ -72,6 +75,7 @@ extension MirrorSession {
     private func add(_ loaded: ManifestLoader.Loaded, to result: inout LoadedManifests) {
         result.manifests.append(loaded.decoded.manifest)
         result.decoded.append(loaded.decoded)
+        result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
         if let memory = loaded.memory { fetchedManifests[memory.record.name] = memory }
     }

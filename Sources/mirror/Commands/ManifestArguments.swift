@@ -16,11 +16,25 @@ struct ManifestArguments {
     /// Whether each resource must be pinned.
     var needsPins = false
 
+    /// The manifests as sources; those that the root remembers are not among them.
+    ///
+    /// Throws `MirrorError` with `usage`.
+    func sources() throws -> [ManifestSource] {
+        try locations.map { try ManifestSource(argument: $0) }
+    }
+
     /// Reads the manifests; throws `ManifestRefusal` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
+        try await load(try sources(), fresh: [], in: session).manifests
+    }
+
+    /// Reads manifests that were named before, but for the URLs whose copies are still fresh.
+    func load(
+        _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
+    ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
-        let sources = try locations.map { try ManifestSource(argument: $0) }
-        let loaded = try await session.loadManifests(sources, isOffline: network.offline)
+        let loaded = try await session.loadManifests(
+            sources, isOffline: network.offline, fresh: fresh)
         loaded.showNotices()
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
@@ -34,14 +48,14 @@ struct ManifestArguments {
                 try manifest.refuseUnpinned(label: isNamed ? sources[position].label : nil)
             }
         }
-        return loaded.manifests
+        return loaded
     }
 
     /// Reads the manifests that are given, else those that the root remembers; having none is no
     /// error.
     func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
         CommandStage.enter(.readingManifests)
-        let sources = try locations.map { try ManifestSource(argument: $0) }
+        let sources = try sources()
         let loaded =
             sources.isEmpty
             ? try await session.loadRememberedManifests(isOffline: network.offline)

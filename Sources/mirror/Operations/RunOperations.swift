@@ -26,6 +26,15 @@ final class RunOperations: Sendable {
         state = Mutex(State(log: try path.map { try EventLog($0, format: format) }))
     }
 
+    /// Opens the log anew, because the file was moved away; where that fails, the old one goes on.
+    func reopenLog() {
+        guard let path = options.log else { return }
+        state.withLock { state in
+            guard state.log != nil else { return }
+            if let log = try? EventLog(path, format: options.logFormat) { state.log = log }
+        }
+    }
+
     /// Takes in an event, the summary too.
     func note(_ event: Event) {
         state.withLock { state in

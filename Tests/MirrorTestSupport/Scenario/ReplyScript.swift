@@ -111,7 +111,8 @@ struct ReplyScript {
         case "KILL": 9
         case "INT": 2
         case "TERM": 15
-        default: throw node.flaw("expected KILL, INT or TERM")
+        case "HUP": 1
+        default: throw node.flaw("expected KILL, INT, TERM or HUP")
         }
     }
 }

@@ -1,0 +1,20 @@
+package import MirrorModel
+internal import Synchronization
+
+extension MirrorSession {
+    /// The file that becomes due first, and when; nil if no file that is fresh now ever does.
+    ///
+    /// Files that are due already are left out: they were, and a sync has just asked for them.
+    package func nextDue(of manifests: [Manifest]) async throws -> SyncEnd.Due? {
+        let first = Mutex<SyncEnd.Due?>(nil)
+        try await forEachFile(of: manifests) { file in
+            guard case .fresh(let until?) = file.freshness else { return }
+            first.withLock { first in
+                if first.map({ until < $0.at }) ?? true {
+                    first = SyncEnd.Due(at: until, name: file.target.path)
+                }
+            }
+        }
+        return first.withLock { $0 }
+    }
+}

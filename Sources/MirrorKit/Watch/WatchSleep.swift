@@ -1,0 +1,144 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// The sleep of a watch between two syncs, and everything that ends it.
+package final class WatchSleep: Sendable {
+    /// What ended a sleep.
+    package enum Wake: Sendable, Hashable {
+        /// Its time came.
+        case time
+        /// A manifest's file may have changed.
+        case manifestChanged
+        /// Somebody asked for a sync.
+        case requested
+        /// An address or a route was added.
+        case networkReturned
+        /// The wall clock was set.
+        case clockSet
+        /// The watch is to end.
+        case cancelled
+    }
+
+    /// The longest wait in the kernel, in milliseconds.
+    private static let longestWait: Int64 = 60_000
+    /// How long a manifest must have been at rest before it is read, and how long that may take.
+    private static let quiet: Int64 = 100
+    private static let longestUnrest: Int64 = 2000
+
+    private struct State {
+        var isRequested = false
+        var isCancelled = false
+    }
+
+    private let state = Mutex(State())
+    private let signal: WakeSignal
+    private let alarm: Descriptor
+    private let network = NetworkWatch()
+    private let folders: Mutex<FolderWatch?>
+
+    /// Throws `MirrorError` with `inputOutput` where the process has no descriptors left.
+    package init() throws {
+        do throws(Errno) {
+            signal = try WakeSignal()
+            alarm = Descriptor(owning: try retrying("timerfd_create", "") { linux_alarm_make() })
+        } catch { throw MirrorError(error) }
+        folders = Mutex(FolderWatch())
+    }
+
+    /// Watches the files of these manifests and no others; a change during a sync ends the next sleep.
+    package func watch(_ manifests: [ManifestSource]) {
+        let paths = manifests.compactMap { if case .path(let path) = $0 { path } else { nil } }
+        folders.withLock { $0?.watch(paths) }
+    }
+
+    /// Ends the sleep, or the next one, at once. May be called by any thread.
+    package func request() {
+        state.withLock { $0.isRequested = true }
+        signal.raise()
+    }
+
+    /// Sleeps until something ends it.
+    ///
+    /// - Parameters:
+    ///   - end: when it ends by the wall clock.
+    ///   - seconds: after how many seconds it ends whatever the clock says.
+    ///   - heartbeat: is called every so many milliseconds.
+    package func sleep(
+        until end: Instant, atMost seconds: Int64, wakesForNetwork: Bool,
+        heartbeat: (milliseconds: Int64, beat: @Sendable () -> Void)? = nil
+    ) async throws -> Wake {
+        state.withLock { $0.isCancelled = false }
+        return try await withTaskCancellationHandler {
+            try await Offload.run { [self] in
+                var nap = Nap(
+                    end: end, ceiling: linux_boot_time().addingSaturated(seconds * 1000),
+                    wakesForNetwork: wakesForNetwork, heartbeat: heartbeat)
+                // What the network did during the sync says nothing about now.
+                _ = network?.hasReturned()
+                while true { if let wake = turn(&nap) { return wake } }
+            }
+        } onCancel: {
+            state.withLock { $0.isCancelled = true }
+            signal.raise()
+        }
+    }
+
+    private struct Nap {
+        let end: Instant
+        let ceiling: Int64
+        let wakesForNetwork: Bool
+        let heartbeat: (milliseconds: Int64, beat: @Sendable () -> Void)?
+        var nextBeat: Int64 = 0
+    }
+
+    /// Looks once, and waits where nothing ends the sleep.
+    private func turn(_ nap: inout Nap) -> Wake? {
+        signal.clear()
+        let wish = state.withLock { state in
+            defer { state.isRequested = false }
+            return state
+        }
+        if wish.isCancelled { return .cancelled }
+        if wish.isRequested { return .requested }
+        if folders.withLock({ $0?.hasChange() ?? false }) {
+            waitUntilQuiet()
+            return .manifestChanged
+        }
+        if network?.hasReturned() == true, nap.wakesForNetwork { return .networkReturned }
+        if linux_alarm_read(alarm.number) == -ECANCELED { return .clockSet }
+        let now = linux_boot_time()
+        if now >= nap.ceiling || SystemClock.now() >= nap.end { return .time }
+        if let heartbeat = nap.heartbeat, now >= nap.nextBeat {
+            heartbeat.beat()
+            nap.nextBeat = now + heartbeat.milliseconds
+        }
+        if linux_alarm_set(alarm.number, nap.end.milliseconds) == -ECANCELED { return .clockSet }
+        var wait = min(WatchSleep.longestWait, nap.ceiling - now)
+        if nap.heartbeat != nil { wait = min(wait, max(1, nap.nextBeat - now)) }
+        poll(for: wait)
+        return nil
+    }
+
+    private func poll(for milliseconds: Int64) {
+        let descriptors = [
+            signal.descriptor, alarm.number, folders.withLock { $0?.descriptor },
+            network?.descriptor,
+        ]
+        var entries = descriptors.compactMap { $0 }.map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
+        _ = Glibc.poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
+    }
+
+    /// Whoever writes a manifest may write it in several steps.
+    private func waitUntilQuiet() {
+        let end = linux_boot_time() + WatchSleep.longestUnrest
+        repeat {
+            signal.wait(milliseconds: Int32(WatchSleep.quiet))
+            if state.withLock({ $0.isCancelled }) { return }
+        } while linux_boot_time() < end && folders.withLock { $0?.hasChange() ?? false }
+    }
+}

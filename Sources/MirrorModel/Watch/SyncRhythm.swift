@@ -1,0 +1,121 @@
+/// When a watch syncs again: when the next file is due, after a while in any case, sooner after a
+/// failure.
+public struct SyncRhythm: Sendable, Hashable {
+    /// Seconds after which it syncs even if nothing is due.
+    public var every: Int64
+    /// The greatest delay in seconds that is added by chance, so that many devices do not ask at the
+    /// same moment; nil is a tenth of the wait and ten minutes at most.
+    public var jitter: Int64?
+
+    /// Seconds before the first sync after a failure; each further failure doubles them.
+    private static let firstRetry: Int64 = 30
+    /// Seconds after which a metered network is looked at again.
+    private static let meteredInterval: Int64 = 300
+    private static let longestJitter: Int64 = 600
+
+    /// Takes the ceiling, and the greatest delay by chance, in seconds.
+    public init(every: Int64, jitter: Int64? = nil) {
+        self.every = max(1, every)
+        self.jitter = jitter
+    }
+
+    /// The next sync after one that ended now.
+    ///
+    /// - Parameter random: a number of milliseconds between zero and its argument, by chance.
+    package func next(
+        after end: SyncEnd, at now: Instant, random: (Int64) -> Int64
+    ) -> NextSync {
+        let causes = candidates(end, now)
+        let first = causes.min { $0.at < $1.at } ?? NextSync(at: later(now, every), cause: .every)
+        let wait = max(0, first.at.milliseconds - now.milliseconds)
+        if case .retry = first.cause {
+            // Between half and the whole of the step.
+            return NextSync(at: soon(first.at, -random(wait / 2)), cause: first.cause)
+        }
+        let limit =
+            jitter.map { min(max(0, $0), every) * 1000 }
+            ?? min(wait / 10, SyncRhythm.longestJitter * 1000)
+        return NextSync(at: soon(first.at, random(limit)), cause: first.cause)
+    }
+
+    private func candidates(_ end: SyncEnd, _ now: Instant) -> [NextSync] {
+        var candidates = [NextSync(at: later(now, every), cause: .every)]
+        if let due = end.nextDue {
+            candidates.append(
+                NextSync(at: max(due.at, later(now, 1)), cause: .due(due.name)))
+        }
+        if end.failures > 0 {
+            let doublings = min(end.failures - 1, 20)
+            let wait = min(SyncRhythm.firstRetry << Int64(doublings), every)
+            candidates.append(NextSync(at: later(now, wait), cause: .retry(end.failures)))
+        }
+        if let deferral = end.deferral {
+            let at = deferral.end ?? later(now, min(SyncRhythm.meteredInterval, every))
+            candidates.append(NextSync(at: max(at, later(now, 1)), cause: .permitted))
+        }
+        return candidates
+    }
+
+    private func later(_ now: Instant, _ seconds: Int64) -> Instant {
+        now.advanced(bySeconds: seconds)
+    }
+
+    private func soon(_ instant: Instant, _ milliseconds: Int64) -> Instant {
+        Instant(milliseconds: instant.milliseconds.addingSaturated(milliseconds))
+    }
+}
+
+/// How a sync of a watch ended, as far as the next one depends on it.
+package struct SyncEnd: Sendable, Hashable {
+    /// When the first file or manifest becomes due, and its name.
+    package struct Due: Sendable, Hashable {
+        /// When.
+        package var at: Instant
+        /// The target, or the manifest.
+        package var name: String
+
+        /// Takes both.
+        package init(at: Instant, name: String) { (self.at, self.name) = (at, name) }
+    }
+
+    /// The number of syncs in a row that failed and that another one may mend, this one included.
+    package var failures = 0
+    /// What becomes due first; nil where nothing will.
+    package var nextDue: Due?
+    /// Why something was not fetched; nil where nothing was put off.
+    package var deferral: Deferral?
+
+    /// An end after which nothing is known to be due.
+    package init() {}
+}
+
+/// When a watch syncs next, and why then.
+package struct NextSync: Sendable, Hashable {
+    /// What the sync is for.
+    package enum Cause: Sendable, Hashable {
+        /// Nothing is due before.
+        case every
+        /// A file or a manifest becomes due.
+        case due(String)
+        /// So many syncs in a row have failed.
+        case retry(Int)
+        /// Transfers may run again.
+        case permitted
+    }
+
+    /// When.
+    package var at: Instant
+    /// Why then.
+    package var cause: Cause
+
+    /// A sentence for people.
+    package func sentence(on clock: LocalClock) -> String {
+        let time = clock.description(of: at)
+        return switch cause {
+        case .every: "Next sync at \(time)."
+        case .due(let name): "Next sync at \(time): \(name) is due then."
+        case .retry: "Next try at \(time)."
+        case .permitted: "Next sync at \(time): transfers may run again."
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import MirrorKit
+import MirrorModel
+import Synchronization
+
+/// One sync: plans and executes under the lock, and shows the run.
+struct SyncWork {
+    let options: SyncOptions
+    let output: RunOutput
+    /// Whether the root was named before.
+    var isAnnounced = false
+
+    /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
+    func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
+        try await output.concluding(due: { try await due(manifests, in: session) }) {
+            CommandStage.enter(.waitingForLock)
+            try await session.withLock(waitingSeconds: options.running.waitingSeconds) {
+                CommandStage.enter(.lookingAtTree)
+                for notice in try await session.notices() { output.note(notice) }
+                if !isAnnounced { announce(session) }
+                let plan = try await session.plan(
+                    manifests, options: options.selection.planOptions)
+                CommandStage.enter(.running)
+                try await output.show(session.execute(plan, options: try options.runOptions()))
+            }
+        }
+    }
+
+    private func announce(_ session: MirrorSession) {
+        if options.when.unlessMetered, let reason = MirrorSession.reasonMeteringIsUnknown() {
+            output.note("The network counts as not metered: \(reason)")
+        }
+        output.announce(root: session.root)
+    }
+
+    /// How many files the next run asks about.
+    private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
+        let count = Mutex(0)
+        try await session.forEachFile(of: manifests) { file in
+            if case .due = file.freshness { count.withLock { $0 += 1 } }
+        }
+        return count.withLock { $0 }
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror watch`: keeps the tree right for as long as it runs.
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Sync whenever something is due, until it is told to end.",
+        discussion: """
+            Syncs at once, then sleeps until the next file is due, a manifest changes, or the time of \
+            --every is over. It survives servers and networks that are away, holds the root's lock only \
+            while it works, and tells systemd how it goes (Type=notify). SIGHUP reads settings and \
+            manifests again and syncs at once; SIGTERM ends it within a second.
+
+            EXAMPLES:
+              mirror watch manifest.json
+              mirror watch --root /srv/maps --every 15m https://origin.example/maps.json
+              mirror watch --window 01:00-06:00  every manifest that this root remembers, at night
+            """)
+
+    @OptionGroup var options: SyncOptions
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Sync after this time even if nothing is due.", valueName: "time"))
+    var every = DurationText(seconds: 3600)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Delay each sync by chance, at most so long, so that devices do not ask all at once.",
+            discussion: "Default: a tenth of the wait, 10 minutes at most.", valueName: "time"))
+    var jitter: DurationText?
+
+    func validate() throws {
+        if every.seconds < 1 { throw ValidationError("--every takes at least 1s.") }
+        if options.manifests.contains("-") {
+            throw ValidationError("Standard input can be read once only. Name a file or a URL.")
+        }
+    }
+
+    /// When it syncs.
+    var rhythm: SyncRhythm { SyncRhythm(every: every.seconds, jitter: jitter?.seconds) }
+
+    func run() async throws {
+        let sleep = try WatchSleep()
+        try await WatchLoop(command: self, sleep: sleep).run()
+    }
+}

@@ -1,0 +1,183 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// Syncs and sleeps, again and again.
+///
+/// Each sync has a session of its own, so that nothing is held between two of them: no lock, no
+/// index, no manifest in memory.
+final class WatchLoop {
+    private var command: WatchCommand
+    private let sleep: WatchSleep
+    private let service = ServiceManager()
+    /// Until when manifests by URL need not be asked for.
+    private var fresh: [ManifestSource: Instant] = [:]
+    /// Syncs in a row that another one may mend.
+    private var failures = 0
+    private var hasSynced = false
+
+    init(command: WatchCommand, sleep: WatchSleep) {
+        self.command = command
+        self.sleep = sleep
+    }
+
+    /// Goes on until a signal ends it; then throws `ExitCode`.
+    ///
+    /// The first sync shows what no later one can mend: wrong options, a manifest that is none, a
+    /// root that cannot be used. These end the watch at once.
+    func run() async throws {
+        service?.tell(.ready)
+        defer { service?.tell(.stopping) }
+        while true {
+            let heart = beat()
+            let (exit, end) = await sync()
+            heart?.cancel()
+            if let code = Interruption.exitCode { throw ExitCode(code) }
+            if !hasSynced, WatchVerdict.isFinal(exit: exit) { throw ExitCode(exit) }
+            hasSynced = true
+            try await rest(after: end)
+        }
+    }
+
+    /// Signs of life while a sync is under way, from the runtime that works for it.
+    private func beat() -> Task<Void, Never>? {
+        guard let service, let interval = service.watchdogInterval else { return nil }
+        return Task {
+            while !Task.isCancelled {
+                service.tell(.alive)
+                try? await Task.sleep(for: .milliseconds(interval))
+            }
+        }
+    }
+}
+
+// MARK: Syncing
+
+extension WatchLoop {
+    /// Syncs once. Returns its exit code, and what the next one depends on.
+    private func sync() async -> (exit: Int32, end: SyncEnd) {
+        CommandTime.restart()
+        service?.tell(.status("Syncing."))
+        var end = SyncEnd()
+        var exit: Int32 = 0
+        do {
+            end = try await work()
+        } catch let failure as WatchFailure {
+            (exit, end) = (failure.exit, failure.end)
+        } catch let code as ExitCode {
+            exit = code.rawValue
+        } catch {
+            let failure = CommandFailure(error)
+            Console.error.line(failure.text)
+            exit = failure.exitCode
+        }
+        failures = WatchVerdict.isMendable(exit: exit) ? failures + 1 : 0
+        end.failures = failures
+        return (exit, end)
+    }
+
+    /// A run that ended with an exit code other than 0, and what the next one depends on.
+    private struct WatchFailure: Error {
+        let exit: Int32
+        let end: SyncEnd
+    }
+
+    private func work() async throws -> SyncEnd {
+        let options = command.options
+        var output = RunOutput(options: options.output)
+        output.operations = try RunOperations(options.operations)
+        Interruption.setHangUp { [sleep, operations = output.operations] in
+            operations?.reopenLog()
+            sleep.request()
+        }
+        var end = SyncEnd()
+        var exit: ExitCode?
+        try await output.reportingFailure(opening: options.makeSession) { [output] session in
+            let manifests = try await load(in: session)
+            let work = SyncWork(options: options, output: output, isAnnounced: hasSynced)
+            do { try await work.run(manifests, in: session) } catch let code as ExitCode {
+                exit = code
+            }
+            end = try await self.end(of: manifests, in: session)
+        }
+        if let exit { throw WatchFailure(exit: exit.rawValue, end: end) }
+        return end
+    }
+
+    private func load(in session: MirrorSession) async throws -> [Manifest] {
+        let arguments = command.options.arguments
+        var sources = try arguments.sources()
+        if sources.isEmpty { sources = try await session.rememberedSources() }
+        // A change after this moment ends the next sleep.
+        sleep.watch(sources)
+        let now = MirrorSession.clock()
+        fresh = fresh.filter { $0.value > now && sources.contains($0.key) }
+        let loaded = try await arguments.load(sources, fresh: Set(fresh.keys), in: session)
+        for (source, until) in zip(sources, loaded.freshUntil) {
+            if let until, until > now { fresh[source] = until }
+        }
+        return loaded.manifests
+    }
+
+    private func end(
+        of manifests: [Manifest], in session: MirrorSession
+    ) async throws -> SyncEnd {
+        var end = SyncEnd()
+        end.nextDue = try await session.nextDue(of: manifests)
+        for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
+            end.nextDue = SyncEnd.Due(at: until, name: source.label)
+        }
+        end.deferral = try await session.permissionStatus(
+            of: command.options.when.permission)?.deferral
+        return end
+    }
+}
+
+// MARK: Sleeping
+
+extension WatchLoop {
+    /// Sleeps until the next sync.
+    private func rest(after end: SyncEnd) async throws {
+        let now = MirrorSession.clock()
+        let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
+        tell(next, now)
+        let wake = try await sleep.sleep(
+            until: next.at, atMost: longestSleep, wakesForNetwork: end.failures > 0,
+            heartbeat: service.flatMap { service in
+                service.watchdogInterval.map { ($0, { service.tell(.alive) }) }
+            })
+        switch wake {
+        case .cancelled: throw ExitCode(Interruption.exitCode ?? 130)
+        case .requested: reload()
+        case .manifestChanged, .clockSet, .networkReturned, .time: break
+        }
+    }
+
+    /// In seconds: whatever the wall clock says, a sync comes after the ceiling and its delay.
+    private var longestSleep: Int64 {
+        command.every.seconds.addingSaturated(command.jitter?.seconds ?? command.every.seconds / 10)
+    }
+
+    private func tell(_ next: NextSync, _ now: Instant) {
+        let sentence = next.sentence(on: .ofThisProcess(now: now))
+        service?.tell(.status(sentence))
+        let output = command.options.output
+        if !output.json, !output.quiet { Console.output.line(sentence.printable) }
+    }
+
+    /// Reads the settings and the options again, as SIGHUP asks; wrong ones leave the old ones.
+    private func reload() {
+        service?.tell(.reloading)
+        defer { service?.tell(.ready) }
+        fresh = [:]
+        do {
+            let words = Arguments.words() ?? []
+            let parsed = try MirrorCommand.parseAsRoot(SettingsLayer.effective(words))
+            if let command = parsed as? WatchCommand { self.command = command }
+        } catch {
+            Console.error.line(
+                "mirror: note: the settings were not read again: \(CommandFailure(error).error.message)"
+            )
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+/// `mirror watch`, by the built program: what it does while the world around it changes.
+@Suite(.timeLimit(.minutes(10))) struct WatchTests {
+    private let ground: Playground
+    private let shelf = MemoryShelf()
+    private let server: OriginServer
+
+    init() throws {
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        server = try OriginServer(responder: ShelfOrigin(shelf))
+        shelf.put("/a", Array("one".utf8))
+    }
+
+    private func end() {
+        server.stop()
+        ground.remove()
+    }
+
+    private func manifest(_ names: [String], refresh: String = "1h") -> String {
+        let resources = names.map {
+            #"{ "path": "Caches/\#($0)", "url": "\#(server.url)/\#($0)", "refresh": "\#(refresh)" }"#
+        }
+        return #"{ "name": "m", "resources": [ \#(resources.joined(separator: ", ")) ] }"#
+    }
+
+    private func watch(_ words: [String], _ environment: [String: String] = [:]) throws -> Command {
+        try Command(
+            BuiltProgram.path(of: "mirror"), ["watch"] + words,
+            environment: [
+                "MIRROR_ROOT": ground.root.path, "HOME": ground.folder.path, "LANG": "C.UTF-8",
+            ].merging(environment) { $1 })
+    }
+
+    /// Whether something becomes true within a minute.
+    private func happens(_ isTrue: @escaping @Sendable () -> Bool) async throws -> Bool {
+        try await DetachedThread.run {
+            for _ in 0..<1200 {
+                if isTrue() { return true }
+                Pause.milliseconds(50)
+            }
+            return false
+        }
+    }
+
+    private func text(_ name: String) -> String? {
+        ground.root.read(name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Ends the watch with a signal, and says how it ended.
+    private func stop(_ command: Command, _ number: Int32 = SIGTERM) async throws -> Command.Result
+    {
+        command.signal(number)
+        return try await DetachedThread.run { command.wait() }
+    }
+
+    @Test func whatBecomesDueIsAskedForAndASignalEndsTheSleep() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"], refresh: "1s"))
+        let watch = try watch([path, "--every", "1h", "--jitter", "0"])
+        #expect(try await happens { text("Caches/a") == "one" })
+        shelf.put("/a", Array("two".utf8))
+        #expect(try await happens { text("Caches/a") == "two" })
+        let result = try await stop(watch)
+        #expect(result.ending == .exited(143), "\(result)")
+        #expect(result.output.contains("Caches/a is due then."))
+    }
+
+    @Test func aManifestThatIsReplacedIsSyncedAtOnce() async throws {
+        defer { end() }
+        shelf.put("/b", Array("bee".utf8))
+        let path = try ground.write(manifest: manifest(["a"]))
+        let watch = try watch([path, "--every", "1h"])
+        #expect(try await happens { text("Caches/a") == "one" })
+        _ = try ground.write(manifest: "{", as: "manifest.json")
+        _ = try ground.write(manifest: manifest(["a", "b"]), as: "new.json")
+        #expect(rename(ground.folder.full("new.json"), path) == 0)
+        #expect(try await happens { text("Caches/b") == "bee" })
+        #expect(try await stop(watch, SIGINT).ending == .exited(130))
+    }
+
+    @Test func aServerThatComesLaterIsFound() async throws {
+        defer { end() }
+        let watch = try watch([server.url + "/m.json", "--every", "1s", "--retries", "0"])
+        Pause.milliseconds(1500)
+        #expect(!watch.hasEnded)
+        shelf.put("/m.json", Array(manifest(["a"]).utf8))
+        #expect(try await happens { text("Caches/a") == "one" })
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
+    @Test func anotherRunGetsTheLockWhileItSleeps() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"]))
+        let watch = try watch([path, "--every", "1h"])
+        #expect(try await happens { text("Caches/a") == "one" })
+        let ground = ground
+        let result = try await DetachedThread.run {
+            try ground.sync(path, ["--wait", "30s"]).wait()
+        }
+        #expect(result.ending == .exited(0), "\(result)")
+        _ = try await stop(watch)
+    }
+
+    @Test func hangUpsSyncAgainAndNothingGrows() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"]))
+        let log = ground.folder.full("log")
+        let watch = try watch([path, "--every", "1h", "--log", log])
+        @Sendable func syncs() -> Int {
+            String(decoding: ground.folder.read("log") ?? [], as: UTF8.self)
+                .split(separator: "\n").count { $0.contains("event=summary") }
+        }
+        func descriptors() -> Int { Folder("/proc/\(watch.pid)/fd").entries().count }
+        func hangUp(untilSyncs count: Int) async throws {
+            while syncs() < count {
+                watch.signal(SIGHUP)
+                Pause.milliseconds(20)
+                if watch.hasEnded { return }
+            }
+        }
+        #expect(try await happens { syncs() == 1 })
+        try await hangUp(untilSyncs: 10)
+        let open = descriptors()
+        let memory = try memory(of: watch)
+        try await hangUp(untilSyncs: 50)
+        #expect(descriptors() <= open + 6, "a sync under way has a few more")
+        #expect(try self.memory(of: watch) < memory + (16 << 20))
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
+    private func memory(of command: Command) throws -> Int {
+        let status = String(
+            decoding: try #require(Folder("/proc/\(command.pid)").read("status")), as: UTF8.self)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return (Int(line.split(separator: " ")[1]) ?? 0) << 10
+    }
+
+    @Test func theServiceManagerIsToldHowItGoes() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"]))
+        let socket = try NotifySocket(at: ground.folder.full("notify"))
+        let watch = try watch(
+            [path, "--every", "1h"],
+            ["NOTIFY_SOCKET": socket.path, "WATCHDOG_USEC": "200000"])
+        for prefix in ["READY=1", "STATUS=Syncing.", "STATUS=Next sync at ", "WATCHDOG=1"] {
+            #expect(socket.hears { $0.hasPrefix(prefix) }, "\(prefix)")
+        }
+        watch.signal(SIGHUP)
+        #expect(socket.hears { $0.hasPrefix("RELOADING=1\nMONOTONIC_USEC=") })
+        #expect(
+            try await happens { socket.messages.count { $0.hasPrefix("STATUS=Next sync at ") } > 1 }
+        )
+        _ = try await stop(watch)
+        #expect(socket.messages.contains("STOPPING=1"))
+    }
+
+    @Test func settingsAreReadAgainAtAHangUp() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"]))
+        try ground.root.write(".mirror/settings.json", Array(#"{ "budget": "0/day" }"#.utf8))
+        let watch = try watch([path, "--every", "1h"])
+        #expect(try await happens { ground.root.read(".mirror/index.sqlite") != nil })
+        try ground.root.write(".mirror/settings.json", Array("{}".utf8))
+        #expect(text("Caches/a") == nil)
+        watch.signal(SIGHUP)
+        #expect(try await happens { text("Caches/a") == "one" })
+        _ = try await stop(watch)
+    }
+
+    @Test(arguments: [("{", 65), (nil, 66)])
+    func aManifestThatIsNoneEndsItAtItsBeginning(text: String?, exit: Int32) async throws {
+        defer { end() }
+        let path = ground.folder.full("manifest.json")
+        if let text { _ = try ground.write(manifest: text) }
+        let watch = try watch([path])
+        let result = try await DetachedThread.run { watch.wait() }
+        #expect(result.ending == .exited(exit), "\(result)")
+    }
+
+    @Test(.enabled(if: SmallFileSystem.isPossible))
+    func aDiskThatWasFullForAWhileIsFilledLater() async throws {
+        defer { server.stop() }
+        let disk = try SmallFileSystem(bytes: 4 << 20)
+        shelf.put("/big", [UInt8](repeating: 7, count: 8 << 20))
+        let path = try ground.write(manifest: manifest(["a", "big"]))
+        let watch = try watch(
+            [path, "--every", "1s", "--min-free", "0"], ["MIRROR_ROOT": disk.folder.path])
+        #expect(try await happens { disk.folder.read("Caches/a") != nil })
+        Pause.milliseconds(1500)
+        #expect(!watch.hasEnded)
+        try disk.resize(bytes: 64 << 20)
+        #expect(try await happens { disk.folder.read("Caches/big")?.count == 8 << 20 })
+        #expect(try await stop(watch).ending == .exited(143))
+        ground.remove()
+    }
+}

@@ -1,0 +1,60 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorModel
+
+/// Ten thousand devices under one manifest: how many of them ask in the same second.
+@Suite struct FleetTests {
+    private let devices = 10_000
+
+    /// The greatest number of syncs in one second, when all devices ended their last one at once.
+    private func peak(
+        _ rhythm: SyncRhythm, _ end: SyncEnd, _ generator: inout SplitMix64
+    ) -> Int {
+        var counts: [Int64: Int] = [:]
+        for _ in 0..<devices {
+            let next = rhythm.next(after: end, at: Instant(seconds: 0)) { limit in
+                Int64.random(in: 0...max(0, limit), using: &generator)
+            }
+            counts[next.at.seconds, default: 0] += 1
+        }
+        return counts.values.max() ?? 0
+    }
+
+    @Test(arguments: [(3600, 360), (21_600, 600), (900, 90)])
+    func chanceSpreadsADueFileOverATenthOfTheWait(wait: Int64, spread: Int) {
+        var generator = SplitMix64(seed: 1)
+        var end = SyncEnd()
+        end.nextDue = SyncEnd.Due(at: Instant(seconds: wait), name: "a")
+        let most = peak(SyncRhythm(every: 86_400), end, &generator)
+        // Twice the mean is far beyond what chance brings.
+        #expect(most < 2 * devices / spread)
+        #expect(peak(SyncRhythm(every: 86_400, jitter: 0), end, &generator) == devices)
+    }
+
+    @Test func aWindowThatOpensForAllIsNotARush() {
+        var generator = SplitMix64(seed: 2)
+        var end = SyncEnd()
+        end.deferral = .outsideWindow(opens: Instant(seconds: 6 * 3600))
+        #expect(peak(SyncRhythm(every: 86_400), end, &generator) < 2 * devices / 600)
+    }
+
+    @Test func devicesThatSawTheSameOutageDriftApart() {
+        var generator = SplitMix64(seed: 3)
+        let rhythm = SyncRhythm(every: 3600)
+        var times = [Int64](repeating: 0, count: devices)
+        for failures in 1...6 {
+            var end = SyncEnd()
+            end.failures = failures
+            times = times.map { time in
+                rhythm.next(after: end, at: Instant(milliseconds: time)) {
+                    Int64.random(in: 0...max(0, $0), using: &generator)
+                }.at.milliseconds
+            }
+        }
+        var counts: [Int64: Int] = [:]
+        for time in times { counts[time / 1000, default: 0] += 1 }
+        // After six steps they are spread over more than eight minutes.
+        #expect((counts.values.max() ?? 0) < devices / 100)
+    }
+}

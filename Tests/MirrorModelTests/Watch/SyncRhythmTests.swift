@@ -1,0 +1,103 @@
+import Testing
+
+@testable import MirrorModel
+
+@Suite struct SyncRhythmTests {
+    private let rhythm = SyncRhythm(every: 3600)
+    private let now = Instant(seconds: 1_000_000)
+
+    private func end(_ change: (inout SyncEnd) -> Void) -> SyncEnd {
+        var end = SyncEnd()
+        change(&end)
+        return end
+    }
+
+    private func seconds(_ end: SyncEnd, random: (Int64) -> Int64 = { _ in 0 }) -> Int64 {
+        rhythm.next(after: end, at: now, random: random).at.seconds(since: now)
+    }
+
+    @Test func withoutAnythingDueItSyncsAfterTheCeiling() {
+        let next = rhythm.next(after: SyncEnd(), at: now) { _ in 0 }
+        #expect(next == NextSync(at: now.advanced(bySeconds: 3600), cause: .every))
+    }
+
+    @Test func theFirstFileThatBecomesDueWakesIt() {
+        let due = SyncEnd.Due(at: now.advanced(bySeconds: 900), name: "Caches/a")
+        let next = rhythm.next(after: end { $0.nextDue = due }, at: now) { _ in 0 }
+        #expect(next == NextSync(at: due.at, cause: .due("Caches/a")))
+    }
+
+    @Test func whatIsDueAfterTheCeilingDoesNotDelayIt() {
+        let due = SyncEnd.Due(at: now.advanced(bySeconds: 9000), name: "Caches/a")
+        #expect(seconds(end { $0.nextDue = due }) == 3600)
+    }
+
+    @Test func whatBecameDueDuringTheSyncIsSyncedAfterASecond() {
+        let due = SyncEnd.Due(at: now.advanced(bySeconds: -5), name: "Caches/a")
+        #expect(seconds(end { $0.nextDue = due }) == 1)
+    }
+
+    @Test(arguments: [
+        (1, 30), (2, 60), (3, 120), (7, 1920), (8, 3600), (9, 3600), (Int.max, 3600),
+    ])
+    func failuresInARowDoubleTheWaitUpToTheCeiling(failures: Int, wait: Int) {
+        #expect(seconds(end { $0.failures = failures }) == Int64(wait))
+    }
+
+    @Test func chanceMakesARetrySoonerByHalfAtMost() {
+        #expect(seconds(end { $0.failures = 1 }, random: { $0 }) == 15)
+    }
+
+    @Test func aRetryIsNotLaterThanAShortCeiling() {
+        let next = SyncRhythm(every: 5).next(after: end { $0.failures = 4 }, at: now) { _ in 0 }
+        #expect(next.at.seconds(since: now) == 5)
+    }
+
+    @Test func aWindowThatOpensWakesIt() {
+        let opens = now.advanced(bySeconds: 600)
+        let next = rhythm.next(
+            after: end { $0.deferral = .outsideWindow(opens: opens) }, at: now
+        ) { _ in 0 }
+        #expect(next == NextSync(at: opens, cause: .permitted))
+    }
+
+    @Test func aMeteredNetworkIsLookedAtAgainAfterFiveMinutes() {
+        #expect(seconds(end { $0.deferral = .meteredNetwork }) == 300)
+    }
+
+    @Test(arguments: [
+        // A tenth of the wait, and ten minutes at most.
+        (3600, nil, 360), (100_000, nil, 600), (10, nil, 1), (3600, 5, 5), (3600, 0, 0),
+        // No more than the ceiling itself.
+        (60, 9_000, 60),
+    ])
+    func chanceDelaysASync(every: Int64, jitter: Int64?, delay: Int64) {
+        let next = SyncRhythm(every: every, jitter: jitter)
+            .next(after: SyncEnd(), at: now) { $0 }
+        #expect(next.at.seconds(since: now) == every + delay)
+    }
+
+    @Test func theSentenceSaysWhenAndWhy() {
+        let clock = LocalClock(now: Instant(seconds: 0), offset: .utc)
+        let at = Instant(seconds: 900)
+        func sentence(_ cause: NextSync.Cause) -> String {
+            NextSync(at: at, cause: cause).sentence(on: clock)
+        }
+        #expect(sentence(.every) == "Next sync at 00:15, in 15 min.")
+        #expect(
+            sentence(.due("Caches/a")) == "Next sync at 00:15, in 15 min: Caches/a is due then.")
+        #expect(sentence(.retry(2)) == "Next try at 00:15, in 15 min.")
+    }
+
+    @Test(arguments: [
+        (0, false), (1, false), (65, true), (66, true), (69, false), (73, true), (75, false),
+    ])
+    func onlyWhatNoLaterSyncCanMendEndsAWatchAtItsBeginning(exit: Int32, isFinal: Bool) {
+        #expect(WatchVerdict.isFinal(exit: exit) == isFinal)
+    }
+
+    @Test(arguments: [(0, false), (1, false), (69, true), (74, true), (75, true), (65, true)])
+    func whatFailedForGoodIsNotTriedSooner(exit: Int32, isMendable: Bool) {
+        #expect(WatchVerdict.isMendable(exit: exit) == isMendable)
+    }
+}
