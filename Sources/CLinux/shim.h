@@ -324,3 +324,56 @@ static inline int linux_folder_watch_add(int descriptor, const char *path) {
 static inline void linux_folder_watch_remove(int descriptor, int watch) {
     inotify_rm_watch(descriptor, watch);
 }
+
+static inline int linux_local_address(struct sockaddr_un *address, const char *path) {
+    size_t count = strlen(path);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (count >= sizeof address->sun_path) return -ENAMETOOLONG;
+    memcpy(address->sun_path, path, count);
+    return 0;
+}
+
+/* A socket of this machine that listens at a path (unix(7)), for this user alone. */
+static inline int linux_local_listen(const char *path) {
+    struct sockaddr_un address;
+    int result = linux_local_address(&address, path);
+    if (result < 0) return result;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    /* The mode of the new file is what fchmod(2) gave the socket before it got a name. */
+    if (fchmod(descriptor, 0600) < 0 || bind(descriptor, (struct sockaddr *)&address,
+                                             sizeof address) < 0 || listen(descriptor, 16) < 0) {
+        result = -errno;
+        close(descriptor);
+        return result;
+    }
+    return descriptor;
+}
+
+/* A connection to such a socket; it blocks. */
+static inline int linux_local_connect(const char *path) {
+    struct sockaddr_un address;
+    int result = linux_local_address(&address, path);
+    if (result < 0) return result;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
+        result = -errno;
+        close(descriptor);
+        return result;
+    }
+    return descriptor;
+}
+
+/* The next connection; -EAGAIN where there is none. */
+static inline int linux_local_accept(int listener) {
+    return (int)LINUX_RESULT(syscall(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+/* The user at the other end of a connection (SO_PEERCRED); -1 where that is not known. */
+static inline int64_t linux_peer_user(int descriptor) {
+    struct { int32_t process; uint32_t user, group; } peer = {0, 0, 0};
+    socklen_t length = sizeof peer;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.user : -1;
+}

@@ -89,3 +89,16 @@ static inline int test_bind_datagram(const char *_Nonnull path) {
     close(descriptor);
     return -1;
 }
+
+/// A connection to a socket at a path (unix(7)); -1 on an error.
+static inline int test_connect_local(const char *_Nonnull path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t count = strlen(path);
+    if (count >= sizeof address.sun_path) return -1;
+    memcpy(address.sun_path, path, count);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}

@@ -10,8 +10,33 @@ enum TextProperties {
         FuzzedParser(text: "template", longest: 96, dictionary: "texts", template),
         FuzzedParser(text: "duration", longest: 48, dictionary: "texts", duration),
         FuzzedParser(text: "size", longest: 48, dictionary: "texts", size),
+        FuzzedParser("control", longest: 512, dictionary: "json", control),
+        FuzzedParser("followed-event", longest: 512, dictionary: "json", followedEvent),
         FuzzedParser(text: "grant", longest: 128, dictionary: "texts", grant),
     ]
+
+    /// A request that was understood is the same when it is sent on.
+    private static let control: @Sendable ([UInt8]) -> String? = { bytes in
+        guard let request = try? ControlRequest(line: bytes) else { return nil }
+        let line = request.line
+        return firstFlaw(
+            (line.last == UInt8(ascii: "\n"), "no line break"),
+            (line.dropLast().allSatisfy { $0 != UInt8(ascii: "\n") }, "two lines"),
+            ((try? ControlRequest(line: Array(line.dropLast()))) == request, "another request"))
+    }
+
+    /// Whatever another process sends, it is an event that can be shown, a reply, or nothing.
+    private static let followedEvent: @Sendable ([UInt8]) -> String? = { bytes in
+        if let reply = ControlReply(line: bytes),
+            ControlReply(line: Array(reply.line.dropLast())) == nil
+        {
+            return "a reply that cannot be read again"
+        }
+        guard let event = Event(followed: bytes) else { return nil }
+        var json = JSONWriter()
+        event.write(to: &json, alwaysWithTotals: true)
+        return Event(followed: json.take()) == nil ? "an event that cannot be read again" : nil
+    }
 
     private static let integrity: @Sendable (String) -> String? = { text in
         guard let digest = try? Integrity.strongest(in: text) else { return nil }

@@ -2,7 +2,7 @@
 enum LastingFiles {
     /// Whether a path relative to the root, beneath `.mirror/`, may be there.
     static func has(_ name: String) -> Bool {
-        let files = ["index.sqlite", "lock", "settings.json"]
+        let files = ["index.sqlite", "lock", "settings.json", "paused.json"]
         let folders = ["manifests", "runs"]
         return files.contains { name == ".mirror/" + $0 }
             || folders.contains { name == ".mirror/" + $0 || name.hasPrefix(".mirror/\($0)/") }

@@ -70,6 +70,7 @@ extension RunRules {
         stopsAtFirstFailure = options.stopsAtFirstFailure
         deadline = options.deadline
         onConflict = configuration.onConflict
+        paused = options.paused
         window = max(256, 8 * configuration.jobs)
     }
 }

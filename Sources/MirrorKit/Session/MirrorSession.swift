@@ -20,7 +20,7 @@ public actor MirrorSession {
     private var closing: Task<Void, any Error>?
     private var users = 0
     private var isPaused = false
-    private var executions: [String: Execution] = [:]
+    var executions: [String: Execution] = [:]
     nonisolated let leases = FileLeases()
     var fetchedManifests: [String: FetchedManifest] = [:]
 
@@ -154,7 +154,7 @@ extension MirrorSession {
         steer(.end(.interrupted(exit: 128 + SIGINT)))
     }
 
-    private func steer(_ input: RunInput) { for run in executions.values { run.steer(input) } }
+    func steer(_ input: RunInput) { for run in executions.values { run.steer(input) } }
 }
 
 // MARK: Runs
@@ -168,6 +168,8 @@ extension MirrorSession {
                 if let credentials = options.credentials, !options.isOffline {
                     try await requests.supply(for: plan, by: credentials)
                 }
+                var options = options
+                options.paused.formUnion(try PausedTargets(in: engine.root))
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
                     requests: requests, leases: leases, control: run)

@@ -35,6 +35,8 @@ public struct RunOptions: Sendable {
     public var longestStale: Int64?
     /// When transfers may run; resources that are urgent do not ask.
     public var permission = TransferPermission()
+    /// What is not fetched in this run, besides what the root remembers as paused.
+    public var paused = PausedTargets()
     /// How many files may be removed.
     public var deleteLimit = DeleteLimit.whenOmitted
     /// Whether the first failure of a resource that is not optional ends the run.

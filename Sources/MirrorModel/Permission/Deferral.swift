@@ -6,12 +6,14 @@ public enum Deferral: Sendable, Hashable {
     case meteredNetwork
     /// The budget is spent; the next one begins at this instant.
     case budgetSpent(renews: Instant)
+    /// Somebody paused it until further notice.
+    case paused
 
     /// When it ends, where the clock alone ends it.
     public var end: Instant? {
         switch self {
         case .outsideWindow(let opens): opens
-        case .meteredNetwork: nil
+        case .meteredNetwork, .paused: nil
         case .budgetSpent(let renews): renews
         }
     }
@@ -23,6 +25,7 @@ extension Deferral {
         switch self {
         case .outsideWindow(let opens): "outside the permitted hours until \(words(opens))"
         case .meteredNetwork: "the network is metered"
+        case .paused: "somebody paused it"
         case .budgetSpent(let renews): "the budget is spent until \(words(renews))"
         }
     }

@@ -85,6 +85,7 @@ extension Reason {
         case .deferred(.outsideWindow): "outside-window"
         case .deferred(.meteredNetwork): "metered"
         case .deferred(.budgetSpent): "budget-spent"
+        case .deferred(.paused): "paused"
         }
     }
 

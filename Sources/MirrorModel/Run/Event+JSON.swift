@@ -1,13 +1,20 @@
 extension Event {
     /// Writes the event as one JSON object; keys that do not apply are null.
-    public func write(to writer: inout JSONWriter) {
+    public func write(to writer: inout JSONWriter) { write(to: &writer, alwaysWithTotals: false) }
+
+    /// Writes the event as one JSON object; keys that do not apply are null.
+    ///
+    /// - Parameter alwaysWithTotals: whether events other than `progress` have the run's totals too.
+    package func write(to writer: inout JSONWriter, alwaysWithTotals: Bool) {
         writer.object { json in
             json.member("v", 1)
             json.member("event", body.name)
             json.member("run", run)
             json.member("time", time.rfc3339)
             body.writeMembers(to: &json)
-            if case .progress = body {
+            var hasTotals = alwaysWithTotals
+            if case .progress = body { hasTotals = true }
+            if hasTotals {
                 json.key("total")
                 json.object { totals.writeMembers(to: &$0) }
             }
@@ -53,7 +60,8 @@ extension Event.Body {
 }
 
 extension RunTotals {
-    fileprivate func writeMembers(to json: inout JSONWriter) {
+    /// Writes the totals as members of an object.
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("transfers", transfers)
         json.member("ended", ended)
         json.member("failed", failed)

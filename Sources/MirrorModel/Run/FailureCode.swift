@@ -12,7 +12,7 @@ public struct FailureCode: RawRepresentable, Sendable, Hashable {
     public var isRetryable: Bool {
         switch self {
         case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
-            .retryAfterTooLong, .deadline, .cancelled, .locked, .sourceChanged,
+            .retryAfterTooLong, .deadline, .cancelled, .locked, .noRun, .sourceChanged,
             .rangeIgnored:
             true
         default: false
@@ -106,6 +106,8 @@ extension FailureCode {
     public static let rootUnusable = FailureCode(rawValue: "root-unusable")
     /// Another run holds the lock.
     public static let locked = FailureCode(rawValue: "locked")
+    /// No process works for the root at the moment, so none can be steered or followed.
+    public static let noRun = FailureCode(rawValue: "no-run")
     /// More removals than the limit allows.
     public static let deleteLimit = FailureCode(rawValue: "delete-limit")
     /// Too little disk space stays free.
@@ -127,6 +129,6 @@ extension FailureCode: CaseIterable {
         .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
         .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
         .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
-        .locked, .deleteLimit, .spaceLimit, .transferLimit, .indexNewer, .internalError,
+        .locked, .noRun, .deleteLimit, .spaceLimit, .transferLimit, .indexNewer, .internalError,
     ]
 }

@@ -2,11 +2,13 @@
 extension Summary {
     /// How many resources ended as they should.
     public var finished: Int {
-        resources - self[.skipped] - self[.interrupted] - self[.failed]
+        resources - self[.skipped] - self[.interrupted] - self[.deferred] - self[.failed]
     }
 
     /// How many resources a further run has still to do, failed ones left out.
-    public var unfinished: Int { self[.skipped] - deselected + self[.interrupted] }
+    public var unfinished: Int {
+        self[.skipped] - deselected + self[.interrupted] + self[.deferred]
+    }
 
     /// `64 done, 736 to go, 3 parts kept (41.0 MiB)`; only the first two are shown when they are 0.
     public var interimCounts: String {

@@ -61,6 +61,7 @@ package final class RunMachine {
         case .resume(let target): steps.resume(target)
         case .cancel(let target, let discarding): steps.cancel(target, discardingPart: discarding)
         case .permission(let deferral): steps.permit(deferral)
+        case .putAside(let target): steps.putAside(target)
         case .end(let ending): end(ending)
         case .found(let rows): for known in rows { steps.found(known.row, for: known.position) }
         case .claimed(let rows): steps.claimed(rows)

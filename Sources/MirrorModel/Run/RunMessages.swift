@@ -32,6 +32,8 @@ package indirect enum RunInput: Sendable {
     case cancel(Target?, discardingPart: Bool)
     /// Resources that are not urgent may not be fetched now, for this reason, or may again.
     case permission(Deferral?)
+    /// A transfer, or all of them, is put aside until further notice.
+    case putAside(Target?)
     /// The run is to end early.
     case end(RunEnding)
     /// Time has gone by.
@@ -142,6 +144,8 @@ package struct RunRules: Sendable {
     package var deadline: Int64?
     /// What happens to other people's bytes.
     package var onConflict = ConflictPolicy.rename
+    /// What is not to be fetched until somebody says so.
+    package var paused = PausedTargets()
     /// How many transfers the loop should know at once.
     package var window = 1024
 

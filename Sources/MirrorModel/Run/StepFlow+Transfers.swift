@@ -15,12 +15,12 @@ extension StepFlow {
     mutating func transfer(_ positions: [Int]) {
         var claims: [Int] = []
         var offline: [Int] = []
-        var deferred: [Int] = []
+        var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
             if rules.isOffline {
                 offline.append(position)
-            } else if mustWait(position) {
-                deferred.append(position)
+            } else if let deferral = deferral(of: position) {
+                postponed.append((position, deferral))
             } else if isKeptConflict(position) {
                 window.ended(position)
                 fail(position, .conflictKept(plan.steps.target(at: position)))
@@ -36,7 +36,7 @@ extension StepFlow {
                     .offline, "\(step.target): not asked for, because the run is offline.",
                     remedy: Remedy(.goOnline)))
         }
-        postpone(deferred)
+        postpone(postponed)
         if !claims.isEmpty { act(.claim(claims)) }
     }
 
@@ -52,14 +52,14 @@ extension StepFlow {
             works[known.position] = StepWork(step, .transfer, row: known.row)
             if isEnding {
                 breakOff(known.position)
-            } else if let deferral, mustWait(known.position) {
+            } else if let deferral = deferral(of: known.position) {
                 window.ended(known.position)
                 settle(deferral, known.position)
             } else if window.begins(known.position) {
                 submissions.append(Submission(known.position, step, known.row?.mediaType))
             }
         }
-        if !submissions.isEmpty { act(.submit(submissions)) }
+        submit(submissions)
     }
 
     /// Has steps wait for another run of the process.
@@ -81,13 +81,22 @@ extension StepFlow {
 
     /// Asks for no more bytes of a target, or at all: then transfers that would begin wait too.
     mutating func pause(_ target: Target?) {
-        if target == nil { window.pause() }
+        if let target {
+            if let position = plan.steps.position(of: target) { steering.paused.insert(position) }
+        } else {
+            window.pause()
+        }
         act(.pause(running(target)))
     }
 
     /// Resumes asking for bytes.
     mutating func resume(_ target: Target?) {
-        if target == nil { submit(window.resume()) }
+        if let target {
+            if let position = plan.steps.position(of: target) { steering.paused.remove(position) }
+        } else {
+            steering.paused = []
+            submit(window.resume())
+        }
         act(.resume(running(target)))
     }
 
@@ -111,10 +120,18 @@ extension StepFlow {
     }
 
     private mutating func submit(_ positions: [Int]) {
-        let submissions = positions.compactMap { position in
-            works[position].map { Submission(position, $0.step, $0.row?.mediaType) }
-        }
-        if !submissions.isEmpty { act(.submit(submissions)) }
+        submit(
+            positions.compactMap { position in
+                works[position].map { Submission(position, $0.step, $0.row?.mediaType) }
+            })
+    }
+
+    private mutating func submit(_ submissions: [Submission]) {
+        if submissions.isEmpty { return }
+        act(.submit(submissions))
+        if steering.paused.isEmpty { return }
+        let paused = submissions.map(\.position).filter(steering.paused.contains)
+        if !paused.isEmpty { act(.pause(paused)) }
     }
 }
 
@@ -151,7 +168,7 @@ extension StepFlow {
         case .failed(let error, _): settle(error, position)
         case .cancelled(let cost):
             if cost.requests > 0 { accounts.noteBegun(position) }
-            if withdrawn.remove(position) != nil, !isEnding, let deferral {
+            if let deferral = steering.withdrawn.removeValue(forKey: position), !isEnding {
                 return settle(deferral, position, cost)
             }
             settle(.cancelled(work.step.target), position)

@@ -15,10 +15,7 @@ struct StepFlow {
     var localUnderWay = 0
     /// Steps whose targets another run of the process has.
     var joined: Set<Int> = []
-    /// Why resources that are not urgent may not be fetched now; nil where they may.
-    var deferral: Deferral?
-    /// Transfers that were told to end because of that.
-    var withdrawn: Set<Int> = []
+    var steering: Steering
     /// The cause that ends the run, or has ended it.
     private(set) var ending: RunEnding?
     private var actions: [RunAction] = []
@@ -30,6 +27,7 @@ struct StepFlow {
         self.rules = rules
         settler = Settler(plan: plan, onConflict: rules.onConflict)
         sharing = RequestSharing(plan)
+        steering = Steering(aside: rules.paused)
         accounts = StepAccounts(plan)
         for position in sharing.leaders {
             meter.add(position, plan.steps.expectedBytes(at: position))

@@ -12,7 +12,7 @@ struct TransferWindow: Sendable {
     /// Steps whose transfers the loop has.
     private(set) var running: Set<Int> = []
     /// Steps whose transfers became ready to begin while the run was paused.
-    private var held: [Int] = []
+    private(set) var held: [Int] = []
     private var isPaused = false
     private var landings = 0
     private var landingBytes = 0
@@ -60,13 +60,6 @@ struct TransferWindow: Sendable {
         guard let place = held.firstIndex(of: position) else { return false }
         held.remove(at: place)
         return true
-    }
-
-    /// Removes and returns those held back that satisfy a condition.
-    mutating func takeHeld(where condition: (Int) -> Bool) -> [Int] {
-        let taken = held.filter(condition)
-        held.removeAll(where: condition)
-        return taken
     }
 
     /// Removes and returns all transfers held back, because none of them will begin.

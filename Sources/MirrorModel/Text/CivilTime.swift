@@ -82,6 +82,22 @@ extension Instant {
             + "\(padded(civil.time.second, 2)).\(padded(fraction, 3))Z"
     }
 
+    /// Reads an instant as `rfc3339` writes it, with or without a fraction; nil for anything else.
+    package init?(rfc3339 text: String) {
+        let fields = text.split(omittingEmptySubsequences: false) { "-T:.Z".contains($0) }
+        guard text.utf8.count >= 20, text.hasSuffix("Z"), (7...8).contains(fields.count),
+            fields.dropLast().allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39) ~= $0 } })
+        else { return nil }
+        let numbers = fields.prefix(6).compactMap { Int64($0) }
+        guard numbers.count == 6, numbers[3] < 24, numbers[4] < 60, numbers[5] < 60,
+            let civil = CivilTime(
+                year: numbers[0], month: numbers[1], day: numbers[2],
+                secondOfDay: numbers[3] * 3600 + numbers[4] * 60 + numbers[5])
+        else { return nil }
+        let fraction = fields.count == 8 ? Int64((fields[6] + "000").prefix(3)) : 0
+        self.init(milliseconds: civil.seconds * 1000 + (fraction ?? 0))
+    }
+
     /// The instant as `20261121T035600Z` (ISO 8601, basic format), for file names; also clamped.
     public var basicFormat: String {
         let civil = CivilTime(clampedToFourDigits)

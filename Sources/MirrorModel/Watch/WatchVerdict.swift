@@ -9,6 +9,7 @@ package enum WatchVerdict {
 
     /// Whether a further sync may bring what this one did not, sooner than the next one would come.
     ///
-    /// A resource that failed for good (1) stays as it is until somebody changes something.
-    package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 }
+    /// A resource that failed for good (1) stays as it is until somebody changes something, and whoever
+    /// ended a run (130) does not want it again at once.
+    package static func isMendable(exit: Int32) -> Bool { exit != 0 && exit != 1 && exit < 128 }
 }

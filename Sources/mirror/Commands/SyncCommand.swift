@@ -34,6 +34,10 @@ struct SyncCommand: AsyncParsableCommand {
         try await output.reportingFailure(opening: options.makeSession) { [output] session in
             let manifests = try await options.arguments.load(in: session)
             if dryRun { return try await show(manifests, in: session) }
+            var output = output
+            let desk = ControlDesk(verb: "sync", root: session.root)
+            defer { desk.close() }
+            output.desk = desk
             try await SyncWork(options: options, output: output).run(manifests, in: session)
         }
     }

@@ -20,6 +20,8 @@ struct SyncWork {
                 let plan = try await session.plan(
                     manifests, options: options.selection.planOptions)
                 CommandStage.enter(.running)
+                // A run that has nothing to do is over before anybody could steer it.
+                if !plan.isEmpty { output.desk?.begin(session) }
                 try await output.show(session.execute(plan, options: try options.runOptions()))
             }
         }

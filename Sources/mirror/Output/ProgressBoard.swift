@@ -25,12 +25,14 @@ struct ProgressBoard {
         switch event.body {
         case .start(let start):
             running[start.target.path] = Running(
-                bytes: start.offset, size: start.size, number: begun)
-            begun += 1
+                bytes: start.offset, size: start.size, number: begin())
         case .progress(let progress):
-            running[progress.target.path]?.bytes = progress.bytes
-            running[progress.target.path]?.size = progress.size
-            running[progress.target.path]?.rate = progress.rate
+            // Whoever begins to look while a run is under way has not seen how its transfers began.
+            var transfer = running[progress.target.path] ?? Running(bytes: 0, number: begin())
+            transfer.bytes = progress.bytes
+            transfer.size = progress.size
+            transfer.rate = progress.rate
+            running[progress.target.path] = transfer
         case .restart(let again):
             running[again.target.path]?.bytes = 0
             running[again.target.path]?.rate = 0
@@ -38,6 +40,11 @@ struct ProgressBoard {
         case .failed(let failure): running[failure.target.path] = nil
         case .plan, .retry, .removed, .summary: break
         }
+    }
+
+    private mutating func begin() -> Int {
+        begun += 1
+        return begun
     }
 
     /// The lines for a terminal of this width, the total last.

@@ -10,6 +10,8 @@ struct RunOutput {
     let options: any OutputChoices
     /// Keeps the log, and acts on the end; nil where nothing is asked for.
     var operations: RunOperations?
+    /// Lets other processes follow and steer the run; nil where they cannot.
+    var desk: ControlDesk?
     private let held = HeldSummary()
 
     /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
@@ -127,6 +129,7 @@ struct RunOutput {
     private func tell(_ run: Run) async throws {
         for try await event in run {
             operations?.note(event)
+            desk?.note(event)
             if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
         }
     }
@@ -178,6 +181,7 @@ struct RunOutput {
         var deferrals: Set<String> = []
         for try await event in run {
             operations?.note(event)
+            desk?.note(event)
             if showsProgress { display.apply(event) }
             if let because = report.deferral(in: event), deferrals.insert(because).inserted {
                 display.print("mirror: note: deferred: \(because)", on: .error)

@@ -10,15 +10,19 @@ final class WatchLoop {
     private var command: WatchCommand
     private let sleep: WatchSleep
     private let service = ServiceManager()
+    private let desk: ControlDesk
     /// Until when manifests by URL need not be asked for.
     private var fresh: [ManifestSource: Instant] = [:]
     /// Syncs in a row that another one may mend.
     private var failures = 0
     private var hasSynced = false
 
-    init(command: WatchCommand, sleep: WatchSleep) {
+    init(command: WatchCommand, sleep: WatchSleep) throws {
         self.command = command
         self.sleep = sleep
+        desk = ControlDesk(
+            verb: "watch", root: try command.options.makeSession().root,
+            wake: { [sleep] in sleep.request() })
     }
 
     /// Goes on until a signal ends it; then throws `ExitCode`.
@@ -27,7 +31,10 @@ final class WatchLoop {
     /// root that cannot be used. These end the watch at once.
     func run() async throws {
         service?.tell(.ready)
-        defer { service?.tell(.stopping) }
+        defer {
+            service?.tell(.stopping)
+            desk.close()
+        }
         while true {
             let heart = beat()
             let (exit, end) = await sync()
@@ -86,6 +93,7 @@ extension WatchLoop {
         let options = command.options
         var output = RunOutput(options: options.output)
         output.operations = try RunOperations(options.operations)
+        output.desk = desk
         Interruption.setHangUp { [sleep, operations = output.operations] in
             operations?.reopenLog()
             sleep.request()
@@ -141,6 +149,8 @@ extension WatchLoop {
         let now = MirrorSession.clock()
         let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
         tell(next, now)
+        desk.rest(until: next.at)
+        desk.open()
         let wake = try await sleep.sleep(
             until: next.at, atMost: longestSleep, wakesForNetwork: end.failures > 0,
             heartbeat: service.flatMap { service in

@@ -11,7 +11,7 @@ import Testing
             case .manifestInvalid: 65
             case .manifestUnreadable: 66
             case .nameNotResolved, .connectFailed, .connectionLost, .stalled, .offline,
-                .retryAfterTooLong, .deadline, .cancelled, .sourceChanged, .rangeIgnored:
+                .retryAfterTooLong, .deadline, .cancelled, .sourceChanged, .rangeIgnored, .noRun:
                 69
             case .internalError: 70
             case .rootUnusable: 73

@@ -33,6 +33,21 @@ import Testing
         #expect(Instant(milliseconds: milliseconds).rfc3339 == text)
     }
 
+    @Test(arguments: [Int64(0), 1, 999, -1, 1_795_233_360_123, 253_402_300_799_999])
+    func whatIsWrittenAsRFC3339IsReadAgain(milliseconds: Int64) {
+        let instant = Instant(milliseconds: milliseconds)
+        #expect(Instant(rfc3339: instant.rfc3339) == instant)
+    }
+
+    @Test(arguments: [
+        "", "Z", "2026-11-23", "2026-11-23T10:00:00", "2026-13-23T10:00:00Z",
+        "2026-11-23T24:00:00Z",
+        "2026-11-23T10:60:00Z", "2026-11-23T10:00:00+01:00", "2026-11-23T10:00:00.1.2Z",
+        "-----------------Z",
+        "99999999999999999999-11-23T10:00:00Z",
+    ])
+    func textThatIsNoInstantIsRefused(text: String) { #expect(Instant(rfc3339: text) == nil) }
+
     @Test func fileNamesTakeTheBasicFormat() {
         #expect(Instant(milliseconds: 1_795_233_360_999).basicFormat == "20261121T035600Z")
         #expect(Instant(milliseconds: .max).basicFormat == "99991231T235959Z")

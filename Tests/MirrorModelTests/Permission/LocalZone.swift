@@ -9,13 +9,5 @@ enum LocalZone {
     }
 
     /// An instant by its text in RFC 3339, in UTC; midnight of 1 January 1970 where that is none.
-    static func at(_ text: String) -> Instant {
-        let fields = text.split { "-T:Z".contains($0) }.compactMap { Int64($0) }
-        guard fields.count == 6,
-            let civil = CivilTime(
-                year: fields[0], month: fields[1], day: fields[2],
-                secondOfDay: fields[3] * 3600 + fields[4] * 60 + fields[5])
-        else { return Instant(seconds: 0) }
-        return Instant(seconds: civil.seconds)
-    }
+    static func at(_ text: String) -> Instant { Instant(rfc3339: text) ?? Instant(seconds: 0) }
 }

@@ -85,6 +85,51 @@ import Testing
         #expect(summary.exit == 130)
     }
 
+    @Test func whatWasPutAsideEndsAndTheRestGoesOn() throws {
+        var rig = try RunRig(fetching: ["a", "b"], urgent: ["a"])
+        rig.tell(.ready)
+        rig.tell(.putAside(rig.targets[0]))
+        #expect(rig.cancelled == [0])
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        try rig.receive(1)
+        rig.land(1)
+        #expect(rig.reasons["a"] == .deferred(.paused))
+        #expect(rig.summary()[.fetched] == 1)
+    }
+
+    @Test func whatAnEarlierRunPutAsideDoesNotBegin() throws {
+        var rig = try RunRig(fetching: ["a", "b"]) { $0.paused.pause(try? Target("Caches/b")) }
+        rig.tell(.ready)
+        #expect(rig.submitted == [0])
+        #expect(rig.reasons["b"] == .deferred(.paused))
+    }
+
+    @Test func aTransferThatHasNotBegunIsPausedAsSoonAsItBegins() throws {
+        var rig = try RunRig(fetching: ["a", "b"]) { $0.window = 1 }
+        rig.tell(.ready)
+        rig.tell(.pause(rig.targets[1]))
+        rig.tell(.transfer(0, .ended(.failed(MirrorError(.httpStatus, "404"), TransferCost()))))
+        #expect(rig.submitted == [0, 1])
+        #expect(rig.paused == [1])
+        rig.tell(.resume(rig.targets[1]))
+        #expect(rig.resumed.contains(1))
+    }
+
+    @Test func everyPauseHasItsEnd() throws {
+        var paused = PausedTargets()
+        let target = try Target("Caches/a")
+        var wasPaused = [paused.resume(target), paused.resume(nil)]
+        #expect(wasPaused == [false, false])
+        paused.pause(target)
+        #expect(paused.contains(target))
+        wasPaused = [paused.resume(target)]
+        paused.pause(nil)
+        #expect(paused.contains(target))
+        wasPaused.append(paused.resume(nil))
+        #expect(wasPaused == [true, true])
+        #expect(paused.isEmpty)
+    }
+
     @Test func removalsAreNoTransfers() throws {
         var rig = try RunRig(fetching: ["a"], removing: ["z"])
         rig.tell(.permission(.meteredNetwork))

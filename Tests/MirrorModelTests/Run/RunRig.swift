@@ -128,6 +128,18 @@ struct RunRig {
         }
     }
 
+    /// The steps whose transfers were to pause, and those that were to go on.
+    var paused: [Int] {
+        asked.flatMap { action -> [Int] in
+            if case .pause(let positions) = action { positions } else { [] }
+        }
+    }
+    var resumed: [Int] {
+        asked.flatMap { action -> [Int] in
+            if case .resume(let positions) = action { positions } else { [] }
+        }
+    }
+
     /// The targets that were told to have ended well, and those that failed.
     var done: [String] { told { if case .done(let done) = $0 { done.target.name } else { nil } } }
     var failed: [String] {

@@ -1,0 +1,81 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorSystem
+
+/// A connection to another process of mirror.
+package final class ControlClient: Sendable {
+    /// The process at the other end.
+    package let process: Int32
+    private let descriptor: Descriptor
+
+    /// Seconds to wait for a reply.
+    private static let patience = 5
+
+    private init(process: Int32, descriptor: Descriptor) {
+        self.process = process
+        self.descriptor = descriptor
+    }
+
+    /// Connections to all processes of this user, or to those that work for a root.
+    ///
+    /// What a process left that was killed is removed.
+    package static func all(ofRoot root: String? = nil) -> [ControlClient] {
+        ControlAddress.all(ofRoot: root).compactMap { address in
+            let number = linux_local_connect(address.path)
+            if number >= 0 {
+                return ControlClient(
+                    process: address.process, descriptor: Descriptor(owning: number))
+            }
+            if number == -ECONNREFUSED, kill(address.process, 0) != 0, errno == ESRCH {
+                unlink(address.path)
+            }
+            return nil
+        }
+    }
+
+    /// Sends a request and waits for its reply; nil where the other process went away, or says
+    /// nothing for five seconds. Blocks.
+    package func ask(_ request: ControlRequest) -> ControlReply? {
+        guard send(request), let line = line(waitingSeconds: ControlClient.patience) else {
+            return nil
+        }
+        return ControlReply(line: line)
+    }
+
+    /// Sends a request.
+    package func send(_ request: ControlRequest) -> Bool {
+        var rest = request.line[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    /// The lines that arrive after a request to follow a run, until the other process is done.
+    package func lines() -> AsyncStream<[UInt8]> {
+        AsyncStream { [self] in try? await Offload.run { self.line(waitingSeconds: nil) } }
+    }
+
+    private let received = LineInbox()
+
+    private func line(waitingSeconds seconds: Int?) -> [UInt8]? {
+        while true {
+            if let line = received.take() { return line }
+            var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+            let limit = seconds.map { Int32($0 * 1000) } ?? -1
+            let ready = poll(&entry, 1, limit)
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else { return nil }
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            let count = buffer.withUnsafeMutableBytes {
+                read(descriptor.number, $0.baseAddress, $0.count)
+            }
+            guard count > 0 else { return nil }
+            received.add(buffer[..<count])
+        }
+    }
+}

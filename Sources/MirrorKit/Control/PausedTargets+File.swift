@@ -1,0 +1,88 @@
+internal import Glibc
+internal import MirrorManifests
+public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+extension MirrorSession {
+    /// What somebody paused in this root until further notice.
+    ///
+    /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
+    public nonisolated func pausedTargets() throws -> PausedTargets {
+        guard let root = try location.openIfThere() else { return PausedTargets() }
+        return try PausedTargets(in: root)
+    }
+
+    /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
+    /// their parts are kept.
+    ///
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    public func putAside(_ target: Target?) throws {
+        var paused = try pausedTargets()
+        paused.pause(target)
+        try paused.write(toRoot: root)
+        steer(.putAside(target))
+    }
+
+    /// Ends such a pause, from the next run on; returns false where there was none.
+    ///
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    public func takeUp(_ target: Target?) throws -> Bool {
+        var paused = try pausedTargets()
+        guard paused.resume(target) else { return false }
+        try paused.write(toRoot: root)
+        return true
+    }
+
+    /// Those of some targets that a run of this session has something to do about.
+    package func fetched(among targets: [Target]) -> [Target] {
+        targets.filter { target in
+            executions.values.contains { $0.plan.steps.position(of: target) != nil }
+        }
+    }
+}
+
+extension PausedTargets {
+    private static let name = ".mirror/paused.json"
+    private static let longest = 16 << 20
+
+    init(in root: RootDirectory) throws {
+        self.init()
+        let path = root.path + "/" + PausedTargets.name
+        let bytes: [UInt8]
+        do throws(Errno) {
+            let file = try root.openFile(PausedTargets.name)
+            bytes = try file.bytes(at: 0, count: PausedTargets.longest, path: path)
+        } catch {
+            if error.number == ENOENT { return }
+            throw MirrorError(error)
+        }
+        guard let tree = try? JSONTree(bytes, file: path) else {
+            throw MirrorError(
+                .inputOutput,
+                "\(path): this file is no JSON, so it is not known what is paused. Remove it to resume everything."
+            )
+        }
+        all = tree["all"]?.bool ?? false
+        targets = Set(
+            (tree["targets"]?.elements ?? []).compactMap { $0.string.flatMap { try? Target($0) } })
+    }
+
+    func write(toRoot root: String) throws {
+        let path = root + "/" + PausedTargets.name
+        guard !isEmpty else {
+            if unlink(path) != 0, errno != ENOENT {
+                throw MirrorError(Errno(number: errno, call: "unlink", path: path))
+            }
+            return
+        }
+        var json = JSONWriter(indentation: 2)
+        json.object { json in
+            json.member("v", 1)
+            json.member("all", all)
+            json.member("targets", targets.sorted().map(\.path))
+        }
+        json.newline()
+        try ReplacedFile.write(json.take(), to: path)
+    }
+}

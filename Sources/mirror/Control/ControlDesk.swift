@@ -1,0 +1,141 @@
+import Glibc
+import MirrorKit
+import MirrorModel
+import Synchronization
+
+/// Where requests from other processes arrive, and what this one does about them.
+final class ControlDesk: Sendable {
+    private struct State {
+        var job: JobDescription
+        var session: MirrorSession?
+    }
+
+    private let state: Mutex<State>
+    private let server = Mutex<ControlServer?>(nil)
+    /// Asks the watch that this belongs to for a sync.
+    private let wake: (@Sendable () -> Void)?
+
+    /// Describes a process that does nothing yet; nobody can ask it anything before `open`.
+    init(verb: String, root: String, wake: (@Sendable () -> Void)? = nil) {
+        self.wake = wake
+        state = Mutex(
+            State(
+                job: JobDescription(
+                    process: getpid(), verb: verb, root: root, phase: .sleeping, since: .now)))
+    }
+
+    /// Begins to listen, where that is possible and does not happen yet.
+    func open() {
+        let root = state.withLock { $0.job.root }
+        server.withLock { server in
+            guard server == nil else { return }
+            server = ControlServer(root: root) { [self] in await answer($0) }
+        }
+    }
+
+    /// Stops to listen.
+    func close() {
+        let last = server.withLock { server in
+            defer { server = nil }
+            return server
+        }
+        last?.stop()
+    }
+
+    /// A run begins.
+    func begin(_ session: MirrorSession) {
+        state.withLock { state in
+            state.session = session
+            state.job.phase = .running
+            state.job.since = .now
+            state.job.until = nil
+            state.job.isPaused = false
+            state.job.totals = RunTotals()
+        }
+        open()
+    }
+
+    /// The run has ended; the next one comes at this time, if one does.
+    func rest(until: Instant?) {
+        state.withLock { state in
+            state.session = nil
+            state.job.phase = .sleeping
+            state.job.since = .now
+            state.job.until = until
+        }
+    }
+
+    /// Takes in an event of the run, for those who follow it.
+    func note(_ event: Event) {
+        state.withLock { $0.job.totals = event.totals }
+        server.withLock { $0 }?.tell(event)
+    }
+}
+
+// MARK: Requests
+
+extension ControlDesk {
+    private func answer(_ request: ControlRequest) async -> ControlReply {
+        let (job, session) = state.withLock { ($0.job, $0.session) }
+        do {
+            switch request {
+            case .describe, .follow: return .job(job)
+            case .pause(let targets, let isSticky):
+                return try await pause(targets, isSticky: isSticky, session, job)
+            case .resume(let targets): return try await resume(targets, session, job)
+            case .cancel(let targets, let discards):
+                guard let session else { return ControlDesk.idle }
+                if targets.isEmpty { await session.cancelAll(discardingParts: discards) }
+                let known = await session.fetched(among: targets)
+                for target in known {
+                    await session.cancel(target, discardingPart: discards)
+                }
+                return .done(unknown: targets.filter { !known.contains($0) })
+            }
+        } catch { return .refused(CommandFailure(error).error.message) }
+    }
+
+    private static let idle = ControlReply.refused("no run is under way at the moment")
+
+    private func pause(
+        _ targets: [Target], isSticky: Bool, _ session: MirrorSession?, _ job: JobDescription
+    ) async throws -> ControlReply {
+        if isSticky {
+            let session = try session ?? MirrorSession(root: job.root)
+            for target in ControlDesk.wishes(targets) { try await session.putAside(target) }
+            return .done(unknown: [])
+        }
+        guard let session else { return ControlDesk.idle }
+        if targets.isEmpty {
+            await session.pauseAll()
+            state.withLock { $0.job.isPaused = true }
+        }
+        let known = await session.fetched(among: targets)
+        for target in known { await session.pause(target) }
+        return .done(unknown: targets.filter { !known.contains($0) })
+    }
+
+    private func resume(
+        _ targets: [Target], _ session: MirrorSession?, _ job: JobDescription
+    ) async throws -> ControlReply {
+        let files = try session ?? MirrorSession(root: job.root)
+        var taken: [Target] = []
+        for target in ControlDesk.wishes(targets) where try await files.takeUp(target) {
+            if let target { taken.append(target) }
+            wake?()
+        }
+        guard let session else { return .done(unknown: targets.filter { !taken.contains($0) }) }
+        if targets.isEmpty {
+            await session.resumeAll()
+            state.withLock { $0.job.isPaused = false }
+        }
+        let known = await session.fetched(among: targets) + taken
+        for target in known { await session.resume(target) }
+        return .done(unknown: targets.filter { !known.contains($0) })
+    }
+
+    /// The targets, or the one wish that is for all.
+    private static func wishes(_ targets: [Target]) -> [Target?] {
+        targets.isEmpty ? [nil] : targets
+    }
+}

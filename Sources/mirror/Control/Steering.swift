@@ -1,0 +1,79 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// Which targets a steering verb is about, and in which root.
+struct SteeringOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "Targets such as Caches/a.bin; all where none is named.", valueName: "target"))
+    var targets: [Target] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "Output") var output: VerdictOptions
+}
+
+/// Asks the processes that work for a root to do something, and says what became of it.
+struct Steering {
+    let options: SteeringOptions
+    /// What is asked for.
+    let request: ControlRequest
+    /// The word for what was done, e.g. `paused`.
+    let word: String
+    /// What is done where nothing works for the root: the targets that it was done to; nil where
+    /// nothing can be done then.
+    var alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target])?
+
+    /// Asks them. Throws `ExitCode` with 1 where a target is unknown, and `MirrorError` with
+    /// `usage` or `unavailable` where nobody could be asked.
+    func run() async throws {
+        let session = try MirrorSession(root: options.root.root)
+        try session.requireRoot()
+        var unknown = Set(options.targets)
+        var refusals: [String] = []
+        var isDone = false
+        for client in ControlClient.all(ofRoot: session.root) {
+            switch client.ask(request) {
+            case .done(let missing):
+                unknown.formIntersection(missing)
+                isDone = true
+            case .refused(let message): refusals.append(message)
+            case .job, nil: refusals.append("process \(client.process) does not answer")
+            }
+        }
+        if !isDone || !unknown.isEmpty, let alone {
+            let done = try await alone(session, Array(unknown).sorted())
+            unknown.subtract(done)
+            if !done.isEmpty || options.targets.isEmpty { isDone = true }
+        }
+        guard isDone else {
+            throw MirrorError(
+                .noRun,
+                "\(session.root): \(refusals.first ?? "no run is under way at the moment"). `mirror jobs` lists what runs."
+            )
+        }
+        show(unknown: unknown.sorted())
+        if !unknown.isEmpty { throw ExitCode(1) }
+    }
+
+    private func show(unknown: [Target]) {
+        let done = options.targets.filter { !unknown.contains($0) }
+        if options.output.json {
+            var json = JSONWriter()
+            json.object { json in
+                json.member("v", 1)
+                json.member("targets", done.map(\.path))
+                json.member("all", options.targets.isEmpty)
+                json.member("unknown", unknown.map(\.path))
+            }
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        for target in unknown {
+            Console.error.line("mirror: error: \(target.path.printable): no run fetches it.")
+        }
+        if options.output.quiet { return }
+        if options.targets.isEmpty { Console.output.line("\(word) everything") }
+        for target in done { Console.output.line("\(word) \(target.path.printable)") }
+    }
+}

@@ -1,0 +1,181 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+/// Runs that other processes look at and steer: real programs, real sockets.
+@Suite(.timeLimit(.minutes(10))) struct ControlTests {
+    private let ground: Playground
+    private let shelf = MemoryShelf()
+    private let origin: ShelfOrigin
+    private let server: OriginServer
+    private let manifest: String
+
+    init() throws {
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        try ground.folder.makeFolders(above: "run/.")
+        #expect(chmod(ground.folder.full("run"), 0o700) == 0)
+        // Every body stops after 100,000 bytes until it is released.
+        origin = ShelfOrigin(shelf, holdingAfter: 100_000)
+        server = try OriginServer(responder: origin)
+        for name in ["a", "b"] { shelf.put("/\(name)", [UInt8](repeating: 7, count: 300_000)) }
+        manifest = try ground.write(
+            manifest: """
+                { "name": "m", "resources": [
+                  { "path": "Caches/a", "url": "\(server.url)/a" },
+                  { "path": "Caches/b", "url": "\(server.url)/b" } ] }
+                """)
+    }
+
+    private func end() {
+        server.stop()
+        ground.remove()
+    }
+
+    private func start(_ words: [String], runtime: String? = nil) throws -> Command {
+        try Command(
+            BuiltProgram.path(of: "mirror"), words,
+            environment: [
+                "MIRROR_ROOT": ground.root.path, "HOME": ground.folder.path, "LANG": "C.UTF-8",
+                "XDG_RUNTIME_DIR": runtime ?? ground.folder.full("run"),
+            ])
+    }
+
+    private func run(_ words: String...) async throws -> Command.Result {
+        let command = try start(words)
+        return try await DetachedThread.run { command.wait() }
+    }
+
+    /// A sync whose transfers are both under way.
+    private func startedSync(_ words: [String] = []) async throws -> Command {
+        let sync = try start(["sync", manifest, "--json", "--segments", "1"] + words)
+        for _ in 0..<1200 where ground.parts().count < 2 { Pause.milliseconds(50) }
+        #expect(ground.parts().count == 2)
+        return sync
+    }
+
+    private func wait(for command: Command) async throws -> Command.Result {
+        try await DetachedThread.run { command.wait() }
+    }
+
+    private var sockets: [String] { Folder(ground.folder.full("run/mirror")).entries().map(\.name) }
+
+    @Test func aRunIsFoundAndLeavesNothingBehind() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let jobs = try await run("jobs", "--json")
+        #expect(jobs.output.contains("\"pid\":\(sync.pid),\"verb\":\"sync\""), "\(jobs)")
+        #expect(jobs.output.contains("\"state\":\"running\""))
+        #expect(sockets.count == 1)
+        var status = stat()
+        #expect(lstat(ground.folder.full("run/mirror/\(sockets.first ?? "")"), &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+        #expect(sockets == [])
+        #expect(try await run("jobs").output == "Nothing runs.\n")
+    }
+
+    @Test func aPausedFileWaitsUntilItIsResumed() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let paused = try await run("pause", "Caches/a")
+        #expect(paused.output == "paused Caches/a\n", "\(paused)")
+        origin.release()
+        for _ in 0..<1200 where ground.root.read("Caches/b") == nil { Pause.milliseconds(50) }
+        #expect(ground.root.read("Caches/b")?.count == 300_000)
+        #expect(!sync.hasEnded)
+        #expect(try await run("resume", "Caches/a").ending == .exited(0))
+        let result = try await wait(for: sync)
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(result.summary("fetched") == "2")
+    }
+
+    @Test func whatIsPutAsideStaysSoUntilItIsTakenUp() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        #expect(try await run("pause", "--sticky", "Caches/a").ending == .exited(0))
+        origin.release()
+        let first = try await wait(for: sync)
+        #expect(first.ending == .exited(0), "\(first)")
+        #expect(first.summary("deferred") == "1")
+        #expect(first.output.contains("\"reason\":\"paused\""))
+        let second = try await run("sync", manifest, "--json")
+        #expect(second.summary("deferred") == "1", "\(second)")
+        #expect(try await run("resume", "Caches/a").ending == .exited(0))
+        let third = try await run("sync", manifest, "--json")
+        #expect(third.summary("resumed") == "1", "\(third)")
+        #expect(ground.root.read(".mirror/paused.json") == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func aCancelledRunEndsAndKeepsItsPartsUnlessTheyAreDiscarded(discards: Bool) async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let command = try start(["cancel"] + (discards ? ["--discard"] : []))
+        #expect(try await wait(for: command).ending == .exited(0))
+        let result = try await wait(for: sync)
+        #expect(result.ending == .exited(130), "\(result)")
+        #expect(ground.parts().count == (discards ? 0 : 2))
+    }
+
+    @Test func aFollowerSeesTheRestOfARun() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let top = try start(["top", "--json"])
+        let heard = try await run("jobs")
+        #expect(heard.output.contains("running since"), "\(heard)")
+        Pause.milliseconds(500)
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+        let result = try await wait(for: top)
+        #expect(result.ending == .exited(0), "\(result)")
+        let done = result.events.filter { $0["event"] == .string("done") }
+        #expect(done.count == 2, "\(result)")
+        #expect(result.output.contains("\"total\":{\"transfers\":2"))
+    }
+
+    @Test func targetsThatNoRunFetchesAreNamed() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let result = try await run("pause", "Caches/a", "Caches/x", "--json")
+        #expect(result.ending == .exited(1), "\(result)")
+        #expect(result.output.contains("\"targets\":[\"Caches/a\"]"))
+        #expect(result.output.contains("\"unknown\":[\"Caches/x\"]"))
+        sync.signal(SIGTERM)
+        _ = try await wait(for: sync)
+    }
+
+    @Test(arguments: ["pause", "cancel", "top"])
+    func withoutARunThereIsNothingToSteer(verb: String) async throws {
+        defer { end() }
+        try ground.folder.makeFolders(above: "root/.mirror/.")
+        let result = try await run(verb)
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.errors.contains("no run is under way at the moment"))
+    }
+
+    @Test func aFolderThatOthersMayWriteToIsNotUsed() async throws {
+        defer { end() }
+        origin.release()
+        #expect(chmod(ground.folder.full("run"), 0o777) == 0)
+        let result = try await run("sync", manifest, "--json")
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(Folder(ground.folder.full("run")).entries().isEmpty)
+    }
+
+    @Test func clientsThatSendNonsenseOrNothingHoldUpNobody() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let socket = ground.folder.full("run/mirror/\(sockets.first ?? "")")
+        let silent = (0..<40).map { _ in LocalSocket(connectingTo: socket) }
+        let overlong = LocalSocket(connectingTo: socket)
+        for _ in 0..<200 where overlong.send([UInt8](repeating: 65, count: 1 << 10)) {}
+        let rude = LocalSocket(connectingTo: socket)
+        _ = rude.send(Array("{\"v\":1,\"do\":\"format\"}\n".utf8))
+        #expect(rude.receive().contains("this mirror cannot format"))
+        #expect(try await run("jobs").output.contains("running since"))
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+        withExtendedLifetime(silent) {}
+    }
+}
