@@ -36,7 +36,8 @@ struct MirrorCommand: AsyncParsableCommand {
             CheckCommand.self, PruneCommand.self, EvictCommand.self,
             PinCommand.self, ConvertCommand.self, ManifestsCommand.self, ForgetCommand.self,
             ResolveCommand.self, HistoryCommand.self, WhyCommand.self,
-            SettingsCommand.self, JobsCommand.self, TopCommand.self, PauseCommand.self,
+            SettingsCommand.self, ScheduleCommand.self, JobsCommand.self, TopCommand.self,
+            PauseCommand.self,
             ResumeCommand.self, CancelCommand.self,
         ])
 }

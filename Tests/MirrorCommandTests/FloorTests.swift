@@ -1,6 +1,8 @@
 import MirrorTestSupport
 import Testing
 
+@testable import mirror
+
 /// The floors of the house: an import runs downward, and a file stays small enough to be read.
 @Suite struct FloorTests {
     /// What each module may import. A C library is spoken in one room, the kernel's calls on floor 2.
@@ -57,15 +59,17 @@ import Testing
         }
     }
 
+    static let options = Set(OptionCatalog().options.map { "--\($0.name)" })
+
     /// The library gives remedies as values; options are the command's.
     @Test(arguments: FloorTests.files.filter { !$0.hasPrefix("mirror/") })
     func theLibraryNamesNoOption(_ file: String) throws {
         for line in try text(file).split(separator: "\n") {
             let code = line.drop { $0 == " " }
             guard !code.hasPrefix("//"), code.contains("\"") else { continue }
-            let words = code.split { " \"(".contains($0) }
-            for word in words
-            where word.hasPrefix("--") && word.dropFirst(2).first?.isLetter == true {
+            // Other programs that it starts have options of their own.
+            let words = code.split { !($0.isLetter || $0.isNumber || $0 == "-") }
+            for word in words where FloorTests.options.contains(String(word)) {
                 Issue.record("\(file): \(word)")
             }
         }

@@ -1,0 +1,92 @@
+/// The texts that start a schedule.
+package struct ScheduleUnits: Sendable {
+    /// What the first line of a unit, and the line before a crontab's, begins with.
+    package static let mark = "# mirror schedule "
+
+    /// What is started, when.
+    package let schedule: Schedule
+    /// What is started: a program's absolute path and its words.
+    package let words: [String]
+    /// The greatest delay by chance, in seconds.
+    package let jitter: Int64
+    /// What waits for the network before a sync, where that is wanted: a program and its words.
+    package var waiter: [String]?
+    /// Whether the machine's units wait for the network.
+    package var needsNetwork = false
+
+    private let period: SchedulePeriod
+
+    /// Takes what is started; nil for a period below a minute.
+    package init?(_ schedule: Schedule, words: [String], jitter: Int64?) {
+        guard let period = SchedulePeriod(seconds: schedule.every) else { return nil }
+        self.schedule = schedule
+        self.words = words
+        self.period = period
+        self.jitter = jitter ?? period.usualJitter
+    }
+
+    /// The service unit; nil where a word has a control character.
+    package var service: String? {
+        guard let start = line(words) else { return nil }
+        var lines = [
+            mark, "[Unit]", "Description=Sync \(schedule.root.replacingPercents)",
+        ]
+        if needsNetwork, schedule.manager == .system {
+            lines += ["Wants=network-online.target", "After=network-online.target"]
+        }
+        lines += ["", "[Service]", "Type=oneshot"]
+        if let waiter {
+            guard let wait = line(waiter) else { return nil }
+            // A network that does not come is for the sync to tell.
+            lines.append("ExecStartPre=-\(wait)")
+        }
+        lines += ["ExecStart=\(start)", "Nice=10", "IOSchedulingClass=idle"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The timer unit.
+    package var timer: String {
+        var lines = [
+            mark, "[Unit]",
+            "Description=Sync \(schedule.root.replacingPercents) every \(DurationText(seconds: schedule.every))",
+            "", "[Timer]",
+        ]
+        if let calendar = period.calendar {
+            lines += ["OnCalendar=\(calendar)", "Persistent=true"]
+        } else {
+            let first = schedule.manager == .system ? "OnBootSec" : "OnStartupSec"
+            lines += ["\(first)=2min", "OnUnitActiveSec=\(schedule.every)s"]
+        }
+        lines += ["RandomizedDelaySec=\(jitter)s", "FixedRandomDelay=true"]
+        lines += ["", "[Install]", "WantedBy=timers.target"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The two lines of a crontab; nil where cron has no such period, or a word a control character.
+    ///
+    /// - Parameter offset: any number, which chooses the minute.
+    package func cron(offset: UInt64) -> [String]? {
+        let words = words.map(QuotedWord.cron)
+        guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
+        return [mark, "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"]
+    }
+
+    private func line(_ words: [String]) -> String? {
+        let quoted = words.map(QuotedWord.systemd)
+        return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// The line that says what this is, so that it is found again.
+    private var mark: String {
+        var json = JSONWriter()
+        json.object { schedule.writeMembers(to: &$0) }
+        return ScheduleUnits.mark + String(decoding: json.take(), as: UTF8.self)
+    }
+}
+
+extension String {
+    /// The text with percent signs that a unit's values take as they are.
+    fileprivate var replacingPercents: String {
+        printable.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
+    }
+}
