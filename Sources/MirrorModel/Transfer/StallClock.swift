@@ -2,7 +2,8 @@
 ///
 /// It belongs to a transfer and spans its requests, so that it detects a server which sends one
 /// byte for each request. It runs only while one of them asks for bytes. Its times are those of
-/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further.
+/// `AskingTime`. Only bytes of bodies count: header lines bring the file no further. After a stall,
+/// and after a pause, it begins anew.
 package struct StallClock: Sendable {
     /// Bytes a second below which a transfer stalls.
     package static let slowest: Int64 = 1024
@@ -43,7 +44,7 @@ package struct StallClock: Sendable {
         return asked >= timeout
     }
 
-    /// Begins anew after a stall.
+    /// Begins anew, with the whole time limit.
     package mutating func reset() { self = StallClock(milliseconds: timeout) }
 
     private init(milliseconds: Int64) { timeout = milliseconds }

@@ -43,7 +43,8 @@ package struct FileReplacement {
 
     /// Writes the bytes from `body` to a new file, and renames it onto the old one.
     ///
-    /// After an error the old file is unchanged. Throws the errors of `body`, or `MirrorError`.
+    /// After an error the old file is there, unchanged; or, if the folder alone could not be flushed,
+    /// the new one. Either is whole. Throws the errors of `body`, or `MirrorError`.
     package func write(_ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void) throws {
         do {
             let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
