@@ -13,7 +13,11 @@ package struct ScheduleBook: Sendable {
     /// The book of this process's user.
     package init() {
         let home = ScheduleBook.variable("HOME") ?? "/root"
-        let configuration = ScheduleBook.variable("XDG_CONFIG_HOME") ?? home + "/.config"
+        // A relative path is to be ignored (XDG Base Directory Specification).
+        let named = ScheduleBook.variable("XDG_CONFIG_HOME").flatMap {
+            $0.hasPrefix("/") ? $0 : nil
+        }
+        let configuration = named ?? home + "/.config"
         folders = [
             .user: configuration + "/systemd/user",
             .system: "/etc/systemd/system",
@@ -89,8 +93,10 @@ extension ScheduleBook {
     ///
     /// Throws `MirrorError` with `inputOutput`; the crontab is then as it was.
     package func install(_ schedule: Schedule, cron lines: [String]) throws {
-        let rest = try crontab().filter { $0.schedule?.name != schedule.name }
-        try write(crontab: rest.flatMap(\.lines) + lines)
+        var table = try Crontab.ofThisUser()
+        table.remove(schedule.name)
+        table.add(lines)
+        try table.write()
     }
 
     /// Removes a schedule of ours.
@@ -98,16 +104,32 @@ extension ScheduleBook {
     /// Throws `MirrorError` with `inputOutput`.
     package func remove(_ schedule: Schedule) throws {
         if schedule.manager == .cron {
-            let rest = try crontab().filter { $0.schedule?.name != schedule.name }
-            return try write(crontab: rest.flatMap(\.lines))
+            var table = try Crontab.ofThisUser()
+            table.remove(schedule.name)
+            return try table.write()
         }
-        // A timer that is not loaded, or a machine without systemd, is no reason to keep the files.
         let words = ScheduleBook.systemctl(schedule.manager)
-        _ = try ToolRun(words + ["disable", "--now", schedule.name + ".timer"])
-        for path in paths(of: schedule) where unlink(path) != 0 && errno != ENOENT {
-            throw MirrorError(Errno(number: errno, call: "unlink", path: path))
+        let run = try ToolRun(words + ["disable", "--now", schedule.name + ".timer"])
+        // Without systemctl nothing runs that could be stopped.
+        if run.exit != 0, run.exit != 127 {
+            let reason = run.errors.split(separator: "\n").first ?? "exit \(run.exit)"
+            throw MirrorError(
+                .inputOutput,
+                "\(schedule.name): the timer could not be stopped, so its files are left: \(reason)"
+            )
+        }
+        for path in paths(of: schedule) where ScheduleBook.isMarked(path, schedule.name) {
+            if unlink(path) != 0, errno != ENOENT {
+                throw MirrorError(Errno(number: errno, call: "unlink", path: path))
+            }
         }
         _ = try ToolRun(words + ["daemon-reload"])
+    }
+
+    /// Whether a file is a unit of a schedule.
+    private static func isMarked(_ path: String, _ name: String) -> Bool {
+        let first = (try? ReplacedFile.text(at: path))?.split(separator: "\n").first
+        return first.flatMap { Schedule(markedBy: String($0)) }?.name == name
     }
 
     private static func systemctl(_ manager: Schedule.Manager) -> [String] {
@@ -142,12 +164,15 @@ extension ScheduleBook {
 // MARK: Finding
 
 extension ScheduleBook {
-    /// Every schedule that carries the mark, by name.
-    ///
-    /// Throws `MirrorError` with `inputOutput` where a crontab cannot be read.
-    package func all() throws -> [Schedule] {
-        let units = [Schedule.Manager.user, .system].flatMap(units)
-        return (units + (try crontab().compactMap(\.schedule))).sorted { $0.name < $1.name }
+    /// Every schedule that carries the mark, by name; and why the crontab could not be read, where it
+    /// could not.
+    package func all() -> (schedules: [Schedule], problem: String?) {
+        var found = [Schedule.Manager.user, .system].flatMap(units)
+        var problem: String?
+        do { found += try Crontab.ofThisUser().schedules } catch {
+            problem = MirrorError(wrapping: error).message
+        }
+        return (found.sorted { $0.name < $1.name }, problem)
     }
 
     private func units(_ manager: Schedule.Manager) -> [Schedule] {
@@ -166,45 +191,6 @@ extension ScheduleBook {
             found.append(schedule)
         }
         return found
-    }
-
-    /// A part of a crontab: a schedule of ours with its lines, or somebody else's line.
-    private struct Passage {
-        var schedule: Schedule?
-        var lines: [String]
-    }
-
-    private func crontab() throws -> [Passage] {
-        let run = try ToolRun(["crontab", "-l"])
-        // Without a crontab, or without cron, there are no lines.
-        if run.exit == 127 || run.exit != 0 && run.errors.contains("no crontab") { return [] }
-        guard run.exit == 0 else {
-            let reason = run.errors.split(separator: "\n").first ?? "exit \(run.exit)"
-            throw MirrorError(.inputOutput, "The crontab cannot be read: \(reason).")
-        }
-        var passages: [Passage] = []
-        var isOurs = false
-        for line in run.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
-            if isOurs {
-                passages[passages.count - 1].lines.append(String(line))
-                isOurs = false
-            } else {
-                let schedule = Schedule(markedBy: String(line))
-                passages.append(Passage(schedule: schedule, lines: [String(line)]))
-                isOurs = schedule != nil
-            }
-        }
-        return passages
-    }
-
-    private func write(crontab lines: [String]) throws {
-        let text = lines.map { $0 + "\n" }.joined()
-        let run = try ToolRun(["crontab", "-"], input: Array(text.utf8))
-        guard run.exit != 0 else { return }
-        let reason = run.errors.split(separator: "\n").first ?? "there is no crontab here"
-        throw MirrorError(
-            .inputOutput,
-            "The crontab was not changed: \(reason). Install cron, or use systemd's timers.")
     }
 }
 
@@ -228,19 +214,28 @@ extension ScheduleBook {
     /// Whether a schedule is the one that is named, or one of a manifest.
     package static func isMeant(_ schedule: Schedule, by name: String) -> Bool {
         if schedule.name == name || schedule.manifests.contains(name) { return true }
-        guard !name.contains("://") else { return false }
-        return schedule.manifests.contains(LocalManifest.canonical(name))
+        switch try? ManifestSource(argument: name) {
+        case .url(let url): return schedule.manifests.contains(url.requestText)
+        case .path(let path): return schedule.manifests.contains(LocalManifest.canonical(path))
+        case .standardInput, nil: return false
+        }
     }
 
     /// What to do so that this user's timers run while the user is not logged in; nil where they do,
     /// or where nobody knows.
     package static func lingerNote() -> String? {
-        guard let entry = getpwuid(geteuid()), let name = entry.pointee.pw_name,
-            let run = try? ToolRun(
-                ["loginctl", "show-user", String(cString: name), "--property=Linger", "--value"]),
-            run.exit == 0, run.output.hasPrefix("no")
-        else { return nil }
+        guard let entry = getpwuid(geteuid()), let bytes = entry.pointee.pw_name else { return nil }
+        let name = String(cString: bytes)
+        if lingers(name) { return nil }
         return
-            "The timer runs only while \(String(cString: name)) is logged in. To let it run always: loginctl enable-linger"
+            "The timer runs only while \(name) is logged in. To let it run always: loginctl enable-linger"
+    }
+
+    private static func lingers(_ user: String) -> Bool {
+        let run = try? ToolRun(["loginctl", "show-user", user, "--property=Linger", "--value"])
+        if let run, run.exit == 0 { return !run.output.starts(with: Array("no".utf8)) }
+        // loginctl knows nothing of a user who is not logged in; logind keeps a file for each.
+        let isSystemd = access("/run/systemd/system", F_OK) == 0
+        return !isSystemd || access("/var/lib/systemd/linger/\(user)", F_OK) == 0
     }
 }

@@ -8,7 +8,7 @@ struct ToolRun: Sendable {
     /// Its exit code; 127 where it could not be started.
     let exit: Int32
     /// What it wrote to standard output.
-    let output: String
+    let output: [UInt8]
     /// What it wrote to standard error.
     let errors: String
 
@@ -27,17 +27,14 @@ struct ToolRun: Sendable {
                 posix_spawn_file_actions_adddup2(&actions, file.number, Int32(number))
             }
             exit = ToolRun.spawn(words, &actions)
-            output = try ToolRun.text(of: files[1])
-            errors = try ToolRun.text(of: files[2])
+            output = try files[1].bytes(at: 0, count: 1 << 24, path: "output")
+            errors = String(
+                decoding: try files[2].bytes(at: 0, count: 1 << 16, path: "output"), as: UTF8.self)
         } catch { throw MirrorError(error) }
     }
 
     private static func memory() throws(Errno) -> Descriptor {
         Descriptor(owning: try retrying("memfd_create", "") { linux_memfd("tool") })
-    }
-
-    private static func text(of file: Descriptor) throws(Errno) -> String {
-        String(decoding: try file.bytes(at: 0, count: 1 << 20, path: "output"), as: UTF8.self)
     }
 
     private static func spawn(

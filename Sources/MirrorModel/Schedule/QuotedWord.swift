@@ -3,7 +3,9 @@ package enum QuotedWord {
     /// A word of an `ExecStart=` line (systemd.service(5), "Command lines"; systemd.syntax(7)).
     ///
     /// Nil for a word with a line break or another control character, which has no place in a unit.
-    package static func systemd(_ word: String) -> String? {
+    ///
+    /// - Parameter isProgram: whether it is the first word, in which no variable is replaced.
+    package static func systemd(_ word: String, isProgram: Bool = false) -> String? {
         guard isPrintable(word) else { return nil }
         var quoted = ""
         for character in word.unicodeScalars {
@@ -12,7 +14,7 @@ package enum QuotedWord {
             case "\"": quoted += "\\\""
             // Specifiers and variables are replaced within quotes, too.
             case "%": quoted += "%%"
-            case "$": quoted += "$$"
+            case "$": quoted += isProgram ? "$" : "$$"
             default: quoted.unicodeScalars.append(character)
             }
         }

@@ -2,6 +2,8 @@
 package struct ScheduleUnits: Sendable {
     /// What the first line of a unit, and the line before a crontab's, begins with.
     package static let mark = "# mirror schedule "
+    /// The line after a crontab's.
+    package static let endMark = "# mirror schedule ends"
 
     /// What is started, when.
     package let schedule: Schedule
@@ -29,7 +31,7 @@ package struct ScheduleUnits: Sendable {
     package var service: String? {
         guard let start = line(words) else { return nil }
         var lines = [
-            mark, "[Unit]", "Description=Sync \(schedule.root.replacingPercents)",
+            mark, "[Unit]", "Description=Sync \(schedule.name)",
         ]
         if needsNetwork, schedule.manager == .system {
             lines += ["Wants=network-online.target", "After=network-online.target"]
@@ -48,7 +50,7 @@ package struct ScheduleUnits: Sendable {
     package var timer: String {
         var lines = [
             mark, "[Unit]",
-            "Description=Sync \(schedule.root.replacingPercents) every \(DurationText(seconds: schedule.every))",
+            "Description=Sync \(schedule.name) every \(DurationText(seconds: schedule.every))",
             "", "[Timer]",
         ]
         if let calendar = period.calendar {
@@ -62,17 +64,20 @@ package struct ScheduleUnits: Sendable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The two lines of a crontab; nil where cron has no such period, or a word a control character.
+    /// The three lines of a crontab; nil where cron has no such period, or a word a control character.
     ///
     /// - Parameter offset: any number, which chooses the minute.
     package func cron(offset: UInt64) -> [String]? {
         let words = words.map(QuotedWord.cron)
         guard let fields = period.cron(offset: offset), !words.contains(nil) else { return nil }
-        return [mark, "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"]
+        let command = "\(fields) \(words.compactMap { $0 }.joined(separator: " "))"
+        return [mark, command, ScheduleUnits.endMark]
     }
 
     private func line(_ words: [String]) -> String? {
-        let quoted = words.map(QuotedWord.systemd)
+        let quoted = words.enumerated().map { number, word in
+            QuotedWord.systemd(word, isProgram: number == 0)
+        }
         return quoted.contains(nil) ? nil : quoted.compactMap { $0 }.joined(separator: " ")
     }
 
@@ -81,12 +86,5 @@ package struct ScheduleUnits: Sendable {
         var json = JSONWriter()
         json.object { schedule.writeMembers(to: &$0) }
         return ScheduleUnits.mark + String(decoding: json.take(), as: UTF8.self)
-    }
-}
-
-extension String {
-    /// The text with percent signs that a unit's values take as they are.
-    fileprivate var replacingPercents: String {
-        printable.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
     }
 }

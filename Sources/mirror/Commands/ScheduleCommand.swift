@@ -66,6 +66,9 @@ struct ScheduleAddCommand: AsyncParsableCommand {
         if SchedulePeriod(seconds: every.seconds) == nil {
             throw ValidationError("--every takes at least 1m. `mirror watch` syncs sooner.")
         }
+        if let jitter, jitter.seconds > every.seconds {
+            throw ValidationError("--jitter is longer than --every.")
+        }
         if cron, system || waitOnline || jitter != nil {
             throw ValidationError("--system, --wait-online and --jitter are for systemd's units.")
         }
@@ -76,8 +79,15 @@ struct ScheduleAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let session = try MirrorSession(root: root.root)
+        let sources = try manifests.map { try ManifestSource(argument: $0) }
+        for case .url(let url) in sources where url.credentials != nil {
+            throw MirrorError(
+                .usage,
+                "\(url): a schedule would show the password to everybody who can read it. Put it into ~/.netrc: mirror settings set netrc true"
+            )
+        }
         let (schedule, offset) = ScheduleBook.schedule(
-            root: session.root, manifests: try manifests.map { try ManifestSource(argument: $0) },
+            root: session.root, manifests: sources,
             every: every.seconds, manager: cron ? .cron : system ? .system : .user)
         guard
             var units = ScheduleUnits(
@@ -159,7 +169,8 @@ struct ScheduleListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let book = ScheduleBook()
-        let schedules = try book.all()
+        let (schedules, problem) = book.all()
+        if let problem { Console.error.line("mirror: note: \(problem.printable)") }
         if output.json {
             var json = JSONWriter()
             json.object { json in
@@ -203,10 +214,11 @@ struct ScheduleRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let book = ScheduleBook()
-        let schedules = try book.all()
+        let (schedules, problem) = book.all()
         for name in names {
             let found = schedules.filter { ScheduleBook.isMeant($0, by: name) }
             guard !found.isEmpty else {
+                if let problem { throw MirrorError(.inputOutput, problem) }
                 throw MirrorError(
                     .usage,
                     "\(name.printable): no schedule has this name or manifest. `mirror schedule list` lists them."

@@ -19,12 +19,30 @@ struct SyncCommand: AsyncParsableCommand {
               mirror sync --offline --stale-ok   use what is there
             """)
 
-    @OptionGroup var options: SyncOptions
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "When it may run") var when: PermissionOptions
+    @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Limits") var removal: RemovalOptions
+    @OptionGroup(title: "Operations") var operations: OperationOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
 
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
     var dryRun = false
 
+    /// What the groups say together.
+    var options: SyncOptions {
+        SyncOptions(
+            manifests: manifests, root: root, selection: selection, network: network, when: when,
+            running: running, removal: removal, operations: operations, output: output)
+    }
+
     func run() async throws {
+        let options = options
         options.running.ending.watchDeadline()
         var output = RunOutput(options: options.output)
         output.operations = try RunOperations(options.operations)

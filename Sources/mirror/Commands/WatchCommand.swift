@@ -19,7 +19,17 @@ struct WatchCommand: AsyncParsableCommand {
               mirror watch --window 01:00-06:00  every manifest that this root remembers, at night
             """)
 
-    @OptionGroup var options: SyncOptions
+    @Argument(help: ManifestArguments.help)
+    var manifests: [String] = []
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "What") var selection: SelectionOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "When it may run") var when: PermissionOptions
+    @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Limits") var removal: RemovalOptions
+    @OptionGroup(title: "Operations") var operations: OperationOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
 
     @Option(
         name: .long,
@@ -35,9 +45,16 @@ struct WatchCommand: AsyncParsableCommand {
 
     func validate() throws {
         if every.seconds < 1 { throw ValidationError("--every takes at least 1s.") }
-        if options.manifests.contains("-") {
+        if manifests.contains("-") {
             throw ValidationError("Standard input can be read once only. Name a file or a URL.")
         }
+    }
+
+    /// What the groups say together.
+    var options: SyncOptions {
+        SyncOptions(
+            manifests: manifests, root: root, selection: selection, network: network, when: when,
+            running: running, removal: removal, operations: operations, output: output)
     }
 
     /// When it syncs.

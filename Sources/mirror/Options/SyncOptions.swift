@@ -1,20 +1,20 @@
-import ArgumentParser
 import MirrorKit
 import MirrorModel
 
 /// Everything that says what a sync does, for the verbs that make one or many.
-struct SyncOptions: ParsableArguments {
-    @Argument(help: ManifestArguments.help)
-    var manifests: [String] = []
-
-    @OptionGroup var root: RootOptions
-    @OptionGroup(title: "What") var selection: SelectionOptions
-    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
-    @OptionGroup(title: "When it may run") var when: PermissionOptions
-    @OptionGroup(title: "Limits") var running: RunningOptions
-    @OptionGroup(title: "Limits") var removal: RemovalOptions
-    @OptionGroup(title: "Operations") var operations: OperationOptions
-    @OptionGroup(title: "Output") var output: OutputOptions
+///
+/// The verbs declare the groups themselves: the parser builds a group within a group again at every
+/// level, and a start took ten times as long.
+struct SyncOptions {
+    var manifests: [String]
+    var root: RootOptions
+    var selection: SelectionOptions
+    var network: NetworkOptions
+    var when: PermissionOptions
+    var running: RunningOptions
+    var removal: RemovalOptions
+    var operations: OperationOptions
+    var output: OutputOptions
 
     /// The manifests, with what the options ask of them.
     var arguments: ManifestArguments {

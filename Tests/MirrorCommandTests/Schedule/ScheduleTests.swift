@@ -94,7 +94,7 @@ import Testing
         }
         let lines = text("crontab.txt").split(separator: "\n", omittingEmptySubsequences: false)
         #expect(text("crontab.txt").hasPrefix(others))
-        #expect(lines.count == 6)
+        #expect(lines.count == 7)
         #expect(lines[3].hasPrefix("# mirror schedule {"))
         #expect(try await run(["list"]).output.contains("  cron  every 1 d  "))
         #expect(try await run(["remove", manifest]).ending == .exited(0))
@@ -105,7 +105,7 @@ import Testing
         defer { ground.remove() }
         let root = ground.folder.full("it's 100% \"mine\" $HOME `id` \\")
         let result = try await run([manifest, "--every", "6h", "--cron", "--root", root])
-        let line = try #require(result.output.split(separator: "\n").last)
+        let line = try #require(result.output.split(separator: "\n").last { !$0.hasPrefix("#") })
         let command = line.split(separator: " ", maxSplits: 5)[5]
         // What cron does to it before sh gets it.
         let unescaped = command.split(separator: "\\%", omittingEmptySubsequences: false)
@@ -140,6 +140,8 @@ import Testing
     @Test(arguments: [
         ["--every", "30s"], ["--every", "7h", "--cron"], ["--every", "1d", "--cron", "--system"],
         ["-", "--every", "1d"],
+        ["https://user:secret@h.example/m.json", "--every", "1d"],
+        ["--every", "1m", "--jitter", "1d"],
     ])
     func whatCannotBeScheduledIsAUsageError(words: [String]) async throws {
         defer { ground.remove() }

@@ -12,6 +12,10 @@ import Testing
         #expect(QuotedWord.systemd(word) == quoted)
     }
 
+    @Test func noVariableIsReplacedInTheProgramsPath() {
+        #expect(QuotedWord.systemd("/opt/$x/mirror", isProgram: true) == "\"/opt/$x/mirror\"")
+    }
+
     @Test(arguments: [
         ("/srv/maps", "/srv/maps"), ("a b", "'a b'"), ("", "''"), ("50%", #"'50'\%''"#),
         ("it's", #"'it'\''s'"#), ("$HOME", "'$HOME'"),

@@ -1,0 +1,100 @@
+internal import MirrorModel
+
+/// A user's crontab, as bytes: what is not ours goes back as it came.
+///
+/// A schedule is three lines: the mark, the command, the end of the mark. Where somebody has taken
+/// one of them away, the others count as that person's lines.
+struct Crontab {
+    /// A schedule of ours, or somebody else's line; each with its line breaks.
+    private struct Passage {
+        var schedule: Schedule?
+        var bytes: [UInt8]
+    }
+
+    private var passages: [Passage] = []
+
+    /// Reads the lines of a crontab.
+    init(_ bytes: [UInt8]) {
+        let lines = Crontab.lines(of: bytes)
+        var next = 0
+        while next < lines.count {
+            if let schedule = Crontab.schedule(lines[next...].prefix(3)) {
+                passages.append(
+                    Passage(schedule: schedule, bytes: Array(lines[next..<next + 3].joined())))
+                next += 3
+            } else {
+                passages.append(Passage(schedule: nil, bytes: Array(lines[next])))
+                next += 1
+            }
+        }
+    }
+
+    /// The schedules in it.
+    var schedules: [Schedule] { passages.compactMap(\.schedule) }
+
+    /// All of it.
+    var bytes: [UInt8] { passages.flatMap(\.bytes) }
+
+    /// Removes a schedule.
+    mutating func remove(_ name: String) { passages.removeAll { $0.schedule?.name == name } }
+
+    /// Adds the lines of a schedule.
+    mutating func add(_ lines: [String]) {
+        // cron wants a line break after the last line; somebody may have left it out.
+        if let last = passages.last?.bytes.last, last != UInt8(ascii: "\n") {
+            passages[passages.count - 1].bytes.append(UInt8(ascii: "\n"))
+        }
+        let text = lines.map { $0 + "\n" }.joined()
+        passages.append(Passage(schedule: nil, bytes: Array(text.utf8)))
+    }
+
+    private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        var lines: [ArraySlice<UInt8>] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
+            lines.append(rest[..<end])
+            rest = rest[end...]
+        }
+        return lines
+    }
+
+    private static func schedule(_ lines: ArraySlice<ArraySlice<UInt8>>) -> Schedule? {
+        guard lines.count == 3, let first = lines.first, let last = lines.last,
+            text(last) == ScheduleUnits.endMark
+        else { return nil }
+        return Schedule(markedBy: text(first))
+    }
+
+    private static func text(_ line: ArraySlice<UInt8>) -> String {
+        String(decoding: line.last == UInt8(ascii: "\n") ? line.dropLast() : line, as: UTF8.self)
+    }
+}
+
+extension Crontab {
+    /// The crontab of this user; empty where there is none, or no cron.
+    ///
+    /// Throws `MirrorError` with `inputOutput` where it is refused.
+    static func ofThisUser() throws -> Crontab {
+        let run = try ToolRun(["crontab", "-l"])
+        if run.exit == 127 || run.exit != 0 && run.errors.contains("no crontab") {
+            return Crontab([])
+        }
+        guard run.exit == 0 else {
+            let reason = run.errors.split(separator: "\n").first ?? "exit \(run.exit)"
+            throw MirrorError(.inputOutput, "The crontab cannot be read: \(reason).")
+        }
+        return Crontab(run.output)
+    }
+
+    /// Puts it in place of the user's. Throws `MirrorError` with `inputOutput`; the old one is there
+    /// then.
+    func write() throws {
+        let run = try ToolRun(["crontab", "-"], input: bytes)
+        guard run.exit != 0 else { return }
+        let reason = run.errors.split(separator: "\n").first ?? "there is no crontab here"
+        throw MirrorError(
+            .inputOutput,
+            "The crontab was not changed: \(reason). Install cron, or use systemd's timers.")
+    }
+}
