@@ -37,12 +37,14 @@ final class WatchLoop {
         }
         while true {
             let heart = beat()
-            let (exit, end) = await sync()
+            let result = await sync()
             heart?.cancel()
             if let code = Interruption.exitCode { throw ExitCode(code) }
-            if !hasSynced, WatchVerdict.isFinal(exit: exit) { throw ExitCode(exit) }
+            if !hasSynced, !result.isPassing, WatchVerdict.isFinal(exit: result.exit) {
+                throw ExitCode(result.exit)
+            }
             hasSynced = true
-            try await rest(after: end)
+            try await rest(after: result.end)
         }
     }
 
@@ -61,26 +63,33 @@ final class WatchLoop {
 // MARK: Syncing
 
 extension WatchLoop {
-    /// Syncs once. Returns its exit code, and what the next one depends on.
-    private func sync() async -> (exit: Int32, end: SyncEnd) {
+    /// How a sync ended.
+    private struct SyncResult {
+        var exit: Int32 = 0
+        /// Whether what ended it may have passed later, as with a server that is away.
+        var isPassing = false
+        /// What the next one depends on.
+        var end = SyncEnd()
+    }
+
+    private func sync() async -> SyncResult {
         CommandTime.restart()
         service?.tell(.status("Syncing."))
-        var end = SyncEnd()
-        var exit: Int32 = 0
+        var result = SyncResult()
         do {
-            end = try await work()
+            result.end = try await work()
         } catch let failure as WatchFailure {
-            (exit, end) = (failure.exit, failure.end)
+            (result.exit, result.end) = (failure.exit, failure.end)
         } catch let code as ExitCode {
-            exit = code.rawValue
+            result.exit = code.rawValue
         } catch {
             let failure = CommandFailure(error)
             Console.error.line(failure.text)
-            exit = failure.exitCode
+            (result.exit, result.isPassing) = (failure.exitCode, failure.error.isRetryable)
         }
-        failures = WatchVerdict.isMendable(exit: exit) ? failures + 1 : 0
-        end.failures = failures
-        return (exit, end)
+        failures = WatchVerdict.isMendable(exit: result.exit) ? failures + 1 : 0
+        result.end.failures = failures
+        return result
     }
 
     /// A run that ended with an exit code other than 0, and what the next one depends on.

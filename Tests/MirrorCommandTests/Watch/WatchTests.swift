@@ -1,5 +1,6 @@
 import Glibc
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 /// `mirror watch`, by the built program: what it does while the world around it changes.
@@ -83,9 +84,12 @@ import Testing
 
     @Test func aServerThatComesLaterIsFound() async throws {
         defer { end() }
-        let watch = try watch([server.url + "/m.json", "--every", "1s", "--retries", "0"])
-        Pause.milliseconds(1500)
-        #expect(!watch.hasEnded)
+        let busy = BusyOrigin(ShelfOrigin(shelf))
+        let late = try OriginServer(responder: busy)
+        defer { late.stop() }
+        let watch = try watch([late.url + "/m.json", "--every", "1s", "--retries", "0"])
+        #expect(try await happens { busy.refusals > 1 })
+        busy.open()
         shelf.put("/m.json", Array(manifest(["a"]).utf8))
         #expect(try await happens { text("Caches/a") == "one" })
         #expect(try await stop(watch).ending == .exited(143))
@@ -114,7 +118,7 @@ import Testing
                 .split(separator: "\n").count { $0.contains("event=summary") }
         }
         // The fewest of several looks: between two syncs nothing but the sleep has some.
-        func descriptors() -> Int {
+        @Sendable func descriptors() -> Int {
             (0..<40).map { _ in
                 Pause.milliseconds(25)
                 return Folder("/proc/\(watch.pid)/fd").entries().count
@@ -132,7 +136,8 @@ import Testing
         let open = descriptors()
         let memory = try memory(of: watch)
         try await hangUp(untilSyncs: 25)
-        #expect(descriptors() <= open)
+        // The last of the syncs that were asked for may still be under way.
+        #expect(try await happens { descriptors() <= open })
         #expect(try self.memory(of: watch) < memory + (16 << 20))
         #expect(try await stop(watch).ending == .exited(143))
     }
@@ -159,8 +164,10 @@ import Testing
         #expect(
             try await happens { socket.messages.count { $0.hasPrefix("STATUS=Next sync at ") } > 1 }
         )
-        _ = try await stop(watch)
-        #expect(socket.messages.contains("STOPPING=1"))
+        // The queue of a socket that nobody reads is short, and the signs of life would fill it.
+        watch.signal(SIGTERM)
+        #expect(socket.hears { $0 == "STOPPING=1" })
+        _ = try await DetachedThread.run { watch.wait() }
     }
 
     @Test func settingsAreReadAgainAtAHangUp() async throws {
@@ -201,5 +208,28 @@ import Testing
         #expect(try await happens { disk.folder.read("Caches/big")?.count == 8 << 20 })
         #expect(try await stop(watch).ending == .exited(143))
         ground.remove()
+    }
+}
+
+/// A server that is busy until it is opened.
+private final class BusyOrigin: Responder {
+    private let origin: ShelfOrigin
+    private let state = Mutex((isOpen: false, refusals: 0))
+
+    init(_ origin: ShelfOrigin) { self.origin = origin }
+
+    /// How many requests it has refused.
+    var refusals: Int { state.withLock { $0.refusals } }
+
+    func open() { state.withLock { $0.isOpen = true } }
+
+    func respond(to request: ReceivedRequest, on connection: Connection) -> Bool {
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.refusals += 1 }
+            return state.isOpen
+        }
+        if isOpen { return origin.respond(to: request, on: connection) }
+        let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+        return connection.send(Array(head.utf8))
     }
 }
