@@ -5,6 +5,8 @@ internal import MirrorStore
 struct DecisionLog: ~Copyable {
     private let plan: Plan
     private var log: RunLog
+    /// The line that is being written; its memory serves all of them.
+    private var json = JSONWriter()
     /// The requests of transfers under way that failed in passing.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]
 
@@ -38,8 +40,9 @@ struct DecisionLog: ~Copyable {
             reason = plan.steps[position].reason
         }
         guard let decision = PastDecision(event, failures: failures, reason: reason) else { return }
-        var json = JSONWriter()
         json.object { decision.writeMembers(to: &$0) }
-        log.add(json.take())
+        json.newline()
+        log.add(json.bytes)
+        json.clear()
     }
 }

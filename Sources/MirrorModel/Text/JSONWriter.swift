@@ -23,6 +23,9 @@ public struct JSONWriter: Sendable {
         return bytes
     }
 
+    /// Drops the bytes written so far and keeps their memory for the next document.
+    package mutating func clear() { bytes.removeAll(keepingCapacity: true) }
+
     /// Writes an object whose members the body writes.
     public mutating func object(_ members: (inout JSONWriter) -> Void) {
         beginObject()
@@ -149,20 +152,35 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func quote(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
-            case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
-            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
-            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-            case 0x09: bytes.append(contentsOf: "\\t".utf8)
-            case 0x00..<0x20, 0x7F:
-                bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(contentsOf: Hex.encode([byte]).utf8)
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { text in
+            bytes.append(UInt8(ascii: "\""))
+            var start = 0
+            // Nearly every text has nothing to escape, and is copied as it is.
+            for position in text.indices where JSONWriter.isEscaped(text[position]) {
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<position]))
+                escape(text[position])
+                start = position + 1
             }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
+            bytes.append(UInt8(ascii: "\""))
         }
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
+        case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        default:
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(contentsOf: Hex.encode([byte]).utf8)
+        }
     }
 }

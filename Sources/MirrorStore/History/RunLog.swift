@@ -30,11 +30,10 @@ package struct RunLog: ~Copyable {
         name = run + ".jsonl"
     }
 
-    /// Adds a line, without its line break.
+    /// Adds a line with its line break.
     package mutating func add(_ line: [UInt8]) {
         guard !isOver else { return }
         buffer += line
-        buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= RunLog.chunk { write() }
     }
 

@@ -14,7 +14,7 @@ import Testing
 
     private func write(_ run: String, _ lines: [String]) {
         var log = RunLog(of: run, in: root)
-        for line in lines { log.add(Array(line.utf8)) }
+        for line in lines { log.add(Array("\(line)\n".utf8)) }
         log.close()
     }
 
