@@ -32,8 +32,8 @@ struct MirrorCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             SyncCommand.self, WatchCommand.self, PlanCommand.self, StatusCommand.self,
-            VerifyCommand.self,
-            CheckCommand.self, PruneCommand.self, EvictCommand.self,
+            VerifyCommand.self, CheckCommand.self, GetCommand.self, PruneCommand.self,
+            EvictCommand.self,
             PinCommand.self, ConvertCommand.self, ManifestsCommand.self, ForgetCommand.self,
             ResolveCommand.self, HistoryCommand.self, WhyCommand.self,
             SettingsCommand.self, ScheduleCommand.self, JobsCommand.self, TopCommand.self,

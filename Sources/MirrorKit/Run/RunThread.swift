@@ -70,12 +70,12 @@ final class RunThread {
     }
 
     private func prepare() throws {
-        try RunLimits(
-            plan: plan, options: execution.options, configuration: execution.configuration
-        )
-        .check(engine.root)
+        let limits = RunLimits(
+            plan: plan, options: execution.options, configuration: execution.configuration)
+        if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
         try note(RunRecord(id: execution.identifier, startedAt: startedAt))
         try engine.index.setOwners(plan.released)
+        try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
     }
 

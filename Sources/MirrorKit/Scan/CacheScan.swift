@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Lists the files of Caches that the index knows, with size, last use and changes.
+/// Lists the files of an area that the index knows, with size, last use and changes.
 ///
 /// The last use is the latest of three times: a use that a library call noted, the last read as far
 /// as the file system tells, and the promotion. Most file systems note only the first read of a day
@@ -11,11 +11,21 @@ struct CacheScan {
     let index: Index
     let leases: FileLeases
 
-    /// The existing files, in the order of their paths' bytes. Throws `MirrorError`.
+    /// The existing files of Caches, in the order of their paths' bytes. Throws `MirrorError`.
     func files() throws -> CachedFileList {
         var files = CachedFileList()
+        try forEach(in: .caches) { file, _ in files.append(file) }
+        return files
+    }
+
+    /// Passes on the existing files of an area with their rows, in the order of their paths' bytes.
+    ///
+    /// A row is valid only during the call. Throws `MirrorError`, and what the body throws.
+    func forEach(
+        in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
+    ) throws {
         var scan = StatCursor(root)
-        var cursor = try index.cursorOfUses(in: .caches)
+        var cursor = try index.cursorOfUses(in: area)
         while try cursor.next() {
             guard let row = cursor.row else {
                 // Reading the whole record throws an error that names the damage.
@@ -23,7 +33,7 @@ struct CacheScan {
                 throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
             }
             let target = try cursor.rowTarget()
-            guard target.area == .caches else { break }
+            guard target.area == area else { break }
             guard let seen = try scan.lookAtUse(of: target) else { continue }
             var file = CachedFile(
                 target: target, stamp: seen.stamp, lastUsed: max(seen.accessed, cursor.lastUse),
@@ -33,9 +43,8 @@ struct CacheScan {
             } else if seen.stamp != row.stamp, !hasBytes(of: row, at: target, seen.stamp) {
                 file.state = .changed
             }
-            files.append(file)
+            try body(file, row)
         }
-        return files
     }
 
     /// Whether a file that was touched or copied still has the bytes that mirror put there.

@@ -12,6 +12,7 @@ struct Inventory: ~Copyable {
     private let isSelection: Bool
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
+    private let evicted: Set<Target>
     private var next = 0
     private var conflicts = ConflictScan()
 
@@ -21,6 +22,8 @@ struct Inventory: ~Copyable {
         options.only = tags
         let wanted = try Wanted(manifests, options: options, index: view.index)
         try wanted.refuseUnknownNames(options)
+        let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
+        self.evicted = evicted
         self.view = view
         self.now = now
         self.wanted = wanted
@@ -72,7 +75,7 @@ struct Inventory: ~Copyable {
             conflicts.note(candidate)
             let state: StoredFile.State
             switch try look(at: candidate) {
-            case .absent: state = .missing
+            case .absent: state = evicted.contains(candidate) ? .evicted : .missing
             case .other: state = .obstructed
             case .file: state = .untracked
             }

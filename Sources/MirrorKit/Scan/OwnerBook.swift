@@ -58,6 +58,11 @@ final class OwnerBook: Sendable {
     /// Whether a manifest of the run has, or had, a name.
     func isOfRun(_ name: String) -> Bool { given[name] != nil || formerNames[name] != nil }
 
+    /// Whether a manifest of the run, or one that the root remembers, names a target.
+    func isWanted(_ target: Target) -> Bool {
+        Set(given.keys).union(memories.keys).contains { claim(of: $0, on: target) != nil }
+    }
+
     /// The resource by which another owner names a target, and its place; nil if there is none.
     func claim(
         of name: String, on target: Target

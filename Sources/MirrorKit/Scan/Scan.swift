@@ -15,12 +15,13 @@ struct Scan: ~Copyable {
     static let manyTargets = 2048
 
     private var view: ScanView
+    private let leases: FileLeases
     private let hasSplit: Bool
 
     /// Takes the inputs of a plan; a root or an index that does not exist counts as empty.
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
-        now: Instant, splitting many: Int = Scan.manyTargets,
+        leases: FileLeases = FileLeases(), now: Instant, splitting many: Int = Scan.manyTargets,
         isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         var reconciler = Reconciler()
@@ -35,6 +36,7 @@ struct Scan: ~Copyable {
             wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
             now: now, isCancelled: isCancelled, book: book,
             orphanOwners: Scan.orphanOwners(manifests, book, options))
+        self.leases = leases
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
@@ -42,7 +44,9 @@ struct Scan: ~Copyable {
     private static func orphanOwners(
         _ manifests: [Manifest], _ book: OwnerBook, _ options: PlanOptions
     ) -> [String: Int] {
-        guard options.only.isEmpty, options.skip.isEmpty else { return [:] }
+        guard options.only.isEmpty, options.skip.isEmpty, options.asked.isEmpty else {
+            return [:]
+        }
         var owners: [String: Int] = [:]
         for (position, manifest) in manifests.enumerated() {
             if let name = manifest.name { owners[Owners(name).text] = position }
@@ -69,12 +73,12 @@ struct Scan: ~Copyable {
             : try ScanShard(0..<count, of: view).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
         try TreeSources(view).look(&findings)
-        let removals = view.options.prunes ? removals(beside: findings) : []
+        let removals = removals(beside: findings)
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,
             steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
             orphansLeft: findings.unreadOrphans
-                + (view.options.prunes ? 0 : findings.orphans.count))
+                + (view.options.prunes ? 0 : findings.orphans.count - removals.count))
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten
@@ -86,6 +90,7 @@ struct Scan: ~Copyable {
             let others = parts.map(\.name).filter { $0 != used }
             if !others.isEmpty { plan.supersededParts[target] = others }
         }
+        try AdmissionScan(view, leases).look(&plan)
         return plan
     }
 
@@ -107,8 +112,14 @@ struct Scan: ~Copyable {
         return findings
     }
 
-    /// The orphans that are not moved, in order.
+    /// The orphans that are removed and not moved, in order: all of them, those of tmp, or none.
     private func removals(beside findings: ScanFindings) -> [Int] {
+        guard view.options.prunes else {
+            guard view.options.longestIdleInTmp != nil else { return [] }
+            return findings.orphans.indices.filter {
+                findings.orphans.target(at: $0).area == .tmp
+            }
+        }
         var moved: Set<Target> = []
         for position in findings.steps.notable {
             if case .move(let orphan) = findings.steps[position].means { moved.insert(orphan) }

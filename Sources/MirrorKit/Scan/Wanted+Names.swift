@@ -11,6 +11,12 @@ extension Wanted {
                 throw MirrorError(.usage, words)
             }
         }
+        for target in options.asked.sorted() where !wants(target) {
+            throw MirrorError(
+                .usage,
+                UnknownName.sentence(
+                    target: target, among: manifests.lazy.flatMap(\.resources).map(\.target)))
+        }
         for target in options.refetched.sorted() where !wants(target) {
             throw MirrorError(
                 .usage,

@@ -61,7 +61,11 @@ struct Wanted: Sendable {
                 }
             }
         }
-        if manifests.count == 1, selectsAll, remembered.isEmpty {
+        if !options.asked.isEmpty {
+            let selected = entries.filter { options.asked.contains(target(of: $0)) }
+            entries = selected
+        }
+        if manifests.count == 1, selectsAll, options.asked.isEmpty, remembered.isEmpty {
             entries = manifests[0].resources.sortedOrder.map {
                 Reference(manifest: 0, resource: Int32($0))
             }

@@ -42,6 +42,11 @@ extension MirrorSession {
                 failed += await remove(Array(chosen[start..<end]), engine)
             }
             report.fail(failed)
+            let left = Set(failed.map(\.file.target))
+            try engine.index.note(
+                evicted: chosen.lazy.filter { !left.contains($0.target) }.map {
+                    EvictedFile(target: $0.target, size: $0.stamp.size, lastUse: $0.lastUsed)
+                }, readmitted: [])
             return report
         }
     }

@@ -43,14 +43,14 @@ public actor MirrorSession {
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
         for manifest in manifests { try manifest.refuseFlaws() }
-        let root = root
+        let (root, leases) = (root, leases)
         let cancellation = CancellationFlag()
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
                     let scan = try Scan(
                         manifests: manifests, options: options, root: view.root,
-                        index: view.index, now: SystemClock.now(),
+                        index: view.index, leases: leases, now: SystemClock.now(),
                         isCancelled: { cancellation.isSet })
                     return try scan.plan(for: root)
                 }

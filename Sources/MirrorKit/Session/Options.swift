@@ -20,6 +20,16 @@ public struct PlanOptions: Sendable {
     public var refusesUnknownNames = false
     /// Whether files are read even if their stamps say that they are unchanged.
     public var rehashes = false
+    /// Selects only these targets, and admits them to Caches before all others; empty selects all.
+    public var asked: Set<Target> = []
+    /// Bytes that mirror's files in Caches may take up; nil is no limit.
+    public var quota: Int64?
+    /// Seconds after its last use at which a file of tmp goes; nil is never.
+    ///
+    /// A file of tmp that its manifest no longer names then goes at once.
+    public var longestIdleInTmp: Int64?
+    /// Seconds for which a part is kept that no manifest wants; nil is forever.
+    public var longestUnwantedPart: Int64? = 14 * 86400
 
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}

@@ -1,4 +1,4 @@
-/// A file in Caches that mirror put there, as eviction sees it.
+/// A file in Caches or tmp that mirror put there, as eviction sees it.
 public struct CachedFile: Sendable, Hashable {
     /// The target.
     public var target: Target

@@ -24,6 +24,15 @@ public struct Plan: Sendable {
     /// Parts of wanted targets that no step continues, by target: file names in `tmp/`.
     public var supersededParts: [Target: [String]] = [:]
 
+    /// Files that this plan leaves out of Caches or tmp and that the index does not remember as such.
+    public var newlyEvicted: [EvictedFile] = []
+    /// Files that were left out before and that this plan brings.
+    public var readmitted: [Target] = []
+    /// How many files of mirror's are in the areas that were looked at for room.
+    public var evictableFiles = 0
+    /// Parts that no manifest wants and that are older than parts are kept: file names in `tmp/`.
+    public var abandonedParts: [String] = []
+
     /// Takes the parts of a plan.
     public init(
         root: String, manifests: [Manifest], steps: some Sequence<Step>, now: Instant,

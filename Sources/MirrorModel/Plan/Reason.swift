@@ -42,6 +42,9 @@ public enum Reason: Sendable, Hashable {
     case requestShared(with: Target)
     // Why nothing was asked.
     case deferred(Deferral)
+    // Why a file is not kept.
+    case overQuota(of: Int64, size: Int64?)
+    case unused(seconds: Int64)
 }
 
 extension Reason {
@@ -86,6 +89,8 @@ extension Reason {
         case .deferred(.meteredNetwork): "metered"
         case .deferred(.budgetSpent): "budget-spent"
         case .deferred(.paused): "paused"
+        case .overQuota: "over-quota"
+        case .unused: "unused"
         }
     }
 
@@ -133,6 +138,11 @@ extension Reason {
         case .unreachable(let code): "no source could be reached (\(code.rawValue)); kept as it is"
         case .requestShared(let target): "fetched once, for \(target)"
         case .deferred(let deferral): deferral.because { $0.rfc3339 }
+        case .overQuota(let quota, let size):
+            "no room within the quota of \(ByteCount(quota)); "
+                + (size.map { "to fetch it again: \(ByteCount($0))" } ?? "its size is not known")
+        case .unused(let seconds):
+            "not used for \(DurationText(seconds: seconds)), longer than tmp keeps a file"
         }
     }
 }

@@ -58,7 +58,8 @@ public struct Step: Sendable, Hashable {
 
     /// The decision, by the name that the plan prints.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        case conflict, edited, update, repair, revalidate, keep, move, copy, resume, fetch, remove
+        case conflict, edited, update, repair, revalidate, keep, move, copy, resume, evicted, fetch
+        case remove
     }
 
     /// Where the bytes of a step come from.

@@ -181,6 +181,14 @@ public struct StepList: Sendable {
             || entry.kind == .other && others[Int(entry.position)].means == .removal
     }
 
+    /// Whether the step at a position removes a file for room.
+    package func isEviction(at position: Int) -> Bool {
+        let entry = entries[position]
+        guard entry.kind == .other else { return false }
+        let step = others[Int(entry.position)]
+        return step.kind == .evicted && step.means == .removal
+    }
+
     /// The steps that remove files, and no others.
     var removals: StepList {
         var list = StepList()

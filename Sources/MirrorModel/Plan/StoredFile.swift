@@ -33,6 +33,8 @@ public struct StoredFile: Sendable, Hashable {
         case changed
         /// Wanted or known, and not there.
         case missing
+        /// Wanted and not there: it was left out because there was no room for it.
+        case evicted
         /// There, and the index does not know it.
         case untracked = "stranger"
         /// Something that is not a regular file is there.

@@ -29,7 +29,7 @@ package enum ArrivalVerdict: Sendable, Hashable {
         case .conflict, .edited: .conflict
         case .copy: .copied
         case .move: .moved
-        case .resume, .fetch, .keep, .remove: wasResumed ? .resumed : .fetched
+        case .resume, .evicted, .fetch, .keep, .remove: wasResumed ? .resumed : .fetched
         }
     }
 

@@ -123,6 +123,7 @@ extension Event.Done {
         json.member("sha256", sha256?.hex)
         json.member("source", source)
         json.member("verified", verified.rawValue)
+        if bytesFreed > 0 { json.member("bytesFreed", bytesFreed) }
         if let conflict { json.member("conflict", conflict.path) }
     }
 }

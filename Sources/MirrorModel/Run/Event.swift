@@ -126,6 +126,8 @@ public struct Event: Sendable {
         public var bytesReceived: Int64 = 0
         /// Bytes that were there and not fetched again.
         public var bytesReused: Int64 = 0
+        /// Bytes of a file that was removed because there is no room for it.
+        public var bytesFreed: Int64 = 0
         /// The sha256 of the file; nil when it was neither read nor received.
         public var sha256: Digest?
         /// What answered, without a query; nil when nothing was asked.

@@ -66,18 +66,24 @@ package struct Ledger: Sendable {
         summary.bytesReused += cost.bytesReused
     }
 
-    /// Enters an orphan that was removed, or that could not be.
-    package mutating func enterRemoval(succeeded: Bool) {
+    /// Enters a file without a resource that was removed, or that could not be.
+    package mutating func enterRemoval(of step: Step, succeeded: Bool) {
         if succeeded {
             summary.removed += 1
         } else {
-            summary.orphans += 1
+            if step.kind == .remove { summary.orphans += 1 }
             lasting += 1
         }
     }
 
-    /// Enters orphans whose removal was not begun when the run ended.
-    package mutating func enterOrphansLeft(_ count: Int) { summary.orphans += count }
+    /// Enters a file whose removal was not begun when the run ended.
+    package mutating func enterRemovalLeft(of step: Step) {
+        if step.resource != nil {
+            summary[.skipped] += 1
+        } else if step.kind == .remove {
+            summary.orphans += 1
+        }
+    }
 
     /// The summary of the run that ends now.
     ///

@@ -4,6 +4,8 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case edited, conflict, stale
     /// Missing or due, and not asked for now: hours, network or budget forbid it.
     case deferred
+    /// Removed from Caches or tmp, or left out, because there is no room for it now.
+    case evicted
     /// Left out by a tag, or not begun when the run ended early.
     case skipped
     /// Begun, and not finished when the run ended early.

@@ -15,11 +15,15 @@ package final class RunMachine {
     /// Steps of this phase whose turn has not come.
     private var queue = StepQueue()
     private var phase = Phase.waiting
+    /// How many removals are with the disk.
+    private var removing = 0
+    /// Whether the disk needs what the evictions free before there is room for the transfers.
+    private var evictsFirst = false
     private var end: RunEnd
     /// Whether what waits is still to be left out, when what runs has been told to end.
     private var hasToLeaveOut = false
 
-    private enum Phase { case waiting, local, transferring, removing, over }
+    private enum Phase { case waiting, local, evicting, transferring, removing, over }
 
     /// A run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
@@ -55,6 +59,7 @@ package final class RunMachine {
         if hasToLeaveOut { leaveOutWhatWaits() }
         switch input {
         case .ready: begin()
+        case .roomIsShort: evictsFirst = true
         case .refused(let error): refuse(error)
         case .tick: break
         case .pause(let target): steps.pause(target)
@@ -130,6 +135,7 @@ extension RunMachine {
         for target in plan.supersededParts.keys.sorted() where plan.keeps(target) {
             steps.discardSupersededParts(of: target)
         }
+        if !plan.abandonedParts.isEmpty { steps.act(.discard(parts: plan.abandonedParts)) }
         let local = adopted + others
         steps.open(local, kept: kept)
         queue = StepQueue(local)
@@ -150,6 +156,11 @@ extension RunMachine {
         if phase == .local {
             if !isEnding { beginLocalSteps() }
             guard queue.isEmpty else { return }
+            startEvicting()
+        }
+        if phase == .evicting {
+            beginRemovals()
+            guard queue.isEmpty, removing == 0 else { return steps.act(.hurry) }
             phase = .transferring
         }
         if phase == .transferring {
@@ -172,21 +183,30 @@ extension RunMachine {
         }
     }
 
+    /// Evicts before the transfers where the disk has no room for them otherwise.
+    ///
+    /// Elsewhere files go last: as long as nothing has come in their place they are of use.
+    private func startEvicting() {
+        phase = .evicting
+        guard evictsFirst, !isEnding else { return evictsFirst = false }
+        queue = StepQueue(plan.steps.indices.filter(plan.steps.isEviction))
+    }
+
     private func startRemoving() {
         phase = .removing
-        let removals = plan.steps.indices.filter(plan.steps.isRemoval)
-        if isEnding { return leaveOrphans(removals) }
+        let removals = plan.steps.indices.filter {
+            plan.steps.isRemoval(at: $0) && !(evictsFirst && plan.steps.isEviction(at: $0))
+        }
+        if isEnding { return leaveRemovals(removals) }
         queue = StepQueue(removals)
-        steps.accounts.open(removals)
     }
 
     private func beginRemovals() {
         while !queue.isEmpty, !isEnding {
-            let waiting = queue.count
-            let positions = queue.take(underWay: steps.accounts.open.count - waiting)
+            let positions = queue.take(underWay: removing)
             if positions.isEmpty { return }
             for position in positions {
-                if isEnding { leaveOrphans(CollectionOfOne(position)) } else { remove(position) }
+                if isEnding { leaveRemovals(CollectionOfOne(position)) } else { remove(position) }
             }
         }
     }
@@ -195,20 +215,41 @@ extension RunMachine {
 // MARK: Removals
 
 extension RunMachine {
-    /// Begins an orphan's removal.
+    /// Begins the removal of an orphan, or of a file that there is no room for.
     private func remove(_ position: Int) {
         let step = plan.steps[position]
+        if phase == .removing, step.kind == .evicted, steps.hasRoom(for: step) {
+            return keep(position, step)
+        }
+        steps.accounts.open(CollectionOfOne(position))
+        removing += 1
         guard case .ours(let stamp, _) = step.existing else {
             return removed(position, .obstructed(step))
         }
         steps.act(.remove(position, Removal(target: step.target, stamp: stamp)))
     }
 
-    /// Enters the end of an orphan's removal; one that stayed is told, and is an orphan still.
+    /// Keeps a file in the room of one that did not come.
+    private func keep(_ position: Int, _ step: Step) {
+        guard step.resource != nil else { return }
+        steps.finish(
+            position,
+            Event.Done(
+                target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
+                verified: .none))
+    }
+
+    /// Enters the end of a removal; what stayed is told, and an orphan is one still.
     private func removed(_ position: Int, _ error: MirrorError?) {
-        guard steps.accounts.close(position) else { return }
-        steps.accounts.ledger.enterRemoval(succeeded: error == nil)
+        guard steps.accounts.open.contains(position) else { return }
+        removing -= 1
         let step = plan.steps[position]
+        if step.kind == .evicted, step.resource != nil {
+            if let error { return steps.fail(position, error) }
+            return steps.finish(position, Event.Done(evicted: step))
+        }
+        steps.accounts.close(position)
+        steps.accounts.ledger.enterRemoval(of: step, succeeded: error == nil)
         if let error {
             steps.tell(plan.failure(of: step, error))
         } else {
@@ -217,10 +258,12 @@ extension RunMachine {
         }
     }
 
-    /// Leaves orphans whose removal does not come in this run.
-    private func leaveOrphans(_ positions: some Collection<Int>) {
-        for position in positions { steps.accounts.close(position) }
-        steps.accounts.ledger.enterOrphansLeft(positions.count)
+    /// Leaves files whose removal does not come in this run.
+    private func leaveRemovals(_ positions: some Collection<Int>) {
+        for position in positions {
+            steps.accounts.close(position)
+            steps.accounts.ledger.enterRemovalLeft(of: plan.steps[position])
+        }
     }
 }
 
@@ -240,15 +283,19 @@ extension RunMachine {
     private func leaveOutWhatWaits() {
         hasToLeaveOut = false
         let rest = queue.takeRest()
-        if phase == .removing { leaveOrphans(rest) } else { steps.leaveOut(rest) }
+        if phase == .removing || phase == .evicting {
+            leaveRemovals(rest)
+        } else {
+            steps.leaveOut(rest)
+        }
         steps.leaveOutWhatWaits()
     }
 
     /// What still is with the loop or on its way to the disk is not waited for any more.
     private func abandon() {
         for position in plan.steps.indices where steps.accounts.open.contains(position) {
-            if phase == .removing {
-                leaveOrphans(CollectionOfOne(position))
+            if plan.steps.isRemoval(at: position) {
+                leaveRemovals(CollectionOfOne(position))
             } else {
                 steps.breakOff(position)
             }

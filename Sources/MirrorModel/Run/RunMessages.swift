@@ -2,6 +2,8 @@
 package indirect enum RunInput: Sendable {
     /// The limits hold and the index is open: steps may begin.
     case ready
+    /// The disk has room for the transfers only after the plan's evictions; comes before `ready`.
+    case roomIsShort
     /// Nothing may begin, because of this.
     case refused(MirrorError)
     /// What the index knows for steps, as `read` asked.

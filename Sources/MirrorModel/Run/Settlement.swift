@@ -134,6 +134,7 @@ extension Settler {
                 Event.Done(
                     target: step.target, step: step.kind, outcome: .edited, reason: step.reason,
                     verified: row?.verified ?? .none))
+        case .nothing where step.kind == .evicted: .finish(Event.Done(evicted: step))
         case .nothing, .transfer, .removal: .fail(.obstructed(step))
         }
     }
@@ -279,5 +280,15 @@ extension IndexRecord {
         mediaType = answer.mediaType ?? mediaType
         freshUntil = answer.freshUntil
         confirmedAt = now
+    }
+}
+
+extension Event.Done {
+    /// The end of a file that there is no room for.
+    init(evicted step: Step) {
+        self.init(
+            target: step.target, step: step.kind, outcome: .evicted, reason: step.reason,
+            verified: .none)
+        if step.means == .removal { bytesFreed = step.size ?? 0 }
     }
 }

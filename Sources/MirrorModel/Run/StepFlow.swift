@@ -19,6 +19,8 @@ struct StepFlow {
     /// The cause that ends the run, or has ended it.
     private(set) var ending: RunEnding?
     private var actions: [RunAction] = []
+    /// Bytes that the plan made room for in Caches and that did not come.
+    private var roomLeft: Int64 = 0
     /// When the input came that is acted on.
     var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
 
@@ -36,6 +38,15 @@ struct StepFlow {
 
     /// Adds something that is to be done.
     mutating func act(_ action: RunAction) { actions.append(action) }
+
+    /// Whether a file that was to go fits in the room of those that did not come; takes that room.
+    mutating func hasRoom(for step: Step) -> Bool {
+        guard case .overQuota = step.reason, let size = step.size, size <= roomLeft else {
+            return false
+        }
+        roomLeft -= size
+        return true
+    }
 
     /// Takes the actions to carry out, in order.
     mutating func takeActions() -> [RunAction] {
@@ -250,6 +261,7 @@ extension StepFlow {
     /// that wants the target does itself.
     mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
+        noteRoom(position, end)
         let work = works.removeValue(forKey: position)
         let hasFailed = if case .failed = end { true } else { false }
         meter.end(
@@ -259,6 +271,18 @@ extension StepFlow {
         if work.isLocal { localUnderWay -= 1 }
         guard work.isClaimed else { return }
         act(.release(position, work.step.target, isPassedOn || !isEnding ? end : .abandoned))
+    }
+
+    /// Notes that a file of Caches which was not there did not come.
+    private mutating func noteRoom(_ position: Int, _ end: StepEnd) {
+        guard plan.evictableFiles > 0 else { return }
+        switch end {
+        case .failed, .abandoned: break
+        case .done(let done): if done.outcome != .deferred { return }
+        }
+        let step = plan.steps[position]
+        guard step.target.area == .caches, case .nothing = step.existing else { return }
+        roomLeft = roomLeft.addingSaturated(step.size ?? 0)
     }
 
     /// Removes parts that a step's good end leaves without a use.

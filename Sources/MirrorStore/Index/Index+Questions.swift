@@ -57,6 +57,24 @@ extension Index {
         }
     }
 
+    /// The files that were left out of Caches or tmp for room, in the order of their paths' bytes.
+    package func evictedFiles() throws(MirrorError) -> [EvictedFile] {
+        try reading { (database: inout Database) throws(IndexError) in
+            try database.evictedFiles()
+        }
+    }
+
+    /// Remembers files that are left out now, and forgets those that come back.
+    package func note(
+        evicted: [EvictedFile], readmitted: [Target]
+    ) throws(MirrorError) {
+        if evicted.isEmpty, readmitted.isEmpty { return }
+        try writing { (batch: inout Database) throws(IndexError) in
+            for file in evicted { try batch.put(file) }
+            for target in readmitted { try batch.removeEvicted(target) }
+        }
+    }
+
     /// What has been spent of the budget; nil when no run had one yet.
     package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in

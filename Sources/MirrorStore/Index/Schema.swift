@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 3.
+/// The tables of the index, version 4.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,7 +8,7 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -47,6 +47,11 @@ enum Schema {
             fresh_until INTEGER) WITHOUT ROWID
         """
 
+    // Files that were left out of Caches or tmp for room, and when they were last used.
+    private static let evicted = """
+        evicted (path TEXT PRIMARY KEY, size INTEGER, used_at INTEGER NOT NULL) WITHOUT ROWID
+        """
+
     // Until version 2 manifests were remembered by location: of several with one name, the one that
     // was synced last has it.
     private static func named(manifestsOf table: String) -> String {
@@ -69,16 +74,19 @@ enum Schema {
         DROP TABLE manifests_by_location;
         PRAGMA user_version = 3;
         """,
+        3: "CREATE TABLE \(evicted); PRAGMA user_version = 4;",
     ]
 
     /// What a database of an earlier version needs to be read as one of this version, by that
     /// version: tables that are in memory only.
     static let substitutes: [Int64: String] = [
-        1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory)", 2: manifestsInMemory,
+        1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory)",
+        2: "\(manifestsInMemory) \(evictedInMemory)", 3: evictedInMemory,
     ]
 
     private static let manifestsInMemory =
         "CREATE TEMP TABLE \(manifests); \(named(manifestsOf: "main.manifests"))"
+    private static let evictedInMemory = "CREATE TEMP TABLE \(evicted);"
 
     /// Makes all tables in an empty database.
     static let creation = """
@@ -106,6 +114,7 @@ enum Schema {
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,
             PRIMARY KEY (owner, folder, source)) WITHOUT ROWID;
         CREATE TABLE \(manifests);
+        CREATE TABLE \(evicted);
         CREATE TABLE runs (
             id TEXT PRIMARY KEY, started_at INTEGER NOT NULL, ended_at INTEGER, exit INTEGER,
             summary TEXT) WITHOUT ROWID;

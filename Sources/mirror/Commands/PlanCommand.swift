@@ -25,6 +25,7 @@ struct PlanCommand: AsyncParsableCommand {
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
+    @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
@@ -37,7 +38,9 @@ struct PlanCommand: AsyncParsableCommand {
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         let manifests = try await arguments.load(in: session)
-        let plan = try await session.plan(manifests, options: selection.planOptions)
+        var options = selection.planOptions
+        storage.apply(to: &options)
+        let plan = try await session.plan(manifests, options: options)
         try PlanOutput(options: output).show(
             plan, try await session.permissionStatus(of: when.permission))
         if exitCode, !plan.isEmpty { throw ExitCode(2) }

@@ -26,6 +26,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
+    @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
@@ -38,7 +39,7 @@ struct SyncCommand: AsyncParsableCommand {
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, root: root, selection: selection, network: network, when: when,
-            running: running, removal: removal, operations: operations, output: output)
+            storage: storage, running: running, removal: removal, operations: operations, output: output)
     }
 
     func run() async throws {
@@ -62,7 +63,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     private func show(_ manifests: [Manifest], in session: MirrorSession) async throws {
         CommandStage.enter(.lookingAtTree)
-        let plan = try await session.plan(manifests, options: options.selection.planOptions)
+        let plan = try await session.plan(manifests, options: options.planOptions)
         try PlanOutput(options: options.output).show(
             plan, try await session.permissionStatus(of: options.when.permission))
     }

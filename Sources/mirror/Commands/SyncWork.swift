@@ -17,8 +17,7 @@ struct SyncWork {
                 CommandStage.enter(.lookingAtTree)
                 for notice in try await session.notices() { output.note(notice) }
                 if !isAnnounced { announce(session) }
-                let plan = try await session.plan(
-                    manifests, options: options.selection.planOptions)
+                let plan = try await session.plan(manifests, options: options.planOptions)
                 CommandStage.enter(.running)
                 // A run that has nothing to do is over before anybody could steer it.
                 if !plan.isEmpty { output.desk?.begin(session) }

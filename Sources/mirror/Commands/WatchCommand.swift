@@ -26,6 +26,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
+    @OptionGroup(title: "What is kept") var storage: StorageOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
@@ -54,7 +55,7 @@ struct WatchCommand: AsyncParsableCommand {
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, root: root, selection: selection, network: network, when: when,
-            running: running, removal: removal, operations: operations, output: output)
+            storage: storage, running: running, removal: removal, operations: operations, output: output)
     }
 
     /// When it syncs.

@@ -11,6 +11,7 @@ struct SyncOptions {
     var selection: SelectionOptions
     var network: NetworkOptions
     var when: PermissionOptions
+    var storage: StorageOptions
     var running: RunningOptions
     var removal: RemovalOptions
     var operations: OperationOptions
@@ -22,6 +23,13 @@ struct SyncOptions {
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         return arguments
+    }
+
+    /// Which resources are selected, what state is assumed of them, and how much room there is.
+    var planOptions: PlanOptions {
+        var options = selection.planOptions
+        storage.apply(to: &options)
+        return options
     }
 
     /// A session over the root.

@@ -12,6 +12,10 @@ struct RunOutput {
     var operations: RunOperations?
     /// Lets other processes follow and steer the run; nil where they cannot.
     var desk: ControlDesk?
+    /// Whether standard output holds something else than the report.
+    var hasOtherResults = false
+    /// Hears of every event; nil where nobody listens.
+    var observer: (@Sendable (Event) -> Void)?
     private let held = HeldSummary()
 
     /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
@@ -130,6 +134,7 @@ struct RunOutput {
         for try await event in run {
             operations?.note(event)
             desk?.note(event)
+            observer?(event)
             if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
         }
     }
@@ -162,7 +167,8 @@ struct RunOutput {
 
     private var textReport: TextReport {
         TextReport(
-            level: options.quiet ? .quiet : options.verbose ? .verbose : .normal,
+            level: options.quiet || hasOtherResults
+                ? .quiet : options.verbose ? .verbose : .normal,
             style: TextStyle(isColored: options.usesColor(on: .output)),
             errorStyle: TextStyle(isColored: options.usesColor(on: .error)),
             clock: .ofThisProcess(now: MirrorSession.clock()))
@@ -182,6 +188,7 @@ struct RunOutput {
         for try await event in run {
             operations?.note(event)
             desk?.note(event)
+            observer?(event)
             if showsProgress { display.apply(event) }
             if let because = report.deferral(in: event), deferrals.insert(because).inserted {
                 display.print("mirror: note: deferred: \(because)", on: .error)

@@ -62,7 +62,7 @@ struct StatusDashboard {
         if stale > 0 { facts.append("\(stale) stale") }
         for (state, word) in [
             (StoredFile.State.changed, "edited"), (.missing, "missing"),
-            (.untracked, "not mirror's"), (.obstructed, "obstructed"),
+            (.evicted, "evicted"), (.untracked, "not mirror's"), (.obstructed, "obstructed"),
         ] {
             if let count = counts[state], count > 0 { facts.append("\(count) \(word)") }
         }
@@ -95,7 +95,7 @@ extension StatusDashboard.Group {
         case .missing: self = .missing
         case .changed: self = .changed
         case .intact where file.isOrphan: self = .orphan
-        case .intact: return nil
+        case .intact, .evicted: return nil
         }
     }
 }

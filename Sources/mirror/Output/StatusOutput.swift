@@ -119,6 +119,7 @@ final class StatusOutput: Sendable {
         let meaning: TextStyle.Meaning =
             switch file.state {
             case .intact: .good
+            case .evicted: .neutral
             case .changed, .untracked, .conflict: .warning
             case .missing, .obstructed: .failure
             }

@@ -38,11 +38,14 @@ struct TextReport {
     }
 
     private func line(for done: Event.Done) -> String? {
-        let isNews = ![.kept, .notModified, .deferred].contains(done.outcome)
+        // What is left out again and again is counted.
+        let isLeftOut = done.outcome == .evicted && done.bytesFreed == 0
+        let isNews = !isLeftOut && ![.kept, .notModified, .deferred].contains(done.outcome)
         guard level == .verbose || (level == .normal && isNews) else { return nil }
         var words = style.outcome(done.outcome) + done.target.path.printable
         switch done.outcome {
-        case .edited, .stale, .deferred, .kept, .adopted, .moved, .copied, .updated, .unchanged,
+        case .edited, .stale, .deferred, .evicted, .kept, .adopted, .moved, .copied, .updated,
+            .unchanged,
             .repaired:
             words += style.faint("  (\(done.reason.because(on: clock).printable))")
         default: break
@@ -55,7 +58,7 @@ struct TextReport {
         if let conflict = done.conflict {
             words += "\n" + style.label("kept as", .warning) + conflict.path.printable
         }
-        if done.verified == .none, ![.kept, .deferred].contains(done.outcome) {
+        if done.verified == .none, ![.kept, .deferred, .evicted].contains(done.outcome) {
             words += style.faint("  unverified: the server gave neither size nor digest")
         }
         return words

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func outcomesAddUpToTheResources() throws {
-        var ledger = Self.ledger(resources: 22, skipped: 3, orphans: 2)
+        var ledger = Self.ledger(resources: 23, skipped: 3, orphans: 2)
         let unentered: Set<Outcome> = [.skipped, .interrupted, .failed]
         for outcome in Outcome.allCases where !unentered.contains(outcome) {
             try ledger.enter(Self.done(outcome))
@@ -99,12 +99,15 @@ import Testing
         #expect(ledger.closed(error: error, exit: nil, seconds: 0).exit == 74)
     }
 
-    @Test func costsAndRemovalsAreSums() {
+    @Test func costsAndRemovalsAreSums() throws {
         var ledger = Self.ledger(orphans: 1)
         ledger.enter(TransferCost(requests: 2, bytesReceived: 10, bytesReused: 5))
         ledger.enter(TransferCost(requests: 1, bytesReceived: 1))
-        ledger.enterRemoval(succeeded: true)
-        ledger.enterRemoval(succeeded: false)
+        let orphan = Step(
+            target: try Target("Caches/a"), manifest: 0, resource: nil, kind: .remove,
+            reason: .orphan(of: "m"), means: .removal, existing: .nothing, size: 1)
+        ledger.enterRemoval(of: orphan, succeeded: true)
+        ledger.enterRemoval(of: orphan, succeeded: false)
         let summary = ledger.closed(error: nil, exit: nil, seconds: 0)
         #expect(summary.requests == 3)
         #expect(summary.bytesReceived == 11)

@@ -14,22 +14,24 @@ struct RunRig {
     private(set) var mostRead = 0
     let targets: [Target]
 
-    /// A plan that fetches these targets of Caches and removes those orphans.
+    /// A plan that fetches these targets of Caches, evicts others, and removes those orphans.
     ///
-    /// A target without a size has none that is known. Each has a source of its own, unless one is named.
+    /// A target without a size has none that is known; one that is evicted has 1 byte. Each has a source
+    /// of its own, unless one is named. Files that make room without a resource are `strangers`.
     init(
-        fetching names: [String], removing orphans: [String] = [], kind: Step.Kind = .fetch,
+        fetching names: [String], evicting evicted: [String] = [], strangers: [String] = [],
+        removing orphans: [String] = [], kind: Step.Kind = .fetch,
         sizes: [String: Int64] = [:], from source: String? = nil, urgent: Set<String> = [],
         _ rules: (inout RunRules) -> Void = { _ in }
     ) throws {
-        targets = try names.map { try Target("Caches/" + $0) }
+        targets = try (names + evicted).map { try Target("Caches/" + $0) }
         let resources = try targets.map {
             var resource = Resource(
                 target: $0, url: try SourceURL("http://a.example/" + (source ?? $0.name)))
             resource.isUrgent = urgent.contains($0.name)
             return resource
         }
-        var steps = targets.enumerated().map { number, target in
+        var steps = targets.prefix(names.count).enumerated().map { number, target in
             Step(
                 target: target, manifest: 0, resource: number, kind: kind, reason: .missing,
                 means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing,
@@ -37,6 +39,19 @@ struct RunRig {
         }
         let stamp = FileStamp(size: 1, modified: 1, changed: 1, inode: 1)
         let sha256 = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
+        let quota = Reason.overQuota(of: 1, size: 1)
+        for number in targets.indices.dropFirst(names.count) {
+            steps.append(
+                Step(
+                    target: targets[number], manifest: 0, resource: number, kind: .evicted,
+                    reason: quota, means: .removal, existing: .ours(stamp, sha256: sha256), size: 1)
+            )
+        }
+        steps += try strangers.map { name in
+            Step(
+                target: try Target("Caches/" + name), manifest: 0, resource: nil, kind: .evicted,
+                reason: quota, means: .removal, existing: .ours(stamp, sha256: sha256), size: 1)
+        }
         steps += try orphans.map { name in
             Step(
                 target: try Target("Caches/" + name), manifest: 0, resource: nil, kind: .remove,
@@ -45,11 +60,11 @@ struct RunRig {
         }
         var settings = RunRules()
         rules(&settings)
-        machine = RunMachine(
-            Plan(
-                root: "/r", manifests: [Manifest(name: "m", resources: resources)], steps: steps,
-                now: Instant(seconds: 0), orphansLeft: 0),
-            rules: settings)
+        var plan = Plan(
+            root: "/r", manifests: [Manifest(name: "m", resources: resources)], steps: steps,
+            now: Instant(seconds: 0), orphansLeft: 0)
+        plan.evictableFiles = evicted.count + strangers.count
+        machine = RunMachine(plan, rules: settings)
     }
 
     /// Tells something, and that time goes by, as the thread of a run does; rows are not there, and

@@ -1,0 +1,289 @@
+internal import Glibc
+internal import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+/// Takes out of a plan what Caches has no room for, what tmp does not keep, and parts without a use.
+struct AdmissionScan {
+    private let view: ScanView
+    private let leases: FileLeases
+    /// Files that earlier runs left out.
+    private let evicted: [Target: EvictedFile]
+
+    /// Reads what the index remembers. Throws `MirrorError`.
+    init(_ view: ScanView, _ leases: FileLeases) throws {
+        self.view = view
+        self.leases = leases
+        let files = try view.index?.evictedFiles() ?? []
+        evicted = Dictionary(files.map { ($0.target, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Changes a plan. Throws `MirrorError`.
+    func look(_ plan: inout Plan) throws {
+        if let quota = view.options.quota {
+            try admit(to: quota, &plan)
+        } else {
+            readmitAll(of: .caches, &plan)
+        }
+        if let longest = view.options.longestIdleInTmp {
+            try letGo(unusedFor: longest, &plan)
+        } else {
+            readmitAll(of: .tmp, &plan)
+        }
+        plan.abandonedParts = try abandonedParts(beside: plan)
+    }
+
+    /// Lets all files of an area come back that the plan speaks of.
+    private func readmitAll(of area: Area, _ plan: inout Plan) {
+        plan.readmitted += evicted.keys.filter {
+            $0.area == area && plan.steps.position(of: $0) != nil
+        }
+    }
+
+    /// Passes on mirror's files of an area; there are none without a root.
+    private func forEachFile(
+        in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
+    ) throws {
+        guard let root = view.root, let index = view.index else { return }
+        let scan = CacheScan(root: root, index: index, leases: leases)
+        try scan.forEach(in: area, body)
+    }
+}
+
+// MARK: Caches
+
+extension AdmissionScan {
+    /// A candidate, and the step or the file that it stands for.
+    private struct Seat {
+        var candidate: QuotaCandidate
+        /// The position of its step; nil for a file that is in no step.
+        var step: Int?
+        /// The file that is there; nil for one that is not.
+        var file: CachedFile?
+    }
+
+    private func admit(to quota: Int64, _ plan: inout Plan) throws {
+        let seats = try seats(&plan)
+        let leftOut = QuotaPolicy(quota: quota).leftOut(of: seats.map(\.candidate))
+        let out = Set(leftOut)
+        for (position, seat) in seats.enumerated() where !out.contains(position) {
+            let target = target(of: seat, plan)
+            if evicted[target] != nil { plan.readmitted.append(target) }
+        }
+        var others: [Step] = []
+        for seat in leftOut.map({ seats[$0] }) {
+            let size = seat.candidate.size > 0 ? seat.candidate.size : nil
+            guard let step = try evict(seat, .overQuota(of: quota, size: size), plan) else {
+                continue
+            }
+            if let position = seat.step {
+                plan.steps.replace(at: position, with: step)
+            } else {
+                others.append(step)
+            }
+            guard evicted[step.target] == nil, seat.candidate.claim != .unwanted else { continue }
+            plan.newlyEvicted.append(
+                EvictedFile(target: step.target, size: size, lastUse: seat.candidate.lastUse))
+        }
+        insert(others, &plan)
+    }
+
+    /// Everything that Caches holds or would hold, in the order of the paths' bytes.
+    private func seats(_ plan: inout Plan) throws -> [Seat] {
+        var seats: [Seat] = []
+        var position = 0
+        let end = plan.steps.indices.first { plan.steps.target(at: $0).area != .caches }
+        let count = end ?? plan.steps.count
+        var files = 0
+        try forEachFile(in: .caches) { file, row in
+            files += 1
+            while position < count, plan.steps.target(at: position) < file.target {
+                if let seat = seat(ofMissing: position, plan) { seats.append(seat) }
+                position += 1
+            }
+            if position < count, plan.steps.target(at: position) == file.target {
+                if let seat = seat(of: file, position, plan) { seats.append(seat) }
+                position += 1
+            } else {
+                seats.append(seat(of: file, row))
+            }
+        }
+        while position < count {
+            if let seat = seat(ofMissing: position, plan) { seats.append(seat) }
+            position += 1
+        }
+        plan.evictableFiles += files
+        return seats
+    }
+
+    /// The seat of a step whose file mirror did not put there, or that has none.
+    private func seat(ofMissing position: Int, _ plan: Plan) -> Seat? {
+        let target = plan.steps.target(at: position)
+        let known = evicted[target]
+        var candidate = QuotaCandidate(
+            size: 0, priority: priority(at: position, plan),
+            claim: claim(on: target, wasEvicted: known != nil),
+            lastUse: known?.lastUse ?? view.now)
+        if let fetch = plan.steps.plainFetch(at: position) {
+            candidate.size = fetch.size ?? known?.size ?? 0
+        } else {
+            let step = plan.steps[position]
+            if step.means == .removal { return nil }
+            candidate.size = step.size ?? known?.size ?? 0
+            if case .nothing = step.existing { return Seat(candidate: candidate, step: position) }
+            // Somebody's file, or one that is to be adopted: mirror did not put it there.
+            candidate.mayLeave = false
+        }
+        return Seat(candidate: candidate, step: position)
+    }
+
+    /// The seat of a step whose file mirror put there.
+    private func seat(of file: CachedFile, _ position: Int, _ plan: Plan) -> Seat? {
+        var candidate = QuotaCandidate(
+            size: file.stamp.size, priority: priority(at: position, plan),
+            claim: claim(on: file.target, wasEvicted: false), lastUse: file.lastUsed,
+            mayLeave: file.state == .idle)
+        if !plan.steps.isPlainKeep(at: position) {
+            let step = plan.steps[position]
+            if step.means == .removal { return nil }
+            candidate.size = step.size ?? file.stamp.size
+            if step.kind == .repair || step.kind == .conflict { candidate.mayLeave = false }
+        }
+        return Seat(candidate: candidate, step: position, file: file)
+    }
+
+    /// The seat of a file that no step is about: of another manifest, of another tag, or an orphan.
+    private func seat(of file: CachedFile, _ row: RowProjection) -> Seat {
+        let owners = Owners(text: String(decoding: row.owner, as: UTF8.self))
+        let claims = owners.names.compactMap { view.book.claim(of: $0, on: file.target) }
+        return Seat(
+            candidate: QuotaCandidate(
+                size: file.stamp.size,
+                priority: claims.map(\.resource.priority).max() ?? 0,
+                claim: claims.isEmpty ? .unwanted : .wanted, lastUse: file.lastUsed,
+                mayLeave: file.state == .idle),
+            file: file)
+    }
+
+    private func claim(on target: Target, wasEvicted: Bool) -> QuotaCandidate.Claim {
+        if view.options.asked.contains(target) { return .asked }
+        return wasEvicted ? .evicted : .wanted
+    }
+
+    private func priority(at position: Int, _ plan: Plan) -> Int32 {
+        guard let (manifest, resource) = plan.steps.resource(at: position) else { return 0 }
+        return plan.manifests[manifest].resources.turn(at: resource).priority
+    }
+
+    private func target(of seat: Seat, _ plan: Plan) -> Target {
+        seat.file?.target ?? plan.steps.target(at: seat.step ?? 0)
+    }
+
+    /// The step that leaves a file out; nil where its row is gone.
+    private func evict(_ seat: Seat, _ reason: Reason, _ plan: Plan) throws -> Step? {
+        let old = seat.step.map { plan.steps[$0] }
+        guard let file = seat.file else {
+            return old.map { Step(leavingOut: $0, reason) }
+        }
+        guard let record = try view.index?.record(for: file.target) else { return nil }
+        return Step(
+            target: file.target, manifest: old?.manifest ?? 0, resource: old?.resource,
+            kind: .evicted, reason: reason, means: .removal,
+            existing: .ours(file.stamp, sha256: record.sha256), size: file.stamp.size)
+    }
+
+    /// Adds steps about files that the plan did not speak of; both are in the order of the targets.
+    private func insert(_ steps: [Step], _ plan: inout Plan) {
+        guard !steps.isEmpty else { return }
+        var merged = StepList(of: plan.manifests)
+        var rest = steps[...]
+        for position in plan.steps.indices {
+            let target = plan.steps.target(at: position)
+            while let step = rest.first, step.target < target {
+                merged.append(step)
+                rest.removeFirst()
+            }
+            merged.append(stepAt: position, of: plan.steps)
+        }
+        for step in rest { merged.append(step) }
+        plan.steps = merged
+    }
+}
+
+extension Step {
+    /// A step that brings nothing, because there is no room for it.
+    fileprivate init(leavingOut step: Step, _ reason: Reason) {
+        self = step
+        kind = .evicted
+        self.reason = reason
+        means = .nothing
+        existing = .nothing
+    }
+}
+
+// MARK: tmp
+
+extension AdmissionScan {
+    /// Takes out files of tmp that were not used for a while, and those that went so before.
+    private func letGo(unusedFor longest: Int64, _ plan: inout Plan) throws {
+        for position in plan.steps.indices.reversed() {
+            let target = plan.steps.target(at: position)
+            guard target.area == .tmp else { break }
+            guard let known = evicted[target], !view.options.asked.contains(target) else {
+                if evicted[target] != nil { plan.readmitted.append(target) }
+                continue
+            }
+            let step = plan.steps[position]
+            guard case .nothing = step.existing, step.resource != nil else { continue }
+            let reason = Reason.unused(seconds: view.now.seconds(since: known.lastUse))
+            plan.steps.replace(at: position, with: Step(leavingOut: step, reason))
+        }
+        try forEachFile(in: .tmp) { file, _ in
+            plan.evictableFiles += 1
+            let age = view.now.seconds(since: file.lastUsed)
+            guard age >= longest, file.state == .idle,
+                !view.options.asked.contains(file.target),
+                let position = plan.steps.position(of: file.target)
+            else { return }
+            let old = plan.steps[position]
+            guard old.resource != nil, old.kind != .repair else { return }
+            let seat = Seat(
+                candidate: QuotaCandidate(
+                    size: file.stamp.size, claim: .wanted, lastUse: file.lastUsed),
+                step: position, file: file)
+            guard let step = try evict(seat, .unused(seconds: age), plan) else { return }
+            plan.steps.replace(at: position, with: step)
+            plan.newlyEvicted.append(
+                EvictedFile(
+                    target: file.target, size: file.stamp.size, lastUse: file.lastUsed))
+        }
+    }
+
+    /// The names of parts that no manifest wants any more and that are old enough to go.
+    private func abandonedParts(beside plan: Plan) throws -> [String] {
+        guard let longest = view.options.longestUnwantedPart, let root = view.root else {
+            return []
+        }
+        var names: [String] = []
+        for (target, parts) in view.parts where plan.steps.position(of: target) == nil {
+            let old = try parts.map(\.name).filter { name in
+                try age(ofPart: name, in: root).map { $0 >= longest } ?? true
+            }
+            if !old.isEmpty, !view.book.isWanted(target) { names += old }
+        }
+        return names.sorted()
+    }
+
+    /// Seconds since a part was last written; nil where it is gone.
+    private func age(ofPart name: String, in root: RootDirectory) throws -> Int64? {
+        do throws(Errno) {
+            let folder = try root.openFolder(Area.tmp.rawValue)
+            let status = try FileStatus(folder: folder.number, name: name, path: name)
+            let written = Instant(milliseconds: status.stamp.modified / 1_000_000)
+            return view.now.seconds(since: written)
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw MirrorError(error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
+
+/// Rows of files that were left out for room.
+@Suite struct EvictedRowsTests {
+    private let folder: TemporaryFolder
+    private let root: RootDirectory
+    private let start = Instant(seconds: 1000)
+
+    init() throws {
+        folder = try TemporaryFolder()
+        root = try RootDirectory(opening: folder.path)
+    }
+
+    @Test func evictedFilesAreRememberedUntilTheyAreReadmitted() throws {
+        let index = try Index.open(root, now: start).index
+        let large = EvictedFile(
+            target: try Target("Caches/z"), size: 1 << 40, lastUse: Instant(milliseconds: 5))
+        let unknown = EvictedFile(
+            target: try Target("Caches/a"), size: nil, lastUse: Instant(milliseconds: 6))
+        try index.note(evicted: [large, unknown], readmitted: [])
+        #expect(try index.evictedFiles() == [unknown, large])
+        try index.note(evicted: [], readmitted: [large.target, try Target("Caches/none")])
+        #expect(try index.evictedFiles() == [unknown])
+        try index.close(now: start)
+        let again = try Index.open(root, now: start).index
+        #expect(try again.evictedFiles() == [unknown])
+    }
+
+    @Test func formerSchemaWithoutThemIsReadAndMigrated() throws {
+        let index = try Index.open(root, now: start).index
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.run("DROP TABLE evicted; PRAGMA user_version = 3")
+        }
+        try index.close(now: start)
+        let reader = try Index.openForReading(root).index
+        #expect(try reader.evictedFiles() == [])
+        try reader.close(now: start)
+        let opened = try Index.open(root, now: start)
+        #expect(opened.notice == nil)
+        let file = EvictedFile(
+            target: try Target("Caches/a"), size: 3, lastUse: Instant(milliseconds: 6))
+        try opened.index.note(evicted: [file], readmitted: [])
+        #expect(try opened.index.evictedFiles() == [file])
+    }
+}
