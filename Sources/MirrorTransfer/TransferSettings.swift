@@ -48,6 +48,7 @@ struct TransferSettings: Sendable {
         prepareTrust(easy)
         prepareCredentials(easy, plan: plan, source: source)
         prepareFields(easy, plan: plan, source: source)
+        if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
         if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
     }
 

@@ -23,6 +23,10 @@ package struct RequestPlan: Sendable, Hashable {
     /// As a stream of HTTP/2 a long body costs both sides more, and it waits in memory when its
     /// bytes come too fast.
     package var isLong = false
+    /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
+    package var isHead = false
+    /// Whether the first byte alone is asked for.
+    package var asksFirstByte = false
 
     /// The least length of a long body, in bytes: enough to be worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
@@ -51,6 +55,7 @@ package struct RequestPlan: Sendable, Hashable {
     /// The header fields that follow from the plan, in the order in which they are sent.
     package var fields: [(name: String, value: String)] {
         var fields: [(String, String)] = []
+        if asksFirstByte { fields.append(("Range", "bytes=0-0")) }
         if offset > 0 {
             let last = end.map { String($0 - 1) } ?? ""
             fields.append(("Range", "bytes=\(offset)-\(last)"))

@@ -39,7 +39,8 @@ struct SyncCommand: AsyncParsableCommand {
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, root: root, selection: selection, network: network, when: when,
-            storage: storage, running: running, removal: removal, operations: operations, output: output)
+            storage: storage, running: running, removal: removal, operations: operations,
+            output: output)
     }
 
     func run() async throws {

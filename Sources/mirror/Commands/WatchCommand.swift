@@ -55,7 +55,8 @@ struct WatchCommand: AsyncParsableCommand {
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, root: root, selection: selection, network: network, when: when,
-            storage: storage, running: running, removal: removal, operations: operations, output: output)
+            storage: storage, running: running, removal: removal, operations: operations,
+            output: output)
     }
 
     /// When it syncs.

@@ -1,0 +1,24 @@
+public import MirrorModel
+internal import MirrorSystem
+internal import MirrorTransfer
+
+/// Asks servers what they say of files without fetching them.
+public enum ServerProbe {
+    /// The reports on URLs, in their order.
+    ///
+    /// For each URL a HEAD is sent, and a GET of the first byte where the answer says too little. What a
+    /// server refuses is in its report. Throws `MirrorError` with `cancelled`, and where no request
+    /// can be made at all.
+    public static func reports(
+        on urls: [SourceURL], configuration: Configuration = Configuration()
+    ) async throws -> [ProbeReport] {
+        let cancellation = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await Offload.run {
+                try HeadProbe(configuration, isCancelled: { cancellation.isSet }).reports(on: urls)
+            }
+        } onCancel: {
+            cancellation.set()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package import MirrorModel
+internal import MirrorSystem
+
+/// Asks servers what they say of URLs: HEAD, and one byte where that says too little.
+///
+/// It uses the wire of transfers on the calling thread: the same redirect rules, timeouts, proxies and
+/// addresses. No body is read beyond what one packet may bring.
+package final class HeadProbe {
+    /// How many URLs are asked about at once.
+    private static let together = 16
+
+    private let wire: any Wire
+    private let patience: Int64
+    private let isCancelled: () -> Bool
+    private var waiting: [Int] = []
+    private var running: [Int: Question] = [:]
+    private var reports: [ProbeReport] = []
+    private var lastRequest = 0
+
+    /// What is asked about one URL.
+    private struct Question {
+        let number: Int
+        let source: PreparedSource
+        var redirection: Redirection
+        var isFirstByte = false
+        var active: ActiveRequest?
+        var head: ResponseHead?
+        /// When it is given up.
+        var end = ContinuousClock.now
+    }
+
+    /// Throws `MirrorError` where the process has no descriptors left.
+    package convenience init(
+        _ configuration: Configuration, isCancelled: @escaping () -> Bool
+    ) throws(MirrorError) {
+        do throws(Errno) {
+            self.init(
+                CurlWire(configuration, signal: try WakeSignal()),
+                patience: configuration.transfer.connectTimeout
+                    + configuration.transfer.stallTimeout,
+                isCancelled: isCancelled)
+        } catch { throw MirrorError(error) }
+    }
+
+    /// - Parameter patience: seconds that an answer may take.
+    init(_ wire: any Wire, patience: Int64, isCancelled: @escaping () -> Bool) {
+        self.wire = wire
+        self.patience = patience
+        self.isCancelled = isCancelled
+    }
+
+    /// Asks about URLs, several at once; the reports are in the order of the URLs.
+    ///
+    /// What a server refuses is in its report. Throws `MirrorError` where no request can be made, and
+    /// with `cancelled`.
+    package func reports(on urls: [SourceURL]) throws(MirrorError) -> [ProbeReport] {
+        reports = urls.map { ProbeReport(url: $0.description) }
+        var next = 0
+        while next < urls.count || !running.isEmpty {
+            if isCancelled() {
+                throw MirrorError(.cancelled, "Interrupted while servers were asked.")
+            }
+            while next < urls.count, running.count < HeadProbe.together {
+                let source = PreparedSource(
+                    url: urls[next], key: SourceKey(urls[next]), headers: [])
+                var question = Question(
+                    number: next, source: source,
+                    redirection: Redirection(url: urls[next], isPost: false))
+                try ask(&question)
+                next += 1
+            }
+            wire.perform()
+            while let end = wire.nextEnd() { try take(end) }
+            giveUpOverdue()
+            if !running.isEmpty { wire.wait(milliseconds: 100) }
+        }
+        return reports
+    }
+
+    /// Makes the next request of a question.
+    private func ask(_ question: inout Question) throws(MirrorError) {
+        var plan = RequestPlan(source: 0, url: question.redirection.url)
+        plan.isHead = !question.isFirstByte
+        plan.asksFirstByte = question.isFirstByte
+        plan.carriesCredentials = !question.redirection.hasLeftOrigin
+        lastRequest += 1
+        let active = ActiveRequest(
+            number: lastRequest, id: question.number, listener: self,
+            stall: StallClock(timeout: patience))
+        try wire.prepare(
+            WireRequest(plan: plan, source: question.source, postBody: nil, opensConnection: false),
+            for: active)
+        question.active = active
+        question.head = nil
+        question.end = .now.advanced(by: .seconds(patience))
+        running[question.number] = question
+        wire.begin(active)
+    }
+
+    /// Takes in the end of a request, and asks on where that says too little.
+    private func take(_ end: WireEnd) throws(MirrorError) {
+        let number = end.active.id
+        guard var question = running.removeValue(forKey: number) else { return }
+        wire.end(end.active)
+        question.active = nil
+        guard let head = question.head else {
+            return fail(question, failure(of: end))
+        }
+        if (300..<400).contains(head.status), let location = head.single(.location) {
+            do throws(Refusal) {
+                try question.redirection.follow(location: location, status: head.status)
+            } catch { return fail(question, error) }
+            reports[number].redirects.append(question.redirection.url.description)
+            return try ask(&question)
+        }
+        let (url, now) = (question.redirection.url, SystemClock.now())
+        if question.isFirstByte {
+            reports[number].take(firstByte: head, from: url, at: now)
+        } else {
+            reports[number].take(head: head, from: url, at: now)
+            if reports[number].needsFirstByte {
+                question.isFirstByte = true
+                return try ask(&question)
+            }
+        }
+        reports[number].name = reports[number].name ?? url.lastSegment
+    }
+
+    private func failure(of end: WireEnd) -> Refusal {
+        if case .refused(let refusal) = end.active.finding { return refusal }
+        if let failure = end.failure { return Refusal(failure.code, failure.cause) }
+        return Refusal(.malformedResponse, "the server answered nothing")
+    }
+
+    /// Ends a question; what an earlier answer said of the file stays.
+    private func fail(_ question: Question, _ refusal: Refusal) {
+        // A server that answers HEAD, and breaks off where one byte is asked for, has answered.
+        if question.isFirstByte, reports[question.number].isGood { return }
+        let url = question.redirection.url
+        var error = MirrorError(refusal.code, "\(url): \(refusal.cause).")
+        error.source = url.description
+        error.status = refusal.status
+        reports[question.number].error = error
+    }
+
+    private func giveUpOverdue() {
+        let now = ContinuousClock.now
+        for question in running.values where now >= question.end {
+            running[question.number] = nil
+            if let active = question.active { wire.end(active) }
+            fail(question, Refusal(.stalled, "no answer came for \(patience) s"))
+        }
+    }
+}
+
+extension HeadProbe: ActiveRequest.Listener {
+    func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
+        running[active.id]?.head = head
+        return false
+    }
+
+    func began(_ active: ActiveRequest) {}
+
+    func heldBack(_ active: ActiveRequest) {}
+
+    func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> ActiveRequest.Reply {
+        .stop
+    }
+}
