@@ -73,15 +73,36 @@ enum EditProperties {
         }
         let edit = ManifestEdit(bytes: bytes, decoded: decoded, label: "m", origin: origin)
         let text: [UInt8]
-        do { text = try edit.text(adding: values) } catch { return "\(error)" }
+        do { text = try edit.text(pinning: values) } catch { return "\(error)" }
         guard isSubsequence(bytes, of: text) else {
             return "something is gone: \(String(decoding: text, as: UTF8.self))"
         }
         guard let again = try? ManifestReader.read(text, label: "m", origin: origin) else {
             return "refused: \(String(decoding: text, as: UTF8.self))"
         }
-        let isPinned = again.manifest.resources.allSatisfy { $0.pin != nil }
-        return isPinned ? nil : "not pinned: \(String(decoding: text, as: UTF8.self))"
+        guard again.manifest.resources.allSatisfy({ $0.pin != nil }) else {
+            return "not pinned: \(String(decoding: text, as: UTF8.self))"
+        }
+        return entryFlaw(edit)
+    }
+
+    /// An entry that comes can go again, and so can all the others.
+    private static func entryFlaw(_ edit: ManifestEdit) -> String? {
+        guard edit.decoded.notation != .metalink,
+            let target = try? Target("Documents/entry of a fuzzer"),
+            let url = try? SourceURL("https://fuzzer.example/entry")
+        else { return nil }
+        do {
+            let text = try edit.text(adding: [NewEntry(target: target, url: url)])
+            let decoded = try ManifestReader.read(text, label: "m", origin: edit.origin)
+            let longer = ManifestEdit(
+                bytes: text, decoded: decoded, label: "m", origin: edit.origin)
+            _ = try longer.text(removing: [decoded.manifest.resources.count - 1])
+            _ = try longer.text(removing: Set(decoded.manifest.resources.indices))
+            return nil
+        } catch let error as MirrorError where error.message.contains("nothing was added") {
+            return nil
+        } catch { return "\(error)" }
     }
 
     private static func isSubsequence(_ bytes: [UInt8], of text: [UInt8]) -> Bool {

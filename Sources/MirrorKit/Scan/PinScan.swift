@@ -6,6 +6,8 @@ internal import MirrorSystem
 /// Reads the files fetched for a manifest, and compares them with the manifest's declarations.
 struct PinScan {
     let view: TreeView
+    /// Whether what is declared gives way to what mirror put there last.
+    var updates = false
     let isCancelled: @Sendable () -> Bool
 
     /// The findings about the selected resources, each with its position in the manifest.
@@ -24,10 +26,13 @@ struct PinScan {
         of findings: [(position: Int, finding: PinFinding)]
     ) -> [Int: PinnedValues] {
         findings.reduce(into: [:]) { values, found in
-            guard case .pin(let size, let sha256) = found.finding.verdict else { return }
-            values[found.position] = PinnedValues(
-                size: size ? found.finding.size : nil,
-                sha256: sha256 ? found.finding.sha256?.hex : nil)
+            switch found.finding.verdict {
+            case .pin(let size, let sha256), .update(let size, let sha256):
+                values[found.position] = PinnedValues(
+                    size: size ? found.finding.size : nil,
+                    sha256: sha256 ? found.finding.sha256?.hex : nil)
+            case .keep, .leave, .contradiction: break
+            }
         }
     }
 
@@ -44,6 +49,6 @@ struct PinScan {
         let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true
         return .judge(
             resource, record: record, isOfSource: isOfSource, size: read?.stamp.size,
-            digests: read?.digests ?? [])
+            digests: read?.digests ?? [], updates: updates)
     }
 }

@@ -14,11 +14,14 @@ extension MirrorSession {
     /// - Parameters:
     ///   - path: the manifest's file.
     ///   - options: `only` and `skip` select resources by their tags.
+    ///   - updates: whether other sizes and digests that the manifest declares give way to those of the
+    ///     files that mirror put there last.
     ///   - isDryRun: whether nothing is written.
     /// - Throws: `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
     ///   `cancelled` and the like.
     public func pin(
-        _ path: String, options: PlanOptions = PlanOptions(), isDryRun: Bool = false
+        _ path: String, options: PlanOptions = PlanOptions(), updates: Bool = false,
+        isDryRun: Bool = false
     ) async throws -> PinReport {
         let root = root
         let cancellation = CancellationFlag()
@@ -27,7 +30,8 @@ extension MirrorSession {
                 try await Offload.run {
                     let file = try FileReplacement(of: path)
                     let edit = try ManifestEdit(readingFile: path)
-                    let scan = PinScan(view: view, isCancelled: { cancellation.isSet })
+                    let scan = PinScan(
+                        view: view, updates: updates, isCancelled: { cancellation.isSet })
                     let found = try scan.findings(of: edit.decoded.manifest, options: options)
                     var report = PinReport(
                         root: root, manifest: path, isDryRun: isDryRun,
@@ -35,7 +39,7 @@ extension MirrorSession {
                     guard report.contradictions.isEmpty, !report.pinned.isEmpty else {
                         return report
                     }
-                    let text = try edit.text(adding: PinScan.values(of: found))
+                    let text = try edit.text(pinning: PinScan.values(of: found))
                     if !isDryRun {
                         try file.write { sink in try sink(text) }
                         report.isWritten = true
@@ -53,7 +57,7 @@ extension ManifestEdit {
     /// Reads a manifest's file.
     ///
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
-    fileprivate init(readingFile path: String) throws {
+    init(readingFile path: String) throws {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw MirrorError(

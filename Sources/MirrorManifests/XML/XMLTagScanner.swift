@@ -9,6 +9,8 @@ struct XMLTagScanner {
     struct Tag {
         /// The offset of its `<`.
         let start: Int
+        /// The offset behind its `>`.
+        let end: Int
         /// The name with its prefix.
         let name: String
         let isEnd: Bool
@@ -26,6 +28,8 @@ struct XMLTagScanner {
         let name: String
         /// The offset of its name.
         let start: Int
+        /// The offset of its opening quote.
+        let valueStart: Int
         /// The offset behind its closing quote.
         let end: Int
     }
@@ -64,7 +68,7 @@ struct XMLTagScanner {
             case UInt8(ascii: ">"):
                 at += 1
                 return Tag(
-                    start: start, name: name, isEnd: isEnd,
+                    start: start, end: at, name: name, isEnd: isEnd,
                     isEmpty: bytes[at - 2] == UInt8(ascii: "/"), attributes: attributes)
             case UInt8(ascii: "/"), 0x20, 0x09, 0x0A, 0x0D: at += 1
             default:
@@ -82,8 +86,9 @@ struct XMLTagScanner {
         guard let quote = peek, let end = bytes[(at + 1)...].firstIndex(of: quote) else {
             return nil
         }
+        let valueStart = at
         at = end + 1
-        return Attribute(name: name, start: start, end: at)
+        return Attribute(name: name, start: start, valueStart: valueStart, end: at)
     }
 
     private mutating func word() -> String {

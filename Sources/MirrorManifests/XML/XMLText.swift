@@ -18,6 +18,13 @@ enum XMLText {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Text as the value of an attribute, without quotes.
+    static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Appends text so that no reader's normalisation changes it.
     ///
     /// A reader would turn a bare CR into LF (§2.11), and white space in an attribute into spaces

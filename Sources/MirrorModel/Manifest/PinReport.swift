@@ -10,11 +10,15 @@ public struct PinFinding: Sendable, Hashable {
     public var size: Int64?
     /// The file's sha256; nil when it was not read.
     public var sha256: Digest?
+    /// Whether the manifest declares the size and a digest that proves the bytes.
+    public var isDeclared = false
 
     /// What becomes of a resource.
     public enum Verdict: Sendable, Hashable {
         /// It gains what it does not declare yet.
         case pin(size: Bool, sha256: Bool)
+        /// What it declares is replaced, because another version was fetched.
+        case update(size: Bool, sha256: Bool)
         /// It declares its size and its sha256 already.
         case keep
         /// There is nothing that it could be pinned to.
@@ -64,19 +68,24 @@ public struct PinFinding: Sendable, Hashable {
     ///   - isOfSource: whether the record's bytes came from one of the resource's sources.
     ///   - size: the size of the bytes there; nil when no file is.
     ///   - digests: their digests, the sha256 first.
+    ///   - updates: whether what is declared gives way to what mirror put there last.
     public static func judge(
         _ resource: Resource, record: IndexRecord?, isOfSource: Bool, size: Int64?,
-        digests: [Digest]
+        digests: [Digest], updates: Bool = false
     ) -> PinFinding {
         func finding(_ verdict: Verdict) -> PinFinding {
-            PinFinding(
+            var finding = PinFinding(
                 target: resource.target, line: resource.line, verdict: verdict, size: size,
                 sha256: digests.first)
+            finding.isDeclared = resource.size != nil && resource.pin != nil
+            return finding
         }
         let declaresSHA256 = resource.digests.contains { $0.algorithm == .sha256 }
         guard let record else { return finding(.leave(.notFetched)) }
         guard let size, let sha256 = digests.first else { return finding(.leave(.missing)) }
+        let isAsFetched = sha256 == record.sha256 && isOfSource
         for declared in resource.digests {
+            if updates, isAsFetched, declared.algorithm == .sha256 { continue }
             guard let actual = digests.first(where: { $0.algorithm == declared.algorithm }),
                 actual != declared
             else { continue }
@@ -85,12 +94,20 @@ public struct PinFinding: Sendable, Hashable {
                     "\(declared.algorithm.rawValue) is \(actual.hex), the manifest says \(declared.hex)"
                 ))
         }
-        if let declared = resource.size, declared != size {
+        if let declared = resource.size, declared != size, !(updates && isAsFetched) {
             return finding(
                 .contradiction("it has \(Counted(size, "byte")), the manifest says \(declared)"))
         }
         if sha256 != record.sha256 { return finding(.leave(.changed)) }
         if resource.pin == nil, !isOfSource { return finding(.leave(.otherSource)) }
+        let isOtherSize = resource.size.map { $0 != size } ?? false
+        let isOtherDigest = declaresSHA256 && !resource.digests.contains(sha256)
+        if isOtherSize || isOtherDigest {
+            return finding(
+                .update(
+                    size: isOtherSize || resource.size == nil,
+                    sha256: isOtherDigest || !declaresSHA256))
+        }
         if declaresSHA256, resource.size != nil { return finding(.keep) }
         return finding(.pin(size: resource.size == nil, sha256: !declaresSHA256))
     }
@@ -122,10 +139,18 @@ public struct PinReport: Sendable {
         findings.filter { if case .contradiction = $0.verdict { true } else { false } }
     }
 
-    /// The resources that gain something.
+    /// The resources that gain something, or whose declarations are replaced.
     public var pinned: [PinFinding] {
-        findings.filter { if case .pin = $0.verdict { true } else { false } }
+        findings.filter {
+            switch $0.verdict {
+            case .pin, .update: true
+            case .keep, .leave, .contradiction: false
+            }
+        }
     }
+
+    /// The resources of which the manifest does not declare the size and a digest that proves the bytes.
+    public var undeclared: [PinFinding] { findings.filter { !$0.isDeclared } }
 
     /// The resources that are left as they are, because there is nothing to pin them to.
     public var left: [PinFinding] {
@@ -160,6 +185,7 @@ extension PinFinding {
         let (step, reason, because): (String, String?, String?) =
             switch verdict {
             case .pin: ("pin", nil, nil)
+            case .update: ("update", nil, nil)
             case .keep: ("keep", nil, nil)
             case .leave(let obstacle): ("leave", obstacle.rawValue, obstacle.because)
             case .contradiction(let because): ("refuse", "contradiction", because)
@@ -169,6 +195,7 @@ extension PinFinding {
         json.member("step", step)
         json.member("reason", reason)
         json.member("because", because)
+        json.member("declared", isDeclared)
         json.member("size", size)
         json.member("sha256", sha256?.hex)
     }

@@ -38,14 +38,16 @@ struct GetCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func run() async throws {
-        running.ending.watchDeadline()
         let arrivals = Arrivals()
-        var shown = RunOutput(options: output)
-        shown.hasOtherResults = true
-        shown.observer = { arrivals.note($0) }
+        var work = FetchWork(
+            root: root, network: network, running: running, removal: removal, output: output)
+        work.hasOtherResults = true
+        work.observer = { arrivals.note($0) }
         do {
-            try await shown.reportingFailure(opening: makeSession) { [shown] session in
-                try await get(in: session, arrivals, shown)
+            try await work.run(manifest) { [work] session, manifests, shown in
+                try await work.fetch(manifests, planning, in: session, shown) {
+                    for target in arrivals.all { try await session.withFile(target) { _ in } }
+                }
             }
         } catch {
             show(arrivals)
@@ -54,37 +56,12 @@ struct GetCommand: AsyncParsableCommand {
         show(arrivals)
     }
 
-    private func makeSession() throws -> MirrorSession {
-        var configuration = network.configuration
-        running.apply(to: &configuration)
-        return try MirrorSession(root: root.root, configuration: configuration)
-    }
-
-    private func get(
-        in session: MirrorSession, _ arrivals: Arrivals, _ shown: RunOutput
-    ) async throws {
-        if manifest.isEmpty { try session.requireRoot() }
-        let manifests = try await ManifestArguments(locations: manifest, network: network)
-            .load(in: session)
-        var planning = PlanOptions()
-        storage.apply(to: &planning)
-        planning.asked = Set(targets)
-        planning.refusesUnknownNames = true
-        var options = RunOptions()
-        running.apply(to: &options)
-        removal.apply(to: &options)
-        options.isOffline = network.offline
-        options.secrets = try network.secrets()
-        try await shown.concluding {
-            CommandStage.enter(.waitingForLock)
-            try await session.withLock(waitingSeconds: running.waitingSeconds) {
-                CommandStage.enter(.lookingAtTree)
-                let plan = try await session.plan(manifests, options: planning)
-                CommandStage.enter(.running)
-                try await shown.show(session.execute(plan, options: options))
-                for target in arrivals.all { try await session.withFile(target) { _ in } }
-            }
-        }
+    private var planning: PlanOptions {
+        var options = PlanOptions()
+        storage.apply(to: &options)
+        options.asked = Set(targets)
+        options.refusesUnknownNames = true
+        return options
     }
 
     /// Prints where the files are that are there.

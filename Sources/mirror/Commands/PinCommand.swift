@@ -14,16 +14,28 @@ struct PinCommand: AsyncParsableCommand {
             declared size or digest is not what is there, nothing is written, exit 1. A pinned resource that \
             does not say otherwise is not asked for again: leave out with --skip what is meant to change.
 
+            --update fetches what the sources have now, whatever is declared, and declares that. --check \
+            writes nothing, and exits 1 where a resource does not declare its size and a digest, or \
+            its file has others.
+
             EXAMPLES:
               mirror sync manifest.json && mirror pin manifest.json
               mirror pin --dry-run manifest.json
               mirror pin --skip live manifest.xml && git diff manifest.xml
+              mirror pin --update --only toolchain manifest.json
+              mirror pin --check manifest.json
             """)
 
     @Argument(
         help: ArgumentHelp(
             "The path of a manifest in JSON, XML or Metalink.", valueName: "manifest"))
     var manifest: String
+
+    @Flag(name: .long, help: "Fetch what the sources have now, and declare that instead.")
+    var update = false
+
+    @Flag(name: .long, help: "Write nothing; exit 1 unless everything is declared, and is so.")
+    var check = false
 
     @Flag(name: .long, help: "Say what would be written, and write nothing.")
     var dryRun = false
@@ -39,22 +51,50 @@ struct PinCommand: AsyncParsableCommand {
     var skip: [String] = []
 
     @OptionGroup var root: RootOptions
-    @OptionGroup(title: "Output") var output: DetailOptions
+    @OptionGroup(title: "How servers are talked to, with --update") var network: NetworkOptions
+    @OptionGroup(title: "Limits of --update") var running: RunningOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func validate() throws {
+        if update, check { throw ValidationError("--check writes nothing. Leave out --update.") }
+        if update, dryRun {
+            throw ValidationError("--update fetches, and what comes is not known before.")
+        }
+    }
 
     func run() async throws {
         guard case .path(let path) = try ManifestSource(argument: manifest) else {
             throw MirrorError(
                 .usage, "mirror pin writes into a file. Name the path of a manifest.")
         }
+        if update { return try await refetch(path) }
         let session = try MirrorSession(root: root.root)
-        try session.requireRoot()
+        if !check { try session.requireRoot() }
+        let report = try await session.pin(path, options: options, isDryRun: dryRun || check)
+        try conclude(report)
+    }
+
+    private var options: PlanOptions {
         var options = PlanOptions()
         options.only = Set(only)
         options.skip = Set(skip)
         options.refusesUnknownNames = true
-        let report = try await session.pin(path, options: options, isDryRun: dryRun)
-        PinOutput(options: output).show(report)
+        return options
+    }
+
+    private func conclude(_ report: PinReport) throws {
+        PinOutput(options: output, isCheck: check).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
-        if !report.contradictions.isEmpty { throw ExitCode(1) }
+        let isWrong = !report.contradictions.isEmpty || check && !report.undeclared.isEmpty
+        if isWrong { throw ExitCode(1) }
+    }
+
+    /// Fetches what the sources have now, and declares it.
+    private func refetch(_ path: String) async throws {
+        let work = FetchWork(root: root, network: network, running: running, output: output)
+        try await work.run([path]) { session, manifests, shown in
+            try await work.fetch(manifests.map(\.withoutPins), options, in: session, shown)
+            try conclude(try await session.pin(path, options: options, updates: true))
+        }
     }
 }

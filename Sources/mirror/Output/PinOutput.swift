@@ -3,6 +3,8 @@ import MirrorModel
 /// Shows the result of pinning: a JSON document for scripts, or a line per resource for people.
 struct PinOutput {
     let options: any OutputChoices
+    /// Whether the declarations themselves are asked about.
+    var isCheck = false
 
     /// Prints the report to standard output, and contradictions to standard error.
     func show(_ report: PinReport) {
@@ -11,6 +13,13 @@ struct PinOutput {
             Console.error.line(
                 "\(report.manifest.printable):\(finding.line): error: \(finding.target.path.printable): \(because)"
             )
+        }
+        if isCheck {
+            for finding in report.undeclared {
+                Console.error.line(
+                    "\(report.manifest.printable):\(finding.line): error: \(finding.target.path.printable): it declares no size, or no digest that proves its bytes"
+                )
+            }
         }
         guard !options.json else {
             var json = JSONWriter()
@@ -22,7 +31,7 @@ struct PinOutput {
         guard !options.quiet else { return }
         var lines = LineBuffer()
         lines.line("root \(report.root.printable)")
-        for finding in report.findings {
+        for finding in report.findings where !isCheck {
             if let line = line(finding, style) { lines.line(line) }
         }
         lines.line(verdict(report))
@@ -36,6 +45,9 @@ struct PinOutput {
             let size = finding.size.map { "  \(ByteCount($0))" } ?? ""
             let digest = finding.sha256.map { "sha256 \($0.hex)" } ?? ""
             return style.label("pin", .good) + path + size + style.faint("  (\(digest))")
+        case .update:
+            let digest = finding.sha256.map { "sha256 \($0.hex) now" } ?? ""
+            return style.label("update", .good) + path + style.faint("  (\(digest))")
         case .keep: return options.verbose ? style.label("keep", .neutral) + path : nil
         case .leave(let obstacle):
             return style.label("leave", .warning) + path + style.faint("  (\(obstacle.because))")
@@ -45,6 +57,12 @@ struct PinOutput {
 
     private func verdict(_ report: PinReport) -> String {
         let manifest = report.manifest.printable
+        if isCheck {
+            let count = report.findings.count
+            let wrong = Set(report.undeclared.map(\.target))
+                .union(report.contradictions.map(\.target)).count
+            return "\(manifest): \(count - wrong) of \(Counted(count, "resource")) pinned."
+        }
         guard report.contradictions.isEmpty else {
             return "\(manifest): nothing was written. Run mirror sync, or correct the manifest."
         }

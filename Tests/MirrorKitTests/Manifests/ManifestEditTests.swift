@@ -14,7 +14,7 @@ import Testing
         let bytes = Array(text.utf8)
         let decoded = try ManifestReader.read(bytes, label: "m.json", origin: origin)
         let edit = ManifestEdit(bytes: bytes, decoded: decoded, label: "m.json", origin: origin)
-        return String(decoding: try edit.text(adding: values), as: UTF8.self)
+        return String(decoding: try edit.text(pinning: values), as: UTF8.self)
     }
 
     private var both: PinnedValues { PinnedValues(size: 7, sha256: sha256) }
@@ -121,14 +121,14 @@ import Testing
         }
         let edit = ManifestEdit(bytes: bytes, decoded: decoded, label: path, origin: origin)
         let again = try ManifestReader.read(
-            try edit.text(adding: values), label: path, origin: origin)
+            try edit.text(pinning: values), label: path, origin: origin)
         #expect(again.manifest.resources.allSatisfy { $0.pin != nil && $0.size != nil })
     }
 
-    @Test func editThatWouldChangeOtherValuesIsRefused() throws {
+    @Test func editWhoseTextIsNoManifestWithItsValuesIsRefused() throws {
         let text = "{ \"resources\": [ { \"url\": \"a\", \"size\": 8 } ] }"
         let error = try #require(throws: MirrorError.self) {
-            try edited(text, [0: PinnedValues(size: 7)])
+            try edited(text, [0: PinnedValues(sha256: "0\", \"size\": 9")])
         }
         #expect(error.code == .manifestInvalid)
     }

@@ -10,7 +10,7 @@ import Testing
 
     private func verdict(
         isKnown: Bool = true, recorded: UInt8 = 1, isOfSource: Bool = true, isThere: Bool = true,
-        _ change: (inout Resource) throws -> Void = { _ in }
+        updates: Bool = false, _ change: (inout Resource) throws -> Void = { _ in }
     ) throws -> PinFinding.Verdict {
         var resource = Resource(
             target: try Target("Caches/a"), url: try SourceURL("https://h.example/a"))
@@ -23,7 +23,8 @@ import Testing
         return PinFinding.judge(
             resource, record: isKnown ? record : nil, isOfSource: isOfSource,
             size: isThere ? 5 : nil,
-            digests: isThere ? [try digest(.sha256, 1), try digest(.sha512, 1)] : []
+            digests: isThere ? [try digest(.sha256, 1), try digest(.sha512, 1)] : [],
+            updates: updates
         ).verdict
     }
 
@@ -46,6 +47,46 @@ import Testing
                 $0.size = 5
                 $0.digests = [try digest(.sha256, 1)]
             } == .keep)
+    }
+
+    @Test func whatIsDeclaredGivesWayToWhatWasFetchedLast() throws {
+        func verdict(
+            recorded: UInt8 = 1, isOfSource: Bool = true,
+            _ change: (inout Resource) throws -> Void
+        ) throws -> PinFinding.Verdict {
+            try self.verdict(recorded: recorded, isOfSource: isOfSource, updates: true, change)
+        }
+        #expect(
+            try verdict {
+                $0.size = 6
+                $0.digests = [try digest(.sha256, 2)]
+            } == .update(size: true, sha256: true))
+        #expect(
+            try verdict {
+                $0.size = 5
+                $0.digests = [try digest(.sha256, 2)]
+            } == .update(size: false, sha256: true))
+        #expect(
+            try verdict { $0.digests = [try digest(.sha256, 2)] }
+                == .update(size: true, sha256: true))
+        #expect(
+            try verdict {
+                $0.size = 5
+                $0.digests = [try digest(.sha256, 1)]
+            } == .keep)
+        // Somebody edited it, it is of another source, or another digest is in the way.
+        for (recorded, isOfSource) in [(UInt8(2), true), (1, false)] {
+            let found = try verdict(recorded: recorded, isOfSource: isOfSource) {
+                $0.digests = [try digest(.sha256, 3)]
+            }
+            guard case .contradiction = found else {
+                Issue.record("\(found)")
+                continue
+            }
+        }
+        let found = try verdict { $0.digests = [try digest(.sha512, 2)] }
+        if case .contradiction = found { return }
+        Issue.record("\(found)")
     }
 
     @Test func resourceWithoutAFileIsNotPinned() throws {

@@ -46,6 +46,7 @@ private final class Stage {
     private let servers: [OriginServer]
     private let closed: ClosedPort
     private let running: RunningProgram
+    private var written: [String: [UInt8]] = [:]
 
     init(program: String) throws {
         let running = RunningProgram()
@@ -73,7 +74,11 @@ private final class Stage {
     }
 
     func run(_ phase: Phase, _ report: inout ScenarioRunner.Report) throws {
-        for (name, bytes) in phase.files { try folder.write(name, bytes) }
+        // What a run made of a file stays until the scenario says otherwise.
+        for (name, bytes) in phase.files where written[name] != bytes {
+            try folder.write(name, bytes)
+        }
+        written = phase.files
         for edit in phase.edits { try TreeEditing(root: root).carryOut(edit) }
         for (script, exchanges) in zip(scripts, phase.exchanges) { script.expect(exchanges) }
         let inspection = TreeInspection(root: root)

@@ -1,0 +1,89 @@
+internal import Glibc
+internal import MirrorManifests
+public import MirrorModel
+internal import MirrorSystem
+
+/// A manifest's file, whose entries a program or a person adds and removes.
+///
+/// Only the entries change: order, form and notes of the rest stay as they are, byte for byte. The file is
+/// replaced atomically, so that whoever is killed leaves the old text or the new one.
+public struct ManifestFile: Sendable {
+    /// A resource that is written: where the file goes, and where it comes from.
+    public struct Entry: Sendable, Hashable {
+        /// The target.
+        public var target: Target
+        /// The source.
+        public var url: SourceURL
+
+        /// Takes both.
+        public init(target: Target, url: SourceURL) {
+            self.target = target
+            self.url = url
+        }
+    }
+
+    /// The path, as it was given.
+    public let path: String
+
+    /// Takes the path of a file, which need not be there for `add`.
+    public init(path: String) { self.path = path }
+
+    /// Whether there is a file.
+    public var exists: Bool { access(path, F_OK) == 0 }
+
+    /// Adds entries behind the others; makes a manifest in JSON where there is no file.
+    ///
+    /// Throws `ManifestRefusal` for a file that is no manifest, and `MirrorError` with
+    /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
+    public func add(_ entries: [Entry], isDryRun: Bool = false) throws {
+        let file = try FileReplacement(of: path)
+        let entries = entries.map { NewEntry(target: $0.target, url: $0.url) }
+        let text: [UInt8]
+        if exists {
+            let edit = try ManifestEdit(readingFile: path)
+            try refuse(entries, in: edit)
+            text = try edit.text(adding: entries)
+        } else {
+            let base = path.split(separator: "/").last.map(String.init) ?? path
+            let stem = base.halves(atLast: ".")?.before ?? base[...]
+            text = ManifestEdit.text(named: String(stem), entries)
+            _ = try ManifestReader.read(text, label: path, origin: .file(path: path))
+        }
+        if !isDryRun { try file.write { sink in try sink(text) } }
+    }
+
+    /// Refuses targets that the manifest has.
+    private func refuse(_ entries: [NewEntry], in edit: ManifestEdit) throws {
+        let targets = Set(entries.map(\.target))
+        for resource in edit.decoded.manifest.resources where targets.contains(resource.target) {
+            throw MirrorError(
+                .manifestInvalid,
+                "\(resource.target): \(path.printable):\(resource.line) names it already. Give the new entry another target.",
+                target: resource.target)
+        }
+    }
+
+    /// Removes the entries of targets.
+    ///
+    /// Throws `ManifestRefusal` for a file that is no manifest, `MirrorError` with `usage` for a target
+    /// that it does not name, and with `manifestInvalid`. Nothing is written then.
+    public func remove(_ targets: [Target], isDryRun: Bool = false) throws {
+        let file = try FileReplacement(of: path)
+        let edit = try ManifestEdit(readingFile: path)
+        let resources = edit.decoded.manifest.resources
+        var positions: Set<Int> = []
+        for target in targets {
+            guard
+                let position = resources.indices.first(where: { resources.target(at: $0) == target }
+                )
+            else {
+                throw MirrorError(
+                    .usage,
+                    UnknownName.sentence(target: target, among: resources.lazy.map(\.target)))
+            }
+            positions.insert(position)
+        }
+        let text = try edit.text(removing: positions)
+        if !isDryRun { try file.write { sink in try sink(text) } }
+    }
+}

@@ -1,0 +1,140 @@
+internal import MirrorModel
+
+/// A change of a text: bytes that other bytes take the place of.
+struct TextChange {
+    let range: Range<Int>
+    let text: [UInt8]
+
+    /// Takes a range, which is empty for an addition, and what it becomes.
+    init(_ range: Range<Int>, _ text: some Sequence<UInt8>) {
+        self.range = range
+        self.text = Array(text)
+    }
+
+    /// The bytes with all changes made; they are in the order of the text and do not overlap.
+    static func apply(_ changes: [TextChange], to bytes: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count + changes.reduce(0) { $0 + $1.text.count })
+        var start = 0
+        for change in changes {
+            text += bytes[start..<change.range.lowerBound]
+            text += change.text
+            start = change.range.upperBound
+        }
+        return text + bytes[start...]
+    }
+}
+
+/// Where the resources of a manifest's text are, as offsets in bytes.
+///
+/// The text is one that was read without errors. The walk over it is simpler than the decoders; whoever
+/// changes the text reads it again afterwards.
+struct ResourcePlaces {
+    /// A resource, and the keys of its own.
+    struct Place {
+        /// From its first byte to behind its last one.
+        var range: Range<Int>
+        var keys: [String: Key] = [:]
+    }
+
+    /// A key with its value, which has its quotes.
+    struct Key {
+        let start: Int
+        let value: Range<Int>
+    }
+
+    /// The resources, in the order of the text.
+    private(set) var resources: [Place] = []
+    /// The list without its ends; in XML, what is between the root's tags.
+    private(set) var inside = 0..<0
+    /// The name of an XML root that has no end tag yet, whose `/>` is `inside`.
+    private(set) var emptyRoot: String?
+
+    /// Walks over a manifest in JSON.
+    init(json bytes: [UInt8]) throws {
+        do throws(DecodingStop) {
+            var tokens = try JSONTokenizer(ManifestBytes(bytes), log: DiagnosticLog(file: ""))
+            try walk(&tokens)
+        } catch {
+            throw MirrorError(.internalError, "A manifest that was read cannot be read again.")
+        }
+    }
+
+    private mutating func walk(_ tokens: inout JSONTokenizer) throws(DecodingStop) {
+        _ = try tokens.next()
+        while case .key = try tokens.next() {
+            let key = tokens.string
+            let token = try tokens.next()
+            guard key == TopKey.resources.rawValue else {
+                try tokens.skip(token)
+                continue
+            }
+            let start = tokens.endOffset
+            while case .beginObject = try tokens.next() {
+                var place = Place(range: tokens.startOffset..<tokens.endOffset)
+                while case .key = try tokens.next() {
+                    let (name, keyStart) = (tokens.string, tokens.startOffset)
+                    let token = try tokens.next()
+                    let valueStart = tokens.startOffset
+                    try tokens.skip(token)
+                    place.keys[name] = Key(start: keyStart, value: valueStart..<tokens.endOffset)
+                }
+                place.range = place.range.lowerBound..<tokens.endOffset
+                resources.append(place)
+            }
+            inside = start..<tokens.startOffset
+        }
+    }
+
+    /// Walks over a manifest in mirror's own XML.
+    init(xml bytes: [UInt8]) {
+        var scanner = XMLTagScanner(bytes)
+        var depth = 0
+        while let tag = scanner.next() {
+            if tag.isEnd {
+                depth -= 1
+                if depth == 0 {
+                    inside = inside.lowerBound..<tag.start
+                } else if depth == 1, isResource(tag), let last = resources.indices.last {
+                    resources[last].range = resources[last].range.lowerBound..<tag.end
+                }
+                continue
+            }
+            if depth == 0 {
+                inside = tag.isEmpty ? (tag.end - 2)..<tag.end : tag.end..<tag.end
+                if tag.isEmpty { emptyRoot = tag.name }
+            } else if depth == 1, isResource(tag) {
+                var place = Place(range: tag.start..<tag.end)
+                for attribute in tag.attributes {
+                    place.keys[attribute.name] = Key(
+                        start: attribute.start, value: attribute.valueStart..<attribute.end)
+                }
+                resources.append(place)
+            }
+            if !tag.isEmpty { depth += 1 }
+        }
+    }
+
+    private func isResource(_ tag: XMLTagScanner.Tag) -> Bool { tag.localName == "resource" }
+}
+
+/// The white space between the parts of a manifest, so that additions get the same form.
+enum SpaceAround {
+    /// The line end and the indentation before an offset; nil if its line has other text before it.
+    static func lineStart(before offset: Int, in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        var start = offset
+        while start > 0, bytes[start - 1] == 0x20 || bytes[start - 1] == 0x09 { start -= 1 }
+        guard start > 0, bytes[start - 1] == 0x0A else { return nil }
+        start -= 1
+        if start > 0, bytes[start - 1] == 0x0D { start -= 1 }
+        return bytes[start..<offset]
+    }
+
+    /// The line end and the indentation of the line that an offset is in.
+    static func ofLine(at offset: Int, in bytes: [UInt8]) -> [UInt8] {
+        let start = bytes[..<offset].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        let indentation = bytes[start...].prefix { $0 == 0x20 || $0 == 0x09 }
+        let hasReturn = start > 1 && bytes[start - 2] == 0x0D
+        return (hasReturn ? [0x0D, 0x0A] : [0x0A]) + indentation
+    }
+}

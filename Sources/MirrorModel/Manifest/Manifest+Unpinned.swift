@@ -1,0 +1,18 @@
+extension Manifest {
+    /// The manifest without what it declares of bytes: every file is asked for, and any version is right.
+    ///
+    /// So a run brings what the sources have now, whatever was pinned before.
+    public var withoutPins: Manifest {
+        var copy = self
+        copy.resources = ResourceTable(
+            resources.lazy.map { resource in
+                var resource = resource
+                resource.digests = []
+                resource.size = nil
+                resource.pieces = nil
+                resource.refresh = .always
+                return resource
+            })
+        return copy
+    }
+}

@@ -1,0 +1,119 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror add`: writes entries into a manifest.
+struct AddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Write URLs into a manifest.",
+        discussion: """
+            Adds an entry for each URL behind the others; order, form and notes of the rest stay as they \
+            are. A file is named after its URL; where the URL ends in no name, the server is asked. Without a \
+            manifest, manifest.json in the current folder is meant, and is made where there is none.
+
+            EXAMPLES:
+              mirror add https://origin.example/world.pmtiles
+              mirror add maps.json URL URL --to Caches/maps/ --pin
+              mirror add maps.json https://api.example/feed --as Caches/feed.json --sync
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The path of a manifest in JSON or XML, unless the first one is a URL, and URLs.",
+            valueName: "manifest|url"))
+    var words: [String]
+
+    @Option(
+        name: .long, help: ArgumentHelp("The folder of the new files.", valueName: "folder"))
+    var to = "Documents/"
+
+    @Option(
+        name: .long, help: ArgumentHelp("The target of the one new file.", valueName: "target"))
+    var `as`: Target?
+
+    @Flag(name: .long, help: "Fetch the new files, and declare their sizes and digests.")
+    var pin = false
+
+    @Flag(name: .long, help: "Fetch the new files.")
+    var sync = false
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
+    @OptionGroup(title: "Limits") var running: RunningOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func validate() throws {
+        if `as` != nil, urls.count > 1 { throw ValidationError("--as names one file only.") }
+        if urls.isEmpty { throw ValidationError("Name at least one URL.") }
+    }
+
+    /// The manifest's path.
+    private var path: String { words.first.map(Self.isURL) == true ? "manifest.json" : words[0] }
+    /// The URLs.
+    private var urls: ArraySlice<String> {
+        words.first.map(Self.isURL) == true ? words[...] : words.dropFirst()
+    }
+
+    private static func isURL(_ word: String) -> Bool {
+        ["http://", "https://", "file://"].contains { word.lowercased().hasPrefix($0) }
+    }
+
+    func run() async throws {
+        let file = ManifestFile(path: path)
+        let isNew = !file.exists
+        let entries = try await entries()
+        try file.add(entries)
+        AdditionOutput(options: output, manifest: path).show(entries, isNew: isNew)
+        if Console.output.writeError != nil { throw ExitCode(74) }
+        if sync || pin { try await fetch(Set(entries.map(\.target))) }
+    }
+
+    /// The entries, whose names come from `--as`, the URLs or the servers.
+    private func entries() async throws -> [ManifestFile.Entry] {
+        let urls = try urls.map { word in
+            do { return try SourceURL(word) } catch {
+                throw MirrorError(.usage, "\(word.printable): \(error). Check how it is written.")
+            }
+        }
+        if let target = `as` { return urls.map { ManifestFile.Entry(target: target, url: $0) } }
+        let nameless = urls.filter { $0.lastSegment == nil }
+        var names: [String: String] = [:]
+        if !nameless.isEmpty {
+            let reports = try await ServerProbe.reports(
+                on: nameless, configuration: network.configuration)
+            for (url, report) in zip(nameless, reports) {
+                if let error = report.error { throw error }
+                names[url.requestText] = report.name
+            }
+        }
+        return try urls.map { url in
+            guard let name = url.lastSegment ?? names[url.requestText] else {
+                throw MirrorError(
+                    .usage, "\(url): neither the URL nor the server names a file. Use --as TARGET.")
+            }
+            return ManifestFile.Entry(target: try target(name), url: url)
+        }
+    }
+
+    private func target(_ name: String) throws -> Target {
+        let folder = to.hasSuffix("/") ? to : to + "/"
+        do { return try Target(folder + name) } catch {
+            throw MirrorError(.usage, "\((folder + name).printable): \(error)")
+        }
+    }
+
+    /// Fetches the new files, and pins them where that was asked for.
+    private func fetch(_ targets: Set<Target>) async throws {
+        let work = FetchWork(root: root, network: network, running: running, output: output)
+        var options = PlanOptions()
+        options.asked = targets
+        try await work.run([path]) { [options] session, manifests, shown in
+            try await work.fetch(manifests, options, in: session, shown)
+            guard pin else { return }
+            let report = try await session.pin(path, options: options)
+            PinOutput(options: output).show(report)
+            if !report.contradictions.isEmpty { throw ExitCode(1) }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import MirrorKit
+import MirrorModel
+
+/// What verbs that fetch as a part of their work have in common: a session, manifests, a shown run.
+struct FetchWork {
+    let root: RootOptions
+    let network: NetworkOptions
+    let running: RunningOptions
+    /// Nil for verbs whose runs remove nothing.
+    var removal: RemovalOptions?
+    let output: OutputOptions
+    /// Whether standard output holds something else than the report of the run.
+    var hasOtherResults = false
+    /// Hears of every event of the run; nil where nobody listens.
+    var observer: (@Sendable (Event) -> Void)?
+
+    /// Reads manifests, or those that the root remembers, and passes them on with what shows a run.
+    func run(
+        _ locations: [String],
+        _ body: (MirrorSession, [Manifest], RunOutput) async throws -> Void
+    ) async throws {
+        running.ending.watchDeadline()
+        var shown = RunOutput(options: output)
+        shown.hasOtherResults = hasOtherResults
+        shown.observer = observer
+        try await shown.reportingFailure(opening: makeSession) { [shown] session in
+            if locations.isEmpty { try session.requireRoot() }
+            let manifests = try await ManifestArguments(locations: locations, network: network)
+                .load(in: session)
+            try await body(session, manifests, shown)
+        }
+    }
+
+    /// Plans and executes under the lock, and shows the run.
+    ///
+    /// Throws `ExitCode` with the run's exit code if it is not 0.
+    func fetch(
+        _ manifests: [Manifest], _ planning: PlanOptions, in session: MirrorSession,
+        _ shown: RunOutput, afterwards: @Sendable () async throws -> Void = {}
+    ) async throws {
+        try await shown.concluding {
+            CommandStage.enter(.waitingForLock)
+            try await session.withLock(waitingSeconds: running.waitingSeconds) {
+                CommandStage.enter(.lookingAtTree)
+                let plan = try await session.plan(manifests, options: planning)
+                CommandStage.enter(.running)
+                try await shown.show(session.execute(plan, options: try runOptions()))
+                try await afterwards()
+            }
+        }
+    }
+
+    private func makeSession() throws -> MirrorSession {
+        var configuration = network.configuration
+        running.apply(to: &configuration)
+        return try MirrorSession(root: root.root, configuration: configuration)
+    }
+
+    private func runOptions() throws -> RunOptions {
+        var options = RunOptions()
+        running.apply(to: &options)
+        removal?.apply(to: &options)
+        options.isOffline = network.offline
+        options.secrets = try network.secrets()
+        return options
+    }
+}
