@@ -221,7 +221,9 @@ extension ManifestBuilder {
     }
 
     private func warn(ofWeakDigests draft: ResourceDraft) {
-        guard !draft.digests.contains(where: { $0.value.algorithm.isStrong }) else { return }
+        guard !isList, !draft.digests.contains(where: { $0.value.algorithm.isStrong }) else {
+            return
+        }
         for digest in draft.digests {
             log.warning(
                 at: digest.place,

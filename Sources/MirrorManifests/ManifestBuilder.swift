@@ -16,6 +16,8 @@ final class ManifestBuilder {
     var plain: PlainResources?
     /// The same for plain resources whose URLs name a host, by the beginning of these URLs.
     var plainHosts: [(prefix: [UInt8], plain: PlainResources)] = []
+    /// Whether the text is a list of another program, whose doubts are counted by their kind.
+    var isList = false
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
         self.log = log
@@ -98,7 +100,10 @@ final class ManifestBuilder {
     func finish() -> Manifest {
         if name == nil, origin == .standardInput {
             log.error(
-                at: TextPosition(), "a manifest on standard input needs a name; add \"name\"")
+                at: TextPosition(),
+                isList
+                    ? "a list on standard input has no name; read it from a file"
+                    : "a manifest on standard input needs a name; add \"name\"")
         }
         let manifest = Manifest(
             name: name?.value, owner: name?.value ?? origin.stem ?? "manifest",

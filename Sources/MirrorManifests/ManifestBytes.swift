@@ -40,6 +40,12 @@ final class ManifestBytes {
     /// Returns to the beginning.
     func rewind() { offset = 0 }
 
+    /// The same bytes, from the beginning.
+    var rewound: ManifestBytes {
+        rewind()
+        return self
+    }
+
     /// Replaces a chunk by the next one; it is empty at the end.
     func next(_ chunk: inout [UInt8]) throws(DecodingStop) {
         chunk.removeAll(keepingCapacity: true)

@@ -35,6 +35,7 @@ extension ManifestEdit {
         case .json: change = addition(json: entries, try ResourcePlaces(json: bytes))
         case .xml: change = addition(xml: entries, ResourcePlaces(xml: bytes))
         case .metalink: throw notation
+        case nil: throw isList
         }
         let text = TextChange.apply([change], to: bytes)
         do { _ = try ManifestReader.read(text, label: label, origin: origin) } catch {
@@ -60,6 +61,7 @@ extension ManifestEdit {
         case .json: changes = removals(positions, fromJSON: try ResourcePlaces(json: bytes))
         case .xml: changes = removals(positions, fromXML: ResourcePlaces(xml: bytes))
         case .metalink: throw notation
+        case nil: throw isList
         }
         let text = TextChange.apply(changes, to: bytes)
         let left = decoded.manifest.resources.indices.filter { !positions.contains($0) }

@@ -25,6 +25,7 @@ extension ManifestEdit {
             changes = jsonChanges(values, try ResourcePlaces(json: bytes))
         case .xml: changes = xmlChanges(values, ResourcePlaces(xml: bytes))
         case .metalink: changes = MetalinkPinPlaces(bytes).changes(for: values)
+        case nil: throw isList
         }
         let text = TextChange.apply(changes, to: bytes)
         guard says(values, text) else { throw unsafe }

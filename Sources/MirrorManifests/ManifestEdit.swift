@@ -46,6 +46,14 @@ package struct ManifestEdit {
         }
     }
 
+    /// The error about a list, which is imported and not written.
+    var isList: MirrorError {
+        MirrorError(
+            .manifestInvalid,
+            "\(label.printable): it is \(decoded.list?.title ?? "a list"), not a manifest, so nothing is written into it. Import it into a manifest first."
+        )
+    }
+
     /// The error about a text whose places were not found.
     var unsafe: MirrorError {
         MirrorError(

@@ -4,6 +4,9 @@ internal import MirrorModel
 enum ManifestNotation {
     case json
     case xml
+    /// A text of lines, or TOML: no manifest, but perhaps a list.
+    case text
+    case compressed(Compression)
     case unknown(String)
 
     /// Looks at the first chunk, which may be the whole text.
@@ -12,6 +15,10 @@ enum ManifestNotation {
     init(_ chunk: [UInt8], isWhole: Bool) {
         if chunk.starts(with: [0xFE, 0xFF]) || chunk.starts(with: [0xFF, 0xFE]) {
             self = .unknown(JSONFlaw.otherEncoding("UTF-16").description)
+            return
+        }
+        if let compression = Compression(chunk) {
+            self = .compressed(compression)
             return
         }
         let text = chunk.starts(with: [0xEF, 0xBB, 0xBF]) ? chunk[3...] : chunk[...]
@@ -23,7 +30,15 @@ enum ManifestNotation {
         case nil where isWhole:
             self = .unknown("the manifest is empty; write { \"resources\": [] }")
         case 0: self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
-        default: self = .json
+        case UInt8(ascii: "["): self = ManifestNotation.isTOML(start) ? .text : .json
+        case nil, UInt8(ascii: "{"): self = .json
+        default: self = .text
         }
+    }
+
+    /// Whether a bracket opens a table's header and not an array.
+    private static func isTOML(_ text: ArraySlice<UInt8>) -> Bool {
+        let name = text.drop { $0 == UInt8(ascii: "[") || $0 == 0x20 }
+        return name.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
     }
 }

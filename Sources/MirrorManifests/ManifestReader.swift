@@ -14,17 +14,21 @@ public struct DecodedManifest: Sendable {
 
     /// The manifest: the resources that should be in the tree.
     public package(set) var manifest: Manifest
-    /// The notation of the text.
-    public let notation: Notation
+    /// The notation of the text; nil if it is a list of another program.
+    public let notation: Notation?
+    /// The format of the list; nil if the text is a manifest.
+    public let list: ListFormat?
     /// The doubts about it, such as weak digests; at most 20.
     public let warnings: [Diagnostic]
     /// How many more warnings there are.
     public let omittedWarnings: Int
+    /// What a request has to name for the rest of a list that ends too early; nil if it is whole.
+    package let continuation: String?
 }
 
-/// Reads manifests: JSON, XML and Metalink 4 become one model.
+/// Reads manifests: JSON, XML and Metalink 4 become one model, and so do the lists of other programs.
 ///
-/// The content decides the notation, not the name. Memory grows with the resources, by about 130
+/// The content decides the notation, not the name. A list may be compressed. Memory grows with the resources, by about 130
 /// bytes for a pinned one, and not with the text.
 public enum ManifestReader {
     /// Reads from an open descriptor, from its current offset to its end; the caller closes it.
@@ -34,50 +38,86 @@ public enum ManifestReader {
     ///   - label: the name of the manifest in diagnostics.
     ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
     ///     relative.
+    ///   - hint: what is known of a list besides its text; a manifest needs none.
     /// - Throws: `ManifestRefusal` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
-        descriptor: Int32, label: String, origin: ManifestOrigin
+        descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
-        try read(ManifestBytes(descriptor: descriptor), label: label, origin: origin)
+        try read(ManifestBytes(descriptor: descriptor), label: label, origin: origin, hint)
     }
 
     /// Reads bytes that are in memory; see the other form.
     public static func read(
-        _ bytes: [UInt8], label: String, origin: ManifestOrigin
+        _ bytes: [UInt8], label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
-        try read(ManifestBytes(bytes), label: label, origin: origin)
+        try read(ManifestBytes(bytes), label: label, origin: origin, hint)
     }
 
     /// Reads bytes that are in memory in chunks; their length does not change the result.
     package static func read(
-        _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin
+        _ bytes: [UInt8], chunkSize: Int, label: String, origin: ManifestOrigin,
+        hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
-        try read(ManifestBytes(bytes, chunkSize: chunkSize), label: label, origin: origin)
+        try read(ManifestBytes(bytes, chunkSize: chunkSize), label: label, origin: origin, hint)
     }
 
     private static func read(
-        _ bytes: ManifestBytes, label: String, origin: ManifestOrigin
+        _ bytes: ManifestBytes, label: String, origin: ManifestOrigin, _ hint: ListHint
     ) throws -> DecodedManifest {
         let log = DiagnosticLog(file: label)
         let builder = ManifestBuilder(log: log, origin: origin)
         do throws(DecodingStop) {
-            var firstChunk: [UInt8] = []
-            try bytes.next(&firstChunk)
-            switch ManifestNotation(firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize) {
-            case .json:
-                return try decoded(try decodeJSON(bytes, builder), .json)
-            case .xml:
-                let notation = try XMLManifestDecoder(bytes, builder: builder).decode()
-                return try decoded(builder, notation)
-            case .unknown(let flaw):
-                log.error(at: TextPosition(), flaw)
-                throw .refused
-            }
+            return try decode(bytes, ListReader(builder: builder, hint: hint))
         } catch .unreadable(let error) {
             throw MirrorError(error.code, "\(label.printable): \(error.message)")
         } catch .refused {
             throw log.refusal ?? ManifestRefusal(diagnostics: [], omitted: 0)
         }
+    }
+
+    private static func decode(
+        _ bytes: ManifestBytes, _ lists: ListReader
+    ) throws(DecodingStop) -> DecodedManifest {
+        let builder = lists.builder
+        var firstChunk: [UInt8] = []
+        try bytes.next(&firstChunk)
+        switch ManifestNotation(firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize) {
+        case .json:
+            if let list = try lists.readJSON(bytes) { return try decoded(list, lists.hint) }
+            return try decoded(try decodeJSON(bytes, builder), .json)
+        case .xml:
+            switch try XMLManifestDecoder(bytes, builder: builder, hint: lists.hint).decode() {
+            case .manifest(let notation):
+                try lists.refuseHint()
+                return try decoded(builder, notation)
+            case .list(let list):
+                list.finish()
+                return try decoded(list, lists.hint)
+            }
+        case .text: return try decoded(try lists.readText(bytes), lists.hint)
+        case .compressed(let compression):
+            let text = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
+            return try decodeCompressed(ManifestBytes(text), lists)
+        case .unknown(let flaw):
+            builder.log.error(at: TextPosition(), flaw)
+            throw .refused
+        }
+    }
+
+    private static func decodeCompressed(
+        _ bytes: ManifestBytes, _ lists: ListReader
+    ) throws(DecodingStop) -> DecodedManifest {
+        var firstChunk: [UInt8] = []
+        try bytes.next(&firstChunk)
+        if case .compressed = ManifestNotation(firstChunk, isWhole: false) {
+            lists.builder.log.error(at: TextPosition(), "it is compressed twice; decompress it")
+            throw .refused
+        }
+        let decoded = try decode(bytes.rewound, lists)
+        guard decoded.list == nil else { return decoded }
+        lists.builder.log.error(
+            at: TextPosition(), "a manifest is not compressed; decompress it")
+        throw .refused
     }
 
     /// Reads JSON, and reads it again if `base` or `defaults` came after resources.
@@ -102,7 +142,21 @@ public enum ManifestReader {
         let manifest = builder.finish()
         guard builder.log.errorCount == 0 else { throw .refused }
         return DecodedManifest(
-            manifest: manifest, notation: notation, warnings: builder.log.warnings,
-            omittedWarnings: builder.log.warningCount - builder.log.warnings.count)
+            manifest: manifest, notation: notation, list: nil, warnings: builder.log.warnings,
+            omittedWarnings: builder.log.warningCount - builder.log.warnings.count,
+            continuation: nil)
+    }
+
+    private static func decoded(
+        _ list: ListCollector, _ hint: ListHint
+    ) throws(DecodingStop) -> DecodedManifest {
+        let builder = list.builder
+        if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
+        let manifest = builder.finish()
+        guard builder.log.errorCount == 0 else { throw .refused }
+        return DecodedManifest(
+            manifest: manifest, notation: nil, list: list.format, warnings: builder.log.warnings,
+            omittedWarnings: builder.log.warningCount - builder.log.warnings.count,
+            continuation: list.continuation)
     }
 }

@@ -9,7 +9,7 @@ import Testing
     static let allowed: [String: Set<String>] = [
         "MirrorModel": [],
         "MirrorSystem": ["MirrorModel", "CCrypto", "CLinux", "Glibc", "Synchronization"],
-        "MirrorManifests": ["MirrorModel", "MirrorSystem", "CXML2", "Glibc"],
+        "MirrorManifests": ["MirrorModel", "MirrorSystem", "CXML2", "CCompression", "Glibc"],
         "MirrorParts": ["MirrorModel", "MirrorSystem", "CLinux", "Glibc"],
         "MirrorStore": [
             "MirrorModel", "MirrorSystem", "MirrorParts", "CSQLite", "CLinux", "Glibc",

@@ -10,6 +10,7 @@ enum ManifestProperties {
         FuzzedParser("json", longest: 2048, dictionary: "json", flaw),
         FuzzedParser("xml", longest: 2048, dictionary: "xml", flaw),
         FuzzedParser("metalink", longest: 2048, dictionary: "metalink", flaw),
+        FuzzedParser("list", longest: 2048, ListProperties.flaw),
         FuzzedParser("edit", longest: 1024, dictionary: "json", EditProperties.flaw),
     ]
 

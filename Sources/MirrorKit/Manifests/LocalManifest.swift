@@ -8,7 +8,9 @@ internal import MirrorSystem
 /// A manifest in a file of this machine.
 enum LocalManifest {
     /// Reads one. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
-    static func read(_ path: String, label: String? = nil) throws -> ManifestLoader.Loaded {
+    static func read(
+        _ path: String, label: String? = nil, hint: ListHint = ListHint()
+    ) throws -> ManifestLoader.Loaded {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             let reason = String(cString: strerror(errno))
@@ -23,13 +25,15 @@ enum LocalManifest {
         // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
         var decoded = try ManifestReader.read(
-            descriptor: file.number, label: label ?? path, origin: .file(path: path))
+            descriptor: file.number, label: label ?? path, origin: .file(path: path),
+            hint: hint)
         let place = canonical(path)
         decoded.manifest.whereabouts = .file(path: place)
         decoded.manifest.label = label ?? path
         var record = ManifestRecord(name: decoded.manifest.owner, place: .absolute(place))
         record.resources = decoded.manifest.resources.count
         record.stamp = stamp
+        record.hint = hint
         return ManifestLoader.Loaded(
             decoded: decoded,
             memory: FetchedManifest(
@@ -107,7 +111,7 @@ struct ManifestMemory: Sendable {
     func read() throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
-            var loaded = try LocalManifest.read(path)
+            var loaded = try LocalManifest.read(path, hint: record.hint)
             let name = loaded.decoded.manifest.owner
             if name == record.name { return loaded }
             guard names.contains(name) else {
@@ -140,10 +144,10 @@ struct ManifestMemory: Sendable {
     ///
     /// No server is asked.
     func known() -> Manifest? {
-        if let path = found, let manifest = try? LocalManifest.read(path).decoded.manifest,
-            manifest.owner == record.name
+        if let path = found, let read = try? LocalManifest.read(path, hint: record.hint),
+            read.decoded.manifest.owner == record.name
         {
-            return manifest
+            return read.decoded.manifest
         }
         return ManifestCopy(of: record, in: root).flatMap { try? decoded($0) }?.manifest
     }
@@ -159,9 +163,20 @@ struct ManifestMemory: Sendable {
             whereabouts = .file(path: place)
         }
         var decoded = try ManifestReader.read(
-            descriptor: copy.file.number, label: place, origin: origin)
+            descriptor: copy.file.number, label: place, origin: origin, hint: record.copyHint)
         decoded.manifest.whereabouts = whereabouts
         decoded.manifest.label = place
         return decoded
+    }
+}
+
+extension ManifestRecord {
+    /// What the last good copy is read with.
+    ///
+    /// The copy of a list that came in several answers is a manifest, which needs no hint.
+    var copyHint: ListHint {
+        var hint = hint
+        hint.isForListsOnly = true
+        return hint
     }
 }

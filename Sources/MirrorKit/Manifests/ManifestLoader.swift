@@ -15,6 +15,8 @@ struct ManifestLoader: Sendable {
     let isOffline: Bool
     /// Sources whose last good copy is used without a request.
     var fresh: Set<ManifestSource> = []
+    /// What is known of the sources, as far as they are lists of other programs.
+    var hint = ListHint()
 
     /// A manifest that was read, and the facts to remember once its plan has been executed.
     struct Loaded: Sendable {
@@ -30,7 +32,12 @@ struct ManifestLoader: Sendable {
         switch source {
         case .path(let path):
             return try await Offload.run {
-                do { return try LocalManifest.read(path) } catch let error as MirrorError {
+                do {
+                    return try LocalManifest.read(path, hint: hint)
+                } catch let refusal as ManifestRefusal {
+                    guard let hint = try hintFromBefore(of: path) else { throw refusal }
+                    return try LocalManifest.read(path, hint: hint)
+                } catch let error as MirrorError {
                     guard error.code == .manifestUnreadable,
                         let memory = try LocalManifest.memory(of: path, in: view),
                         let loaded = try memory.serveCopy(because: error.message)
@@ -41,13 +48,21 @@ struct ManifestLoader: Sendable {
         case .standardInput:
             return try await Offload.run {
                 var decoded = try ManifestReader.read(
-                    descriptor: STDIN_FILENO, label: source.label, origin: .standardInput)
+                    descriptor: STDIN_FILENO, label: source.label, origin: .standardInput,
+                    hint: hint)
                 decoded.manifest.whereabouts = .standardInput
                 decoded.manifest.label = source.label
                 return Loaded(decoded: decoded)
             }
-        case .url(let url): return try await fetch(url)
+        case .url(let url): return try await fetch(url, hint)
         }
+    }
+
+    /// What a list was read with when it was synced; nil if more is known now, or was not then.
+    private func hintFromBefore(of path: String) throws -> ListHint? {
+        guard hint.isEmpty else { return nil }
+        let known = try LocalManifest.memory(of: path, in: view)?.record.hint
+        return known.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Reads a manifest that the root remembers: from its place, or else its last good copy.
@@ -60,7 +75,7 @@ struct ManifestLoader: Sendable {
         if !key.text.utf8.contains(UInt8(ascii: "?")),
             let url = try? SourceURL(key.text, relativeTo: nil)
         {
-            return try await fetch(url)
+            return try await fetch(url, memory.record.hint)
         }
         return try await Offload.run {
             let why =
@@ -72,9 +87,10 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    private func fetch(_ url: SourceURL) async throws -> Loaded {
+    private func fetch(_ url: SourceURL, _ given: ListHint) async throws -> Loaded {
         let key = SourceKey(url)
         let known = try view.index?.manifests().first { $0.place == .url(key) }
+        let hint = given.isEmpty ? known?.hint ?? given : given
         let copy = known.flatMap { ManifestCopy(of: $0, in: view.root) }
         if isOffline {
             return try serve(copy, url, because: MirrorError(.offline, "the run is offline"))
@@ -83,16 +99,22 @@ struct ManifestLoader: Sendable {
         let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
         switch try await fetch.run(ifChangedSince: copy?.version) {
         case .received(let body, let bytes):
-            var decoded = try bytes.decode(label: url.description, origin: .url(url))
+            var decoded = try bytes.decode(
+                label: url.description, origin: .url(url), hint: hint)
+            var text = bytes
+            let isWhole = decoded.continuation == nil
+            if !isWhole { text = try await ListPages(loader: self, url: url).complete(&decoded) }
             decoded.manifest.whereabouts = .url(key)
             decoded.manifest.label = url.description
             var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
             record.resources = decoded.manifest.resources.count
-            record.provenance = body.answer.provenance
-            record.validators = body.answer.validators
+            record.hint = hint
+            // The validators of a first page say nothing of the others.
+            record.provenance = isWhole ? body.answer.provenance : nil
+            record.validators = isWhole ? body.answer.validators : Validators()
             record.freshUntil = body.answer.freshUntil
             return Loaded(
-                decoded: decoded, memory: FetchedManifest(record: record, text: bytes),
+                decoded: decoded, memory: FetchedManifest(record: record, text: text),
                 freshUntil: record.freshUntil)
         case .notModified(let answer):
             guard let copy else {
@@ -107,7 +129,7 @@ struct ManifestLoader: Sendable {
     }
 
     /// The message of a transfer's error without its target, which the user did not name.
-    private static func reason(_ error: MirrorError) -> String {
+    static func reason(_ error: MirrorError) -> String {
         let prefix = ManifestFetch.target + ": "
         return error.message.hasPrefix(prefix)
             ? String(error.message.dropFirst(prefix.count)) : error.message
@@ -115,7 +137,8 @@ struct ManifestLoader: Sendable {
 
     private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
         var decoded = try ManifestReader.read(
-            descriptor: copy.file.number, label: url.description, origin: .url(url))
+            descriptor: copy.file.number, label: url.description, origin: .url(url),
+            hint: copy.record.copyHint)
         decoded.manifest.whereabouts = .url(SourceKey(url))
         decoded.manifest.label = url.description
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))

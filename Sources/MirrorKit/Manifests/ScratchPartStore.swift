@@ -55,15 +55,18 @@ enum ManifestText: Sendable {
     case open(Descriptor)
 
     /// Decodes them. Throws `ManifestRefusal`, or `MirrorError`.
-    func decode(label: String, origin: ManifestOrigin) throws -> DecodedManifest {
+    func decode(
+        label: String, origin: ManifestOrigin, hint: ListHint
+    ) throws -> DecodedManifest {
         let descriptor: Int32
         switch self {
         case .memory(let bytes):
-            return try ManifestReader.read(bytes, label: label, origin: origin)
+            return try ManifestReader.read(bytes, label: label, origin: origin, hint: hint)
         case .file(let file): descriptor = file.descriptor
         case .open(let file): descriptor = file.number
         }
         lseek(descriptor, 0, SEEK_SET)
-        return try ManifestReader.read(descriptor: descriptor, label: label, origin: origin)
+        return try ManifestReader.read(
+            descriptor: descriptor, label: label, origin: origin, hint: hint)
     }
 }

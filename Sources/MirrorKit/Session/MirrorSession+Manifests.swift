@@ -10,9 +10,13 @@ extension MirrorSession {
     /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
     /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
     ///
-    /// - Parameter fresh: URLs that are not asked for, because their copies are known to be fresh.
+    /// - Parameters:
+    ///   - fresh: URLs that are not asked for, because their copies are known to be fresh.
+    ///   - hint: what is known of sources that are lists of other programs; it is remembered once
+    ///     their plan has been executed.
     public func loadManifests(
-        _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = []
+        _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
+        hint: ListHint = ListHint()
     ) async throws -> LoadedManifests {
         if sources.isEmpty {
             return try await reading { view in
@@ -25,14 +29,20 @@ extension MirrorSession {
         // takes longer than reading a short manifest.
         if sources.allSatisfy(\.isLocal) {
             do {
-                return try await load(sources, TreeView(root: nil, index: nil), isOffline, fresh)
+                return try await load(
+                    sources, TreeView(root: nil, index: nil), isOffline, fresh, hint)
+            } catch let refusal as ManifestRefusal {
+                // What a list was read with before may be remembered.
+                guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
             } catch let error as MirrorError {
                 // The copy of a file may be used, but bytes from a pipe come only once.
                 guard error.code == .manifestUnreadable, !sources.contains(.standardInput)
                 else { throw error }
             }
         }
-        return try await reading { view in try await load(sources, view, isOffline, fresh) }
+        return try await reading { view in
+            try await load(sources, view, isOffline, fresh, hint)
+        }
     }
 
     /// Reads the manifests that this root remembers; it is no error if there are none.
@@ -48,10 +58,11 @@ extension MirrorSession {
 
     private func load(
         _ sources: [ManifestSource], _ view: TreeView, _ isOffline: Bool,
-        _ fresh: Set<ManifestSource>
+        _ fresh: Set<ManifestSource>, _ hint: ListHint
     ) async throws -> LoadedManifests {
         let loader = ManifestLoader(
-            view: view, configuration: configuration, isOffline: isOffline, fresh: fresh)
+            view: view, configuration: configuration, isOffline: isOffline, fresh: fresh,
+            hint: hint)
         var result = LoadedManifests()
         for source in sources { add(try await loader.load(source), to: &result) }
         return result
@@ -77,15 +88,24 @@ extension MirrorSession {
         result.decoded.append(loaded.decoded)
         result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
+        if loaded.decoded.list != nil {
+            result.notices += loaded.decoded.warnings.map { "\($0.file): \($0.message)." }
+        }
         if let memory = loaded.memory { fetchedManifests[memory.record.name] = memory }
     }
 
     /// Reads one manifest by itself: without a root, and without remembering it.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    ///
+    /// - Parameter hint: what is known of it if it is a list of another program.
     public static func read(
-        _ source: ManifestSource, configuration: Configuration = Configuration()
+        _ source: ManifestSource, configuration: Configuration = Configuration(),
+        hint: ListHint = ListHint()
     ) async throws -> DecodedManifest {
         let loader = ManifestLoader(
-            view: TreeView(root: nil, index: nil), configuration: configuration, isOffline: false)
+            view: TreeView(root: nil, index: nil), configuration: configuration, isOffline: false,
+            hint: hint)
         return try await loader.load(source).decoded
     }
 
@@ -105,16 +125,31 @@ extension MirrorSession {
         try await reading { view in
             let known = try ManifestMemory.all(in: view)
             guard !known.isEmpty else { throw MirrorError.noManifest(root) }
-            return known.map { memory in
-                if case .url(let key) = memory.record.place,
-                    !key.text.utf8.contains(UInt8(ascii: "?")),
-                    let url = try? SourceURL(key.text, relativeTo: nil)
-                {
-                    return .url(url)
-                }
-                return .path(memory.found ?? memory.place)
+            return known.map(\.source)
+        }
+    }
+
+    /// What the lists among the remembered manifests were read with, by their sources.
+    ///
+    /// Throws `MirrorError` if the index cannot be read.
+    public func rememberedHints() async throws -> [ManifestSource: ListHint] {
+        try await reading { view in
+            try ManifestMemory.all(in: view).reduce(into: [:]) { hints, memory in
+                if !memory.record.hint.isEmpty { hints[memory.source] = memory.record.hint }
             }
         }
+    }
+}
+
+extension ManifestMemory {
+    /// Where the manifest can be read.
+    fileprivate var source: ManifestSource {
+        if case .url(let key) = record.place, !key.text.utf8.contains(UInt8(ascii: "?")),
+            let url = try? SourceURL(key.text, relativeTo: nil)
+        {
+            return .url(url)
+        }
+        return .path(found ?? place)
     }
 }
 
@@ -176,7 +211,7 @@ extension FetchedManifest {
         record.syncedAt = SystemClock.now()
         let hasCopy = row.map { ManifestCopy.isThere($0, in: root) } ?? false
         let isSame = hasCopy && row?.place == record.place && row?.stamp == record.stamp
-        if path != nil, isSame, !isSynced { return nil }
+        if path != nil, isSame, !isSynced, row?.hint == record.hint { return nil }
         if path == nil, text == nil {
             // The server confirmed the copy that the row named.
             record.copiedAt = SystemClock.now()

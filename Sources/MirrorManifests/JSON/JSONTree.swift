@@ -40,6 +40,16 @@ package struct JSONTree: Sendable {
         self = tree
     }
 
+    /// Reads a whole document; what is wrong with it is in the log.
+    init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
+        var tokens = try JSONTokenizer(bytes, log: log)
+        self = try JSONTree(try tokens.next(), &tokens)
+        _ = try tokens.next()
+    }
+
+    /// Takes a value that another reader made.
+    init(_ value: Value, at place: TextPosition) { (self.value, self.place) = (value, place) }
+
     private init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
         place = tokens.start
         switch token {

@@ -1,17 +1,27 @@
 internal import MirrorModel
 
 /// Reads a manifest in XML: mirror's own vocabulary, or Metalink 4, by the root element.
+///
+/// Lists of other programs in XML come in here too.
 struct XMLManifestDecoder {
+    /// What the document turned out to be.
+    enum Finding {
+        case manifest(DecodedManifest.Notation)
+        case list(ListCollector)
+    }
+
     private let bytes: ManifestBytes
     private let builder: ManifestBuilder
+    private let hint: ListHint
 
-    init(_ bytes: ManifestBytes, builder: ManifestBuilder) {
+    init(_ bytes: ManifestBytes, builder: ManifestBuilder, hint: ListHint) {
         self.bytes = bytes
         self.builder = builder
+        self.hint = hint
     }
 
     /// Reads the whole document; throws if the rest of it cannot be read.
-    func decode() throws(DecodingStop) -> DecodedManifest.Notation {
+    func decode() throws(DecodingStop) -> Finding {
         var chunk: [UInt8] = []
         bytes.rewind()
         try bytes.next(&chunk)
@@ -20,10 +30,10 @@ struct XMLManifestDecoder {
                 at: TextPosition(), JSONFlaw.otherEncoding(encoding).description)
             throw .refused
         }
-        let root = RootDialect(builder: builder)
+        let root = RootDialect(builder: builder, hint: hint)
         try XMLPushParser(log: builder.log, dialect: root).parse(bytes)
-        guard let notation = root.notation else { throw .refused }
-        return notation
+        guard let finding = root.finding else { throw .refused }
+        return finding
     }
 
     /// The encoding that an XML declaration names; nil when it is UTF-8 or a part of it.
@@ -43,22 +53,19 @@ struct XMLManifestDecoder {
 /// Selects the vocabulary of a document by its root element, and passes all elements on to it.
 private final class RootDialect: XMLDialect {
     private let builder: ManifestBuilder
+    private let hint: ListHint
     private var dialect: (any XMLDialect)?
     private var hasRoot = false
-    private(set) var notation: DecodedManifest.Notation?
+    private(set) var finding: XMLManifestDecoder.Finding?
 
-    init(builder: ManifestBuilder) { self.builder = builder }
+    init(builder: ManifestBuilder, hint: ListHint) {
+        (self.builder, self.hint) = (builder, hint)
+    }
 
     func start(_ element: XMLElement) {
         if !hasRoot {
             hasRoot = true
-            if element.name == "metalink", element.namespace == MetalinkDialect.namespace {
-                (dialect, notation) = (MetalinkDialect(builder: builder), .metalink)
-            } else if element.name == "manifest" {
-                (dialect, notation) = (XMLManifestDialect(builder: builder), .xml)
-            } else {
-                builder.log.error(at: element.place, RootDialect.advice(on: element))
-            }
+            open(element)
         }
         dialect?.start(element)
     }
@@ -67,10 +74,32 @@ private final class RootDialect: XMLDialect {
         dialect?.end(text: text, textAt: textAt, at: place)
     }
 
+    private func open(_ root: XMLElement) {
+        if root.name == "metalink", root.namespace == MetalinkDialect.namespace {
+            dialect = MetalinkDialect(builder: builder)
+            finding = .manifest(.metalink)
+        } else if root.name == "manifest" {
+            dialect = XMLManifestDialect(builder: builder)
+            finding = .manifest(.xml)
+        } else if let format = XMLLists.format(of: root), hint.format ?? format == format {
+            let collector = ListCollector(format, builder: builder, hint: hint)
+            dialect = XMLLists.dialect(of: collector)
+            finding = .list(collector)
+        } else if let wanted = hint.format {
+            let name = Escaped(root.name, limit: 40)
+            builder.log.error(
+                at: root.place, "the root is <\(name)>, so this is not \(wanted.title)")
+        } else {
+            builder.log.error(at: root.place, RootDialect.advice(on: root))
+        }
+    }
+
     private static func advice(on element: XMLElement) -> String {
         if element.name == "metalink" {
-            return "this is no Metalink 4; write <metalink xmlns=\"\(MetalinkDialect.namespace)\">"
+            return "this is neither Metalink 4 nor 3; write"
+                + " <metalink xmlns=\"\(MetalinkDialect.namespace)\">"
         }
-        return "the root is <\(Escaped(element.name, limit: 40))>; write <manifest> or <metalink>"
+        return "the root is <\(Escaped(element.name, limit: 40))>; write <manifest> or <metalink>;"
+            + " <repomd>, <metadata> and <ListBucketResult> are the lists in XML that mirror reads"
     }
 }

@@ -42,10 +42,15 @@ public struct Remedy: Sendable, Hashable {
         /// Permit values of the environment; the subject is a list of `NAME@ORIGIN`, by spaces.
         public static let grant = Kind(rawValue: "grant")
 
+        /// Say at which URL the files of a list are.
+        public static let nameBase = Kind(rawValue: "name-base")
+        /// Say which format a list has; the subject is the likeliest one, or empty.
+        public static let nameFormat = Kind(rawValue: "name-format")
+
         /// The kinds that this version knows.
         package static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
-            .refetch, .takeOver, .goOnline, .keepTheirs, .grant,
+            .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .nameBase, .nameFormat,
         ]
     }
 }

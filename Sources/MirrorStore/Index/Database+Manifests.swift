@@ -10,14 +10,43 @@ extension Database {
 
     /// The remembered manifests, in the order of their names.
     mutating func manifests() throws(IndexError) -> [ManifestRecord] {
-        try all("SELECT \(Database.manifestColumns) FROM manifests ORDER BY name") {
-            (row: inout Row) throws(IndexError) in try row.manifest()
+        let hints = try hints()
+        return try all("SELECT \(Database.manifestColumns) FROM manifests ORDER BY name") {
+            (row: inout Row) throws(IndexError) in
+            var manifest = try row.manifest()
+            manifest.hint = hints[manifest.name] ?? ListHint()
+            return manifest
         }
+    }
+
+    // What lists were read with: a row of `meta` for each, named after the manifest.
+    private static let hintPrefix = "list "
+
+    private mutating func hints() throws(IndexError) -> [String: ListHint] {
+        let rows = try all("SELECT key, value FROM meta WHERE key >= 'list ' AND key < 'list!'") {
+            (row: inout Row) throws(IndexError) in (try row.text(), try row.text())
+        }
+        return rows.reduce(into: [:]) { hints, row in
+            hints[String(row.0.dropFirst(Database.hintPrefix.count))] = ListHint(text: row.1)
+        }
+    }
+
+    private mutating func put(_ hint: ListHint, of name: String) throws(IndexError) {
+        guard !hint.text.isEmpty else { return try removeHint(of: name) }
+        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            $0.add(Database.hintPrefix + name)
+            $0.add(hint.text)
+        }
+    }
+
+    private mutating func removeHint(of name: String) throws(IndexError) {
+        try execute("DELETE FROM meta WHERE key = ?") { $0.add(Database.hintPrefix + name) }
     }
 
     /// Remembers a manifest, or what changed about it.
     mutating func put(_ manifest: ManifestRecord) throws(IndexError) {
         let place = manifest.place.columns
+        try put(manifest.hint, of: manifest.name)
         try execute(
             """
             INSERT OR REPLACE INTO manifests (\(Database.manifestColumns)) \
@@ -45,6 +74,7 @@ extension Database {
 
     /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
     mutating func removeManifest(named name: String) throws(IndexError) {
+        try removeHint(of: name)
         try execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
         try execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
     }
@@ -75,6 +105,7 @@ extension Database {
             $0.add(new)
             $0.add(old)
         }
+        try removeHint(of: old)
         try execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
     }
 

@@ -24,6 +24,8 @@ package struct ManifestRecord: Sendable, Hashable {
     package var validators = Validators()
     /// Until when HTTP caching calls the copy fresh.
     package var freshUntil: Instant?
+    /// What it was read with, if it is a list of another program.
+    package var hint = ListHint()
 
     package init(name: String, place: ManifestPlace) {
         self.name = name

@@ -24,15 +24,16 @@ struct CheckCommand: AsyncParsableCommand {
     var requirePinned = false
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Output") var output: VerdictOptions
 
     func run() async throws {
         var failure: Int32 = 0
         var reports: [CheckReport] = []
-        for source in try await sources() {
+        for (source, hint) in try await sources() {
             let report = try await CheckReport.make(
-                source, requirePinned: requirePinned,
+                source, hint: hint, requirePinned: requirePinned,
                 configuration: network.configuration)
             if !output.json { CheckOutput(options: output).show(report) }
             reports.append(report)
@@ -43,12 +44,14 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     /// The manifests that were given; only without any does the command look for a root.
-    private func sources() async throws -> [ManifestSource] {
+    private func sources() async throws -> [(ManifestSource, ListHint)] {
         guard manifests.isEmpty else {
-            return try manifests.map { try ManifestSource(argument: $0) }
+            let hint = try lists.hint()
+            return try manifests.map { (try ManifestSource(argument: $0), hint) }
         }
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
-        return try await session.rememberedSources()
+        let hints = try await session.rememberedHints()
+        return try await session.rememberedSources().map { ($0, hints[$0] ?? ListHint()) }
     }
 }

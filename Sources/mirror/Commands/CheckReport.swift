@@ -16,11 +16,13 @@ struct CheckReport {
 
     /// Reads a manifest and checks it against the options; nothing is written.
     static func make(
-        _ source: ManifestSource, requirePinned: Bool, configuration: Configuration
+        _ source: ManifestSource, hint: ListHint, requirePinned: Bool,
+        configuration: Configuration
     ) async throws -> CheckReport {
         var report = CheckReport(label: source.label)
         do {
-            let decoded = try await MirrorSession.read(source, configuration: configuration)
+            let decoded = try await MirrorSession.read(
+                source, configuration: configuration, hint: hint)
             report.decoded = decoded
             report.diagnostics = decoded.warnings
             report.omitted = decoded.omittedWarnings

@@ -60,7 +60,7 @@ struct ConvertCommand: AsyncParsableCommand {
         writer.isLossy = lossy
         let losses = try writer.check(decoded.manifest)
         if !quiet {
-            for warning in decoded.warnings + losses { Console.error.line(warning.line) }
+            for warning in decoded.warnings + losses { Console.error.line(warning.printed) }
         }
         if destination == "-" {
             try writer.write(decoded.manifest) { Console.output.write(bytes: $0) }

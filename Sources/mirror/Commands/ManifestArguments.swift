@@ -5,11 +5,13 @@ import MirrorModel
 /// The manifests that a command was given, read and checked against the options.
 struct ManifestArguments {
     static let help = ArgumentHelp(
-        "A path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
+        "A manifest, or a list as `mirror import` reads it: a path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
         valueName: "manifest")
 
     let locations: [String]
     let network: any ManifestNetwork
+    /// How those that are lists of other programs are read.
+    var lists: ImportOptions?
     /// Whether each manifest must have a name, because files that it no longer names will be
     /// removed.
     var needsNames = false
@@ -23,6 +25,8 @@ struct ManifestArguments {
         try locations.map { try ManifestSource(argument: $0) }
     }
 
+    private func hint() throws -> ListHint { try lists?.hint() ?? ListHint() }
+
     /// Reads the manifests; throws `ManifestRefusal` or `MirrorError`.
     func load(in session: MirrorSession) async throws -> [Manifest] {
         try await load(try sources(), fresh: [], in: session).manifests
@@ -34,7 +38,7 @@ struct ManifestArguments {
     ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
         let loaded = try await session.loadManifests(
-            sources, isOffline: network.offline, fresh: fresh)
+            sources, isOffline: network.offline, fresh: fresh, hint: try hint())
         loaded.showNotices()
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
@@ -59,7 +63,8 @@ struct ManifestArguments {
         let loaded =
             sources.isEmpty
             ? try await session.loadRememberedManifests(isOffline: network.offline)
-            : try await session.loadManifests(sources, isOffline: network.offline)
+            : try await session.loadManifests(
+                sources, isOffline: network.offline, hint: try hint())
         loaded.showNotices()
         return loaded.manifests
     }

@@ -21,6 +21,7 @@ struct PlanCommand: AsyncParsableCommand {
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
@@ -34,7 +35,7 @@ struct PlanCommand: AsyncParsableCommand {
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         if manifests.isEmpty { try session.requireRoot() }
-        var arguments = ManifestArguments(locations: manifests, network: network)
+        var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         let manifests = try await arguments.load(in: session)

@@ -22,6 +22,7 @@ struct PruneCommand: AsyncParsableCommand {
     var dryRun = false
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
@@ -33,7 +34,7 @@ struct PruneCommand: AsyncParsableCommand {
         let run = RunOutput(options: output)
         try await run.reportingFailure(opening: makeSession) { session in
             try session.requireRoot()
-            var arguments = ManifestArguments(locations: manifests, network: network)
+            var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
             arguments.needsNames = true
             let manifests = try await arguments.load(in: session)
             if dryRun {

@@ -40,6 +40,7 @@ struct StatusCommand: AsyncParsableCommand {
     var only: [String] = []
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to")
     var network: ManifestNetworkOptions
     @OptionGroup(title: "Output") var output: DetailOptions
@@ -47,8 +48,10 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
-        let manifests = try await ManifestArguments(locations: manifests, network: network)
-            .loadKnown(in: session)
+        let manifests = try await ManifestArguments(
+            locations: manifests, network: network, lists: lists
+        )
+        .loadKnown(in: session)
         let runs = try await session.history(limit: 100)
         let status = StatusOutput(options: output, root: session.root, runs: runs)
         let (due, patterns) = (due, path)

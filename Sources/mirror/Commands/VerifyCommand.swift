@@ -24,6 +24,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var repair = false
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Output") var output: OutputOptions
@@ -34,8 +35,9 @@ struct VerifyCommand: AsyncParsableCommand {
         running.apply(to: &configuration)
         let session = try MirrorSession(root: root.root, configuration: configuration)
         try session.requireRoot()
-        let manifests = try await ManifestArguments(locations: manifests, network: network)
-            .loadKnown(in: session)
+        let manifests = try await ManifestArguments(
+            locations: manifests, network: network, lists: lists
+        ).loadKnown(in: session)
         guard repair else {
             CommandStage.enter(.reading)
             return try show(try await session.verify(manifests))

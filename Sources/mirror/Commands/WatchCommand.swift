@@ -23,6 +23,7 @@ struct WatchCommand: AsyncParsableCommand {
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "What") var selection: SelectionOptions
     @OptionGroup(title: "How servers are talked to") var network: NetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
@@ -54,9 +55,9 @@ struct WatchCommand: AsyncParsableCommand {
     /// What the groups say together.
     var options: SyncOptions {
         SyncOptions(
-            manifests: manifests, root: root, selection: selection, network: network, when: when,
-            storage: storage, running: running, removal: removal, operations: operations,
-            output: output)
+            manifests: manifests, lists: lists, root: root, selection: selection, network: network,
+            when: when, storage: storage, running: running, removal: removal,
+            operations: operations, output: output)
     }
 
     /// When it syncs.

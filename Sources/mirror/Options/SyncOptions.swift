@@ -7,6 +7,7 @@ import MirrorModel
 /// level, and a start took ten times as long.
 struct SyncOptions {
     var manifests: [String]
+    var lists: ImportOptions
     var root: RootOptions
     var selection: SelectionOptions
     var network: NetworkOptions
@@ -19,7 +20,7 @@ struct SyncOptions {
 
     /// The manifests, with what the options ask of them.
     var arguments: ManifestArguments {
-        var arguments = ManifestArguments(locations: manifests, network: network)
+        var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
         return arguments

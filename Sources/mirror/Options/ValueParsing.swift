@@ -79,6 +79,8 @@ extension ConflictPolicy: ExpressibleByArgument {}
 
 extension ConflictSide: ExpressibleByArgument {}
 
+extension ListFormat: ExpressibleByArgument {}
+
 extension DecodedManifest.Notation: ExpressibleByArgument {}
 
 /// When output is coloured.

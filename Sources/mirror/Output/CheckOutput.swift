@@ -7,7 +7,7 @@ struct CheckOutput {
 
     /// Prints errors and warnings to standard error, and the verdict to standard output.
     func show(_ report: CheckReport) {
-        for diagnostic in report.diagnostics { Console.error.line(diagnostic.line) }
+        for diagnostic in report.diagnostics { Console.error.line(diagnostic.printed) }
         if report.omitted > 0 { Console.error.line("and \(report.omitted) more") }
         if let error = report.error {
             if report.diagnostics.isEmpty || error.code != .manifestInvalid {
@@ -20,7 +20,7 @@ struct CheckOutput {
         let pinned = resources.count { $0.pin != nil }
         let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
         Console.output.line(
-            "\(report.label.printable): \(decoded.notation.rawValue), \(Counted(resources.count, "resource")), \(pinned) pinned, \(ByteCount(bytes)) declared."
+            "\(report.label.printable): \(decoded.written), \(Counted(resources.count, "resource")), \(pinned) pinned, \(ByteCount(bytes)) declared."
         )
     }
 
@@ -43,7 +43,7 @@ struct CheckOutput {
             json.member("manifest", report.label)
             json.member("valid", report.error == nil)
             json.member("exit", report.exitCode)
-            json.member("notation", report.decoded?.notation.rawValue)
+            json.member("notation", report.decoded?.written)
             json.member("name", report.decoded?.manifest.name)
             json.member("resources", report.decoded?.manifest.resources.count)
             json.member("error", report.error?.sentence)
@@ -62,4 +62,9 @@ struct CheckOutput {
             json.member("omitted", report.omitted)
         }
     }
+}
+
+extension DecodedManifest {
+    /// The notation of a manifest, or the format of a list.
+    fileprivate var written: String { notation?.rawValue ?? list?.rawValue ?? "" }
 }

@@ -18,6 +18,9 @@ extension Remedy {
         case .goOnline: "Run once without --offline."
         case .keepTheirs: "Or use --keep theirs."
         case .grant: "Pass \(grants)."
+        case .nameBase: "Say where with --base URL."
+        case .nameFormat:
+            subject.isEmpty ? "Insist with --from FORMAT." : "Insist with --from \(subject)."
         default: ""
         }
     }
@@ -74,13 +77,13 @@ extension Diagnostic {
     }
 
     /// The line that compilers print, with what helps.
-    var line: String { remedy == nil ? description : "\(prefix)\(sentence)" }
+    var printed: String { remedy == nil ? description : "\(prefix)\(sentence)" }
 }
 
 extension ManifestRefusal {
     /// A line for each error, with what helps, and how many more there are.
     var text: String {
-        let lines = diagnostics.map(\.line)
+        let lines = diagnostics.map(\.printed)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
     }
 }

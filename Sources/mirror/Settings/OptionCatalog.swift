@@ -30,8 +30,10 @@ struct OptionCatalog {
     let verbs: [Verb]
 
     /// What no setting can set: the root decides which settings count, and these say nothing about how
-    /// to work.
-    private static let excluded: Set<String> = ["root", "help", "version"]
+    /// to work, or are about one manifest.
+    private static let excluded: Set<String> = [
+        "root", "help", "version", "from", "base", "name", "output",
+    ]
 
     /// Reads the parser's description of the command.
     init() {

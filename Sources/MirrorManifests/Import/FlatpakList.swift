@@ -1,0 +1,54 @@
+internal import MirrorModel
+
+/// Sources of flatpak-builder: an array, or a module or manifest that has them.
+enum FlatpakList {
+    /// The types of sources.
+    static let kinds: Set<String> = [
+        "archive", "file", "extra-data", "git", "bzr", "svn", "dir", "script", "inline", "shell",
+        "patch",
+    ]
+
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        for source in tree.elements + (tree["sources"]?.elements ?? []) {
+            add(source, to: collector)
+        }
+        for module in tree["modules"]?.elements ?? [] { read(module, into: collector) }
+    }
+
+    private static func add(_ source: JSONTree, to collector: ListCollector) {
+        guard let url = source["url"]?.word, hasFile(source), collector.speaks(url) else {
+            let type = source["type"]?.string ?? "a file's name"
+            collector.note(
+                "left out: no file is fetched for \(Quoted(type, limit: 40))", "source",
+                at: source.place)
+            return
+        }
+        var entry = ListEntry(at: source.place)
+        entry.url = url
+        entry.path = path(of: source, url, collector)
+        for name in ["sha256", "sha512", "sha1", "md5"] {
+            if let digest = source[name]?.word { _ = entry.addDigest(name, digest) }
+        }
+        entry.mirrors = (source["mirror-urls"]?.elements ?? []).compactMap(\.word)
+        entry.size = source["size"]?.number
+        collector.add(entry)
+    }
+
+    private static func hasFile(_ source: JSONTree) -> Bool {
+        ["archive", "file", "extra-data"].contains(source["type"]?.string)
+    }
+
+    private static func path(
+        of source: JSONTree, _ url: ListWord, _ collector: ListCollector
+    ) -> ListWord? {
+        guard
+            var path = source["dest-filename"]?.word ?? source["filename"]?.word
+                ?? collector.lastSegment(of: url)
+        else { return nil }
+        if let folder = source["dest"]?.word, folder.value != "." {
+            let end = folder.value.utf8.last == UInt8(ascii: "/") ? "" : "/"
+            path.value = folder.value.withoutDotSlash + end + path.value
+        }
+        return path
+    }
+}

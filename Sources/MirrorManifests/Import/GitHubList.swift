@@ -1,0 +1,77 @@
+internal import MirrorModel
+
+/// A release as GitHub's API describes it, its assets alone, or several releases.
+enum GitHubList {
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        if tree["browser_download_url"] != nil { return add(tree, in: nil, to: collector) }
+        if let assets = tree["assets"] {
+            for asset in assets.elements { add(asset, in: nil, to: collector) }
+        }
+        for element in tree.elements {
+            guard let assets = element["assets"] else {
+                add(element, in: nil, to: collector)
+                continue
+            }
+            // Files of several releases have the same names.
+            let folder = element["tag_name"]?.string
+            for asset in assets.elements { add(asset, in: folder, to: collector) }
+        }
+    }
+
+    private static func add(_ asset: JSONTree, in folder: String?, to collector: ListCollector) {
+        guard let url = asset["browser_download_url"]?.word else {
+            collector.log.error(at: asset.place, "the asset has no browser_download_url")
+            return
+        }
+        if let state = asset["state"]?.string, state != "uploaded" {
+            collector.note("left out: not uploaded yet", "asset", at: asset.place)
+            return
+        }
+        var entry = ListEntry(at: asset.place)
+        entry.url = url
+        entry.path = asset["name"]?.word ?? collector.lastSegment(of: url)
+        if let folder, let path = entry.path { entry.path?.value = folder + "/" + path.value }
+        entry.size = asset["size"]?.number
+        if let digest = asset["digest"]?.word, !entry.addDigest(digest, at: ":") {
+            collector.note("with a digest that mirror does not compute", "asset", at: digest.place)
+        }
+        collector.add(entry)
+    }
+}
+
+/// The tree of a repository as Hugging Face's API describes it.
+///
+/// The digest of a large file is its sha256; the one of a small file is git's, which is not a
+/// digest of the file's bytes.
+enum HuggingFaceList {
+    /// How many files one answer of the API has at most.
+    private static let mostEntries = 1000
+
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        for element in tree.elements where element["type"]?.string == "file" {
+            guard let path = element["path"]?.word else {
+                collector.log.error(at: element.place, "the file has no path")
+                continue
+            }
+            var entry = ListEntry(named: path)
+            let lfs = element["lfs"]
+            entry.size = (lfs?["size"] ?? element["size"])?.number
+            if let digest = lfs?["oid"]?.word ?? lfs?["sha256"]?.word {
+                entry.digests = [(.sha256, withoutAlgorithm(digest))]
+            }
+            collector.add(entry)
+        }
+        if tree.elements.count == mostEntries {
+            collector.note(
+                "\(mostEntries) entries are the most that one answer has; there may be more", "",
+                at: tree.place)
+        }
+    }
+
+    private static func withoutAlgorithm(_ digest: ListWord) -> ListWord {
+        guard let (name, hex) = digest.value.halves(atFirst: ":"), name == "sha256" else {
+            return digest
+        }
+        return ListWord(value: String(hex), place: digest.place)
+    }
+}

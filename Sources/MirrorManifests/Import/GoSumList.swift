@@ -1,0 +1,46 @@
+internal import MirrorModel
+
+/// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them.
+///
+/// The paths are those of the proxy, so that the tree can be used as one. Go's hashes are of what
+/// is in a file, not of its bytes, so they prove nothing to mirror and are left out.
+enum GoSumList {
+    static func flaw(_ line: ListLine) -> String? {
+        let words = line.words
+        let isSum = words.count == 3 && words[1].hasPrefix("v") && words[2].hasPrefix("h1:")
+        return isSum ? nil : "is no module, version and h1: hash"
+    }
+
+    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+        for line in text.telling {
+            if let flaw = flaw(line) {
+                collector.log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+                continue
+            }
+            let words = line.words
+            let (version, isModule) =
+                words[1].halves(atFirst: "/").map { ($0.before, $0.after == "go.mod") } ?? (
+                    words[1], false
+                )
+            let name = "\(escaped(words[0]))/@v/\(escaped(version))\(isModule ? ".mod" : ".zip")"
+            var entry = ListEntry(at: line.place)
+            let path = SourceURL.reference(toName: name).dropFirst(2)
+            entry.url = ListWord(value: "https://proxy.golang.org/" + path, place: line.place)
+            entry.path = ListWord(value: "go/" + name, place: line.place)
+            collector.add(entry)
+            collector.note(
+                "without a digest: go.sum hashes what is in a file, not its bytes",
+                "file", at: line.place)
+        }
+    }
+
+    /// Capital letters as `!` and the small letter, for file systems that do not tell them apart.
+    private static func escaped(_ text: Substring) -> String {
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            if (0x41...0x5A).contains(byte) { bytes.append(UInt8(ascii: "!")) }
+            bytes.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,119 @@
+internal import MirrorModel
+
+/// The lists in JSON, told apart by their keys.
+enum JSONLists {
+    /// What the keys at the top of a text say.
+    enum Finding {
+        case manifest
+        case list(ListFormat)
+        /// An array: only its elements tell.
+        case array
+    }
+
+    /// The keys that occur in no other format, and neither in a manifest.
+    private static let keys: [String: ListFormat] = [
+        "lockfileVersion": .npm, "bomFormat": .cyclonedx, "assets": .github,
+        "browser_download_url": .github, "sources": .flatpak, "modules": .flatpak,
+    ]
+
+    /// Looks for the first key that tells; errors are left to those who read the text.
+    static func finding(in bytes: ManifestBytes) throws(DecodingStop) -> Finding {
+        var tokens = try JSONTokenizer(bytes, log: DiagnosticLog(file: ""))
+        do throws(DecodingStop) {
+            switch try tokens.next() {
+            case .beginArray: return .array
+            case .beginObject: break
+            default: return .manifest
+            }
+            while case .key = try tokens.next() {
+                let key = tokens.string
+                if key == TopKey.resources.rawValue { return .manifest }
+                if let format = keys[key] { return .list(format) }
+                try tokens.skip(try tokens.next())
+            }
+        } catch .unreadable(let error) { throw .unreadable(error) } catch .refused {}
+        return .manifest
+    }
+
+    /// The format of an array, by the first element that tells.
+    static func format(of array: JSONTree) -> ListFormat? {
+        for element in array.elements {
+            if element["browser_download_url"] != nil || element["assets"] != nil { return .github }
+            guard let type = element["type"]?.string else { continue }
+            if element["path"] != nil, ["file", "directory"].contains(type),
+                element["oid"] != nil || element["size"] != nil
+            {
+                return .huggingFace
+            }
+            if FlatpakList.kinds.contains(type) { return .flatpak }
+        }
+        return nil
+    }
+}
+
+extension ListReader {
+    /// Reads JSON; nil if the text is a manifest, or meant to be one.
+    func readJSON(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
+        let finding = try JSONLists.finding(in: bytes)
+        if case .manifest = finding, hint.format == nil || hint.isForListsOnly {
+            try refuseHint()
+            return nil
+        }
+        let tree = try JSONTree(bytes.rewound, log: builder.log)
+        guard builder.log.errorCount == 0 else { throw .refused }
+        var format = hint.format
+        if format == nil {
+            format =
+                if case .list(let found) = finding { found } else { JSONLists.format(of: tree) }
+        }
+        guard let format else { throw refuseArray(tree) }
+        let collector = ListCollector(format, builder: builder, hint: hint)
+        switch format {
+        case .npm: NPMList.read(tree, into: collector)
+        case .cyclonedx: CycloneList.read(tree, into: collector)
+        case .github: GitHubList.read(tree, into: collector)
+        case .huggingFace: HuggingFaceList.read(tree, into: collector)
+        case .flatpak: FlatpakList.read(tree, into: collector)
+        default: throw refuseNotation(of: format)
+        }
+        collector.finish()
+        return collector
+    }
+
+    private func refuseArray(_ tree: JSONTree) -> DecodingStop {
+        let isArray = if case .array = tree.value { true } else { false }
+        let nearest =
+            tree.elements.isEmpty
+            ? "it is empty" : "no element has browser_download_url, oid or a type of flatpak's"
+        builder.log.error(
+            at: tree.place,
+            isArray
+                ? "a manifest is an object: { \"resources\": [ … ] }; of the lists in an array mirror"
+                    + " reads github, hugging-face and flatpak: \(nearest)"
+                : "a manifest is an object: { \"resources\": [ … ] }")
+        return .refused
+    }
+
+    /// Refuses a format or a base for a text that is a manifest, which says such things itself.
+    func refuseHint() throws(DecodingStop) {
+        guard hint.format != nil || hint.base != nil, !hint.isForListsOnly else { return }
+        let what = hint.format.map { "not \($0.title)" } ?? "which has a base of its own"
+        builder.log.error(at: TextPosition(), "this is a manifest, \(what)")
+        throw .refused
+    }
+}
+
+extension JSONTree {
+    /// A string that is not empty, with its place; nil for anything else.
+    var word: ListWord? {
+        string.flatMap { $0.isEmpty ? nil : ListWord(value: $0, place: place) }
+    }
+
+    /// A number as it is written, with its place; nil for anything else.
+    var number: ListWord? {
+        if case .number(let text) = value { ListWord(value: text, place: place) } else { nil }
+    }
+
+    /// The members of an object; empty for anything else.
+    var members: [Member] { if case .object(let members) = value { members } else { [] } }
+}

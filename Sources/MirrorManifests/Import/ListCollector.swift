@@ -1,0 +1,178 @@
+internal import MirrorModel
+
+/// Makes resources of the files in a list, by way of the builder that manifests go through.
+///
+/// A file that is listed twice becomes one resource. What is left out is counted by its reason, and
+/// each reason becomes one warning.
+final class ListCollector {
+    let builder: ManifestBuilder
+    let format: ListFormat
+    /// A sign that the list goes on elsewhere, which a further request has to name.
+    var continuation: String?
+    private var resources: [Resource] = []
+    private var positions: [Target: Int] = [:]
+    private var notes: [ListNote] = []
+    private var lacksBase = false
+
+    var log: DiagnosticLog { builder.log }
+
+    init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
+        (self.format, self.builder) = (format, builder)
+        builder.base = hint.base ?? builder.origin.ownBase(of: format)
+        builder.isList = true
+    }
+
+    /// Takes a file.
+    func add(_ entry: ListEntry) {
+        guard let url = url(of: entry) else { return }
+        let draft = builder.draft(at: entry.place)
+        draft.url = url
+        draft.path = (entry.path ?? lastSegment(of: url)).map(beneathCaches)
+        draft.mirrors = entry.mirrors.map { MirrorDraft(place: $0.place, url: $0) }
+        draft.size = entry.size.flatMap { builder.size(.untyped($0.value), "size", at: $0.place) }
+        for tag in entry.tags { builder.addTag(.untyped(tag), to: &draft.tags, at: entry.place) }
+        addDigests(of: entry, to: draft)
+        for (name, value) in entry.headers {
+            // A dollar sign in another program's list is one.
+            let text = value.value.parts(at: "$", keepingEmpty: true).joined(separator: "$$")
+            builder.addHeader(
+                name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
+                valueAt: value.place)
+        }
+        guard let resource = builder.resource(from: draft), log.errorCount == draft.errorsBefore
+        else { return }
+        take(resource)
+    }
+
+    /// Counts something that is left out, or another doubt, by its reason.
+    ///
+    /// - Parameters:
+    ///   - reason: what all of the kind have in common, in the words after their number.
+    ///   - noun: what is counted.
+    func note(
+        _ reason: String, _ noun: String = "entry", plural: String? = nil, at place: TextPosition
+    ) {
+        if let known = notes.firstIndex(where: { $0.reason == reason }) {
+            notes[known].count += 1
+        } else {
+            let plural = plural ?? (noun == "entry" ? "entries" : nil)
+            notes.append(ListNote(reason: reason, noun: noun, plural: plural, place: place))
+        }
+    }
+
+    /// Whether mirror can ask for a URL, as far as its scheme tells; otherwise it is noted.
+    func speaks(_ url: ListWord) -> Bool {
+        guard let (scheme, _) = url.value.halves(atFirst: ":"), !scheme.utf8.contains(0x2F),
+            URLScheme(rawValue: scheme.lowercased()) == nil
+        else { return true }
+        let name = Quoted(scheme, limit: 40)
+        note("left out: a URL with \(name), which mirror does not speak", at: url.place)
+        return false
+    }
+
+    /// Counts a digest that cannot be checked.
+    func noteUnknownDigest(_ name: String, at place: TextPosition) {
+        note(
+            "left out: \(Quoted(name, limit: 40)), which mirror does not compute", "digest",
+            at: place)
+    }
+
+    /// The last part of a URL's path as a word; nil if the URL has none.
+    func lastSegment(of url: ListWord) -> ListWord? {
+        guard let parsed = try? SourceURL(url.value, relativeTo: builder.base) else { return nil }
+        return parsed.lastSegment.map { ListWord(value: $0, place: url.place) }
+    }
+
+    /// Hands everything to the builder.
+    func finish() {
+        for resource in resources {
+            builder.resources.append(resource)
+            noteWeakDigest(of: resource)
+        }
+        for note in notes { log.warning(at: note.place, note.sentence) }
+        if resources.isEmpty, log.errorCount == 0 {
+            log.error(at: TextPosition(), "\(format.title) that lists no file that can be fetched")
+        }
+    }
+
+    private func noteWeakDigest(of resource: Resource) {
+        guard resource.pin == nil, let algorithm = resource.digests.first?.algorithm else { return }
+        note(
+            "with no digest better than \(algorithm.rawValue), which finds accidents, not attacks,"
+                + " and pins nothing", "file",
+            at: TextPosition(line: resource.line, column: resource.column))
+    }
+
+    private func url(of entry: ListEntry) -> ListWord? {
+        if let url = entry.url { return url }
+        guard let path = entry.path else { return nil }
+        guard builder.base != nil else {
+            refuseForLackOfBase(at: path.place)
+            return nil
+        }
+        return ListWord(value: SourceURL.reference(toName: path.value), place: path.place)
+    }
+
+    private func refuseForLackOfBase(at place: TextPosition) {
+        guard !lacksBase else { return }
+        lacksBase = true
+        log.error(
+            at: place, "\(format.title) has names without URLs, so it does not say where they are",
+            remedy: Remedy(.nameBase))
+    }
+
+    private func beneathCaches(_ path: ListWord) -> ListWord {
+        // An absolute path is refused as such, not made relative.
+        let isAbsolute = path.value.utf8.first == UInt8(ascii: "/")
+        let text = isAbsolute ? path.value : builder.defaults.directory + "/" + path.value
+        // A slash at the end would let the server name the file.
+        let isFolder = text.utf8.last == UInt8(ascii: "/")
+        return ListWord(value: isFolder ? text + "/" : text, place: path.place)
+    }
+
+    private func addDigests(of entry: ListEntry, to draft: ResourceDraft) {
+        for (algorithm, hex) in entry.digests {
+            builder.setDigest(algorithm, .untyped(hex.value), of: draft, at: hex.place)
+        }
+        if let integrity = entry.integrity {
+            builder.set(.integrity, .untyped(integrity.value), of: draft, at: integrity.place)
+        }
+    }
+
+    /// Adds a resource, or what it says more of one that is known.
+    private func take(_ resource: Resource) {
+        if let position = positions[resource.target],
+            let joined = resources[position].joined(with: resource)
+        {
+            resources[position] = joined
+        } else {
+            positions[resource.target] = resources.count
+            resources.append(resource)
+        }
+    }
+}
+
+/// Something that many entries of a list have in common, as one warning.
+struct ListNote {
+    let reason: String
+    let noun: String
+    let plural: String?
+    let place: TextPosition
+    var count = 1
+
+    init(reason: String, noun: String, plural: String?, place: TextPosition) {
+        (self.reason, self.noun, self.plural, self.place) = (reason, noun, plural, place)
+    }
+
+    /// `3 entries left out: …`, or the reason alone where nothing is counted.
+    var sentence: String {
+        noun.isEmpty ? reason : "\(Counted(count, noun, plural: plural)) \(reason)"
+    }
+}
+
+extension ManifestOrigin {
+    /// The base of a list that came by URL; a list in a file does not lie beside its files.
+    fileprivate func ownBase(of format: ListFormat) -> SourceURL? {
+        if case .url(let url) = self { format.base(ofListAt: url) } else { nil }
+    }
+}

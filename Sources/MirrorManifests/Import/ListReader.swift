@@ -1,0 +1,95 @@
+internal import MirrorModel
+
+/// Reads lists of other programs, and makes manifests of them.
+struct ListReader {
+    let builder: ManifestBuilder
+    let hint: ListHint
+
+    /// The greatest length of a list in bytes, decompressed.
+    static let greatestSize = 1 << 29
+
+    private var log: DiagnosticLog { builder.log }
+
+    /// Reads a text that is neither JSON nor XML.
+    func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
+        let text = try ListText(try bytes.whole(most: ListReader.greatestSize), log: log)
+        if hint.format?.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text) {
+            let collector = try LockLists.read(text, wanted: hint.format, self)
+            collector.finish()
+            return collector
+        }
+        let format: ListFormat
+        if let wanted = hint.format {
+            format = wanted
+        } else {
+            switch ListDetection.format(of: text) {
+            case .found(let found): format = found
+            case .unknown(let misfit): throw refuse(misfit)
+            }
+        }
+        guard let read = ListReader.readers[format] else { throw refuseNotation(of: format) }
+        let collector = ListCollector(format, builder: builder, hint: hint)
+        try read(text, collector)
+        collector.finish()
+        return collector
+    }
+
+    private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void
+
+    private static var readers: [ListFormat: TextReader] {
+        [
+            .urls: URLList.read, .aria2: AriaList.read, .sums: SumsList.read,
+            .bagit: BagList.read, .bagitFetch: BagFetchList.read, .pooch: PoochList.read,
+            .requirements: RequirementsList.read, .goSum: GoSumList.read,
+            .debianPackages: PackagesList.read, .debianRelease: ReleaseList.read,
+        ]
+    }
+
+    private func refuse(_ misfit: ListDetection.Misfit) -> DecodingStop {
+        log.error(
+            at: misfit.place,
+            "this is no manifest and none of the lists that mirror reads"
+                + " (\(ListFormat.allCases.map(\.rawValue).joined(separator: ", ")));"
+                + " the nearest is \(misfit.format.rawValue): \(misfit.reason)",
+            remedy: Remedy(.nameFormat, misfit.format.rawValue))
+        return .refused
+    }
+
+    /// Refuses a text whose notation is not that of the format that it is said to have.
+    func refuseNotation(of format: ListFormat) -> DecodingStop {
+        log.error(
+            at: TextPosition(), "this is not \(format.title), which is \(format.notation)")
+        return .refused
+    }
+}
+
+extension ListFormat {
+    /// What the format is written in.
+    var notation: String {
+        switch self {
+        case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"
+        case .repomd, .rpmPrimary, .s3, .metalink3: "XML"
+        case .pylock, .uv, .cargo: "TOML"
+        default: "plain text"
+        }
+    }
+}
+
+extension ManifestBytes {
+    /// The whole text. Throws when it is longer than a list may be.
+    func whole(most: Int) throws(DecodingStop) -> [UInt8] {
+        rewind()
+        var whole: [UInt8] = []
+        var chunk: [UInt8] = []
+        repeat {
+            try next(&chunk)
+            whole += chunk
+            guard whole.count <= most else {
+                throw .unreadable(
+                    MirrorError(
+                        .manifestUnreadable, "The list is longer than \(ByteCount(Int64(most)))."))
+            }
+        } while !chunk.isEmpty
+        return whole
+    }
+}

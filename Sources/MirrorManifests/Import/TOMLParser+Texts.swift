@@ -1,0 +1,219 @@
+internal import MirrorModel
+
+extension TOMLParser {
+    /// Reads a value.
+    mutating func value() throws(DecodingStop) -> JSONTree {
+        let start = place
+        switch peek {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"):
+            return JSONTree(.string(try string()), at: start)
+        case UInt8(ascii: "["): return JSONTree(.array(try array()), at: start)
+        case UInt8(ascii: "{"): return try inlineTable(at: start)
+        case nil: throw fail("the text ends where a value should be; was it cut off?")
+        default: return JSONTree(try plainValue(), at: start)
+        }
+    }
+
+    private mutating func array() throws(DecodingStop) -> [JSONTree] {
+        try open()
+        var elements: [JSONTree] = []
+        while true {
+            try skipSpace()
+            if take("]") { break }
+            elements.append(try value())
+            try skipSpace()
+            if take(",") { continue }
+            guard take("]") else { throw fail("a comma or ] is missing here") }
+            break
+        }
+        depth -= 1
+        return elements
+    }
+
+    private mutating func inlineTable(at start: TextPosition) throws(DecodingStop) -> JSONTree {
+        try open()
+        let table = TOMLTable(at: start, kind: .inline)
+        skipBlanks()
+        var isOpen = !take("}")
+        while isOpen {
+            try pair(in: table, ending: .inline)
+            skipBlanks()
+            if take(",") {
+                skipBlanks()
+                continue
+            }
+            guard take("}") else { throw fail("a comma or } is missing here") }
+            isOpen = false
+        }
+        depth -= 1
+        return table.tree
+    }
+
+    private mutating func open() throws(DecodingStop) {
+        guard depth < Self.deepest else {
+            throw fail("more than \(Self.deepest) levels of arrays and tables")
+        }
+        depth += 1
+        step()
+    }
+
+    /// A number, true, false or a date: what is none of the others.
+    private mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
+        let (start, startPlace) = (at, place)
+        while let byte = peek, isPlain(byte) { step() }
+        // The time of a date may stand behind one space.
+        if at - start == 10, bytes[start + 4] == 0x2D, peek == 0x20, at + 1 < bytes.count,
+            (0x30...0x39).contains(bytes[at + 1])
+        {
+            step()
+            while let byte = peek, isPlain(byte) { step() }
+        }
+        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        switch text {
+        case "true": return .boolean(true)
+        case "false": return .boolean(false)
+        case "": throw fail("a value is missing here", at: startPlace)
+        default: break
+        }
+        if let number = TOMLParser.number(text) { return .number(number) }
+        guard TOMLParser.isDate(text) else {
+            throw fail(
+                "\(Quoted(text, limit: 40)) is no value; text stands in quotation marks",
+                at: startPlace)
+        }
+        return .string(text)
+    }
+
+    private func isPlain(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+            || "+-_.:".utf8.contains(byte)
+    }
+
+    /// A number without its underscores; nil if the text is none.
+    private static func number(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        let digits = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        for (position, byte) in bytes.enumerated() where byte == UInt8(ascii: "_") {
+            guard position > 0, position + 1 < bytes.count, digits(bytes[position - 1]),
+                digits(bytes[position + 1])
+            else { return nil }
+        }
+        var plain = bytes.filter { $0 != UInt8(ascii: "_") }
+        if plain.first == UInt8(ascii: "+") { plain.removeFirst() }
+        if JSONTokenizer.isNumber(plain) { return String(decoding: plain, as: UTF8.self) }
+        let based = text.hasPrefix("0x") || text.hasPrefix("0o") || text.hasPrefix("0b")
+        return based || ["inf", "+inf", "-inf", "nan", "+nan", "-nan"].contains(text) ? text : nil
+    }
+
+    /// Whether a text begins as a date or a time does.
+    private static func isDate(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        let digits = { (range: Range<Int>) in
+            bytes.count >= range.upperBound
+                && bytes[range].allSatisfy { (0x30...0x39).contains($0) }
+        }
+        let isDate = digits(0..<4) && bytes.count >= 10 && bytes[4] == 0x2D && digits(5..<7)
+        return isDate || (digits(0..<2) && bytes.count >= 5 && bytes[2] == 0x3A && digits(3..<5))
+    }
+}
+
+// MARK: Strings
+
+extension TOMLParser {
+    private mutating func string() throws(DecodingStop) -> String {
+        if take("\"\"\"") { return try longString(UInt8(ascii: "\"")) }
+        if take("'''") { return try longString(UInt8(ascii: "'")) }
+        return try shortString(peek ?? 0x22)
+    }
+
+    /// A string on one line; the next byte is its opening mark.
+    mutating func shortString(_ mark: UInt8) throws(DecodingStop) -> String {
+        var text: [UInt8] = []
+        step()
+        while let byte = peek {
+            if byte == mark {
+                step()
+                return String(decoding: text, as: UTF8.self)
+            }
+            guard byte >= 0x20 && byte != 0x7F || byte == 0x09 else {
+                throw fail(
+                    byte == 0x0A ? "a line break in a string; close it" : "a control character")
+            }
+            try take(byte, mark, into: &text)
+        }
+        throw fail("the text ends inside a string; was it cut off?")
+    }
+
+    /// A string of several lines; its opening marks are behind.
+    private mutating func longString(_ mark: UInt8) throws(DecodingStop) -> String {
+        var text: [UInt8] = []
+        if peek == 0x0D { step() }
+        if peek == 0x0A { step() }
+        while let byte = peek {
+            if byte == mark, mark == 0x22 ? take("\"\"\"") : take("'''") {
+                // Up to two marks may stand before the closing ones.
+                while peek == mark, text.suffix(2) != [mark, mark] {
+                    text.append(mark)
+                    step()
+                }
+                return String(decoding: text, as: UTF8.self)
+            }
+            if byte == UInt8(ascii: "\\"), mark == 0x22, skipFoldedLine() { continue }
+            try take(byte, mark, into: &text)
+        }
+        throw fail("the text ends inside a string; was it cut off?")
+    }
+
+    private mutating func take(
+        _ byte: UInt8, _ mark: UInt8, into text: inout [UInt8]
+    ) throws(DecodingStop) {
+        guard text.count < Self.longestText else { throw fail(JSONFlaw.longText.description) }
+        if byte == UInt8(ascii: "\\"), mark == 0x22 { return text += try escape() }
+        text.append(byte)
+        step()
+    }
+
+    /// Passes over a backslash at the end of a line, and the white space behind it.
+    private mutating func skipFoldedLine() -> Bool {
+        let rest = bytes[(at + 1)...].drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+        guard rest.first == 0x0A else { return false }
+        step()
+        while let byte = peek, [0x20, 0x09, 0x0D, 0x0A].contains(byte) { step() }
+        return true
+    }
+
+    private mutating func escape() throws(DecodingStop) -> [UInt8] {
+        let start = place
+        step()
+        guard let byte = peek else { throw fail("the text ends inside an escape") }
+        step()
+        switch byte {
+        case UInt8(ascii: "b"): return [0x08]
+        case UInt8(ascii: "t"): return [0x09]
+        case UInt8(ascii: "n"): return [0x0A]
+        case UInt8(ascii: "f"): return [0x0C]
+        case UInt8(ascii: "r"): return [0x0D]
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): return [byte]
+        case UInt8(ascii: "u"): return try scalar(digits: 4, at: start)
+        case UInt8(ascii: "U"): return try scalar(digits: 8, at: start)
+        default: throw fail("no escape of TOML; write \\\\ for a backslash", at: start)
+        }
+    }
+
+    private mutating func scalar(digits: Int, at start: TextPosition) throws(DecodingStop)
+        -> [UInt8]
+    {
+        var code: UInt32 = 0
+        for _ in 0..<digits {
+            guard let byte = peek, let digit = Hex.value(of: byte) else {
+                throw fail("\(digits) hexadecimal digits are missing here", at: start)
+            }
+            code = code << 4 | UInt32(digit)
+            step()
+        }
+        guard let scalar = Unicode.Scalar(code) else {
+            throw fail("the escape stands for no character", at: start)
+        }
+        return Array(String(scalar).utf8)
+    }
+}

@@ -1,0 +1,30 @@
+internal import MirrorModel
+
+/// URLs, one a line.
+enum URLList {
+    static func flaw(_ line: ListLine) -> String? {
+        if line.isIndented || line.words.count != 1 { return "is not one URL alone" }
+        return isURL(line.text) ? nil : "does not begin with https:// or the like"
+    }
+
+    /// Whether a text begins with a scheme and two slashes.
+    static func isURL(_ text: some StringProtocol) -> Bool {
+        let text = Substring(text)
+        guard let (scheme, rest) = text.halves(atFirst: ":") else { return false }
+        return !scheme.isEmpty && rest.hasPrefix("//")
+            && scheme.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                    || "+-.".utf8.contains(byte)
+            }
+    }
+
+    static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+        for line in text.telling {
+            let url = line.word(line.trimmed)
+            guard collector.speaks(url) else { continue }
+            var entry = ListEntry(at: url.place)
+            entry.url = url
+            collector.add(entry)
+        }
+    }
+}

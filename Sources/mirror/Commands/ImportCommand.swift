@@ -1,0 +1,102 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror import`: makes a manifest of lists that other programs wrote.
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Make a manifest of a list that another program wrote.",
+        discussion: """
+            Reads lists of URLs, aria2 input files, SHA256SUMS and the like, registries of pooch, \
+            requirements.txt, pylock.toml, uv.lock, package-lock.json, Cargo.lock, go.sum, Debian's \
+            Packages and Release, repomd.xml, S3 listings, BagIt, flatpak-builder, GitHub \
+            releases, Hugging Face trees, Metalink 3 and CycloneDX, by their content; gzip, xz and \
+            zstd too. What is left out is said. Nothing is fetched but the list. \
+            `mirror sync` takes such a list directly.
+
+            EXAMPLES:
+              mirror import package-lock.json -o npm.json
+              mirror import SHA256SUMS --base https://origin.example/release/ -o release.json
+              mirror import --from urls - --name pages < urls.txt | jq .resources
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "A path, an http(s) URL, or - for standard input; several become one manifest.",
+            valueName: "source"))
+    var sources: [String]
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp(
+            "Where the manifest goes. Default: standard output.", valueName: "file"))
+    var destination: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The manifest's name. Default: that of the first source's file, without extension.",
+            valueName: "name"))
+    var name: String?
+
+    @OptionGroup(title: "How the list is read") var list: ImportOptions
+    @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
+
+    @Flag(name: .shortAndLong, help: "Say only what failed.")
+    var quiet = false
+
+    func validate() throws {
+        if sources.count(where: { $0 == "-" }) > 1 {
+            throw ValidationError("Standard input can be read once only.")
+        }
+    }
+
+    func run() async throws {
+        var lists: [DecodedManifest] = []
+        for source in try sources.map({ try ManifestSource(argument: $0) }) {
+            lists.append(try await read(source))
+        }
+        guard let first = lists.first else { return }
+        let manifest = try Manifest.joined(name: name ?? first.manifest.owner, lists)
+        try await write(manifest)
+    }
+
+    private func read(_ source: ManifestSource) async throws -> DecodedManifest {
+        let isUnnamed = source == .standardInput && name == nil
+        let hint = try list.hint(name: isUnnamed ? list.from?.rawValue ?? "list" : name)
+        let decoded = try await MirrorSession.read(
+            source, configuration: network.configuration, hint: hint)
+        guard decoded.list != nil else {
+            throw MirrorError(
+                .usage,
+                "\(source.label.printable): this is a manifest already. `mirror convert` writes it in another notation."
+            )
+        }
+        if !quiet {
+            for warning in decoded.warnings { Console.error.line(warning.printed) }
+            if decoded.omittedWarnings > 0 {
+                Console.error.line("and \(decoded.omittedWarnings) more")
+            }
+        }
+        return decoded
+    }
+
+    private func write(_ manifest: Manifest) async throws {
+        guard let destination, destination != "-" else {
+            try ManifestWriter(.json, label: "<stdout>").write(manifest) {
+                Console.output.write(bytes: $0)
+            }
+            if Console.output.writeError != nil { throw ExitCode(74) }
+            return
+        }
+        let notation = DecodedManifest.Notation(fileName: destination) ?? .json
+        let writer = ManifestWriter(notation, label: destination)
+        try await MirrorSession.write(manifest, to: destination, with: writer)
+        guard !quiet else { return }
+        let resources = manifest.resources
+        let pinned = resources.count { $0.pin != nil }
+        Console.output.line(
+            "\(destination.printable): \(Counted(resources.count, "resource")), \(pinned) pinned.")
+    }
+}
