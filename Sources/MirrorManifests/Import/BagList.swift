@@ -18,7 +18,7 @@ enum BagList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
-                collector.log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+                collector.refuse(line, flaw)
             } else if let sum = sum(in: line) {
                 var entry = ListEntry(named: decoded(sum.name))
                 entry.digests = [(sum.algorithm, sum.hex)]
@@ -54,7 +54,7 @@ enum BagFetchList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
-                collector.log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+                collector.refuse(line, flaw)
                 continue
             }
             let words = line.words

@@ -14,7 +14,7 @@ enum GoSumList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
-                collector.log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+                collector.refuse(line, flaw)
                 continue
             }
             let words = line.words

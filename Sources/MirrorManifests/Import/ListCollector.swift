@@ -70,6 +70,11 @@ final class ListCollector {
         return false
     }
 
+    /// Refuses a line that is none of the list, and quotes it.
+    func refuse(_ line: ListLine, _ flaw: String) {
+        log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+    }
+
     /// Counts a digest that cannot be checked.
     func noteUnknownDigest(_ name: String, at place: TextPosition) {
         note(

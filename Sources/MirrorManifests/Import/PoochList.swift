@@ -13,7 +13,7 @@ enum PoochList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             if let flaw = flaw(line) {
-                collector.log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+                collector.refuse(line, flaw)
             } else if let words = words(of: line) {
                 add(words, to: collector)
             }

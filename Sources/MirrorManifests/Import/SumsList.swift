@@ -18,9 +18,7 @@ enum SumsList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         for line in text.telling {
             guard let sum = sum(in: line) else {
-                let excerpt = Quoted(line.trimmed, limit: 40)
-                let words = flaw(line) ?? ""
-                collector.log.error(at: line.place, "\(excerpt) \(words)")
+                collector.refuse(line, flaw(line) ?? "")
                 continue
             }
             if sum.name.value == "-" {

@@ -1,0 +1,44 @@
+internal import MirrorModel
+
+/// Cargo.lock: the packages that come from crates.io.
+enum CargoList {
+    private static let registries = [
+        "registry+https://github.com/rust-lang/crates.io-index",
+        "sparse+https://index.crates.io/",
+    ]
+
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        for package in tree["package"]?.elements ?? [] {
+            // What has no source belongs to the project itself.
+            guard let source = package["source"]?.string else { continue }
+            guard registries.contains(source) else {
+                collector.note(
+                    "left out: from a repository or registry other than crates.io",
+                    "package", at: package.place)
+                continue
+            }
+            add(package, tree["metadata"], source, to: collector)
+        }
+    }
+
+    private static func add(
+        _ package: JSONTree, _ metadata: JSONTree?, _ source: String, to collector: ListCollector
+    ) {
+        guard let name = package["name"]?.word, let version = package["version"]?.word else {
+            collector.log.error(at: package.place, "the package has no name or no version")
+            return
+        }
+        let file = "\(name.value)-\(version.value).crate"
+        var entry = ListEntry(at: package.place)
+        let path = SourceURL.reference(toName: "\(name.value)/\(file)").dropFirst(2)
+        entry.tags = [name.value]
+        entry.url = ListWord(value: "https://static.crates.io/crates/" + path, place: name.place)
+        entry.path = ListWord(value: "cargo/" + file, place: name.place)
+        // Version 1 keeps the checksums apart.
+        let old = metadata?["checksum \(name.value) \(version.value) (\(source))"]
+        if let checksum = package["checksum"]?.word ?? old?.word {
+            entry.digests = [(.sha256, checksum)]
+        }
+        collector.add(entry)
+    }
+}

@@ -1,0 +1,60 @@
+internal import MirrorModel
+
+/// Metalink 3: each `file` has sources with a preference, the highest first.
+final class OldMetalinkDialect: ListDialect {
+    private static let file = ["metalink", "files", "file"]
+    private var entry: ListEntry?
+    private var links: [(url: ListWord, preference: Int)] = []
+
+    override func opened(_ element: XMLElement) {
+        guard path == Self.file else { return }
+        entry = ListEntry(at: element.place)
+        entry?.path = element.attribute("name").map(ListWord.init)
+        links = []
+    }
+
+    override func closed(_ element: XMLElement, _ text: ListWord) {
+        guard path.starts(with: Self.file), entry != nil else { return }
+        switch path.dropFirst(3) {
+        case []: finish()
+        case ["size"]: entry?.size = text
+        case ["verification", "hash"]: addDigest(element, text)
+        case ["resources", "url"]: addLink(element, text)
+        default: break
+        }
+    }
+
+    private func addDigest(_ element: XMLElement, _ text: ListWord) {
+        let name = element.attribute("type")?.value ?? ""
+        if entry?.addDigest(name, text) == false {
+            collector.noteUnknownDigest(name, at: element.place)
+        }
+    }
+
+    private func addLink(_ element: XMLElement, _ text: ListWord) {
+        let kind = element.attribute("type")?.value ?? "http"
+        guard ["http", "https"].contains(kind), collector.speaks(text) else {
+            if kind != "http", kind != "https" {
+                collector.note(
+                    "left out: of type \(Quoted(kind, limit: 40))", "source", at: element.place)
+            }
+            return
+        }
+        links.append((text, element.attribute("preference").flatMap { Int($0.value) } ?? 0))
+    }
+
+    private func finish() {
+        guard var entry else { return }
+        self.entry = nil
+        let order = links.indices.sorted {
+            (-links[$0].preference, $0) < (-links[$1].preference, $1)
+        }
+        guard let first = order.first else {
+            collector.log.error(at: entry.place, "the file has no url with http or https")
+            return
+        }
+        entry.url = links[first].url
+        entry.mirrors = order.dropFirst().map { links[$0].url }
+        collector.add(entry)
+    }
+}

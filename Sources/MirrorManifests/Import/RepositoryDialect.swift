@@ -1,0 +1,63 @@
+internal import MirrorModel
+
+/// `repomd.xml` and `primary.xml`: each `data`, and each `package`, is a file.
+final class RepositoryDialect: ListDialect {
+    private var entry: ListEntry?
+    private var digest: (algorithm: String, hex: ListWord)?
+
+    private var isFile: Bool {
+        path == ["repomd", "data"] || path == ["metadata", "package"]
+    }
+
+    override func opened(_ element: XMLElement) {
+        if isFile {
+            entry = ListEntry(at: element.place)
+            digest = nil
+        }
+        guard path.count == 3, entry != nil else { return }
+        switch element.name {
+        case "location": setLocation(element)
+        case "size" where path.first == "metadata":
+            entry?.size = element.attribute("package").map(ListWord.init)
+        default: break
+        }
+    }
+
+    override func closed(_ element: XMLElement, _ text: ListWord) {
+        if isFile { return finish() }
+        guard path.count == 3, entry != nil else { return }
+        switch element.name {
+        case "checksum": digest = (element.attribute("type")?.value ?? "", text)
+        case "size" where path.first == "repomd": entry?.size = text
+        default: break
+        }
+    }
+
+    private func setLocation(_ element: XMLElement) {
+        guard let href = element.attribute("href").map(ListWord.init) else { return }
+        entry?.path = href
+        guard let base = element.attribute("xml:base") else { return }
+        let slash = base.value.utf8.last == UInt8(ascii: "/") ? "" : "/"
+        let reference = SourceURL.reference(toName: href.value).dropFirst(2)
+        entry?.url = ListWord(value: base.value + slash + reference, place: base.place)
+    }
+
+    private func finish() {
+        guard var entry else { return }
+        self.entry = nil
+        guard entry.path != nil else {
+            collector.log.error(at: entry.place, "the file has no location")
+            return
+        }
+        if let digest {
+            // Older repositories call sha1 sha.
+            let name = digest.algorithm == "sha" ? "sha1" : digest.algorithm
+            if !entry.addDigest(name, digest.hex) {
+                collector.log.error(
+                    at: digest.hex.place,
+                    "\(Quoted(name, limit: 40)) is no digest that mirror computes")
+            }
+        }
+        collector.add(entry)
+    }
+}
