@@ -1,19 +1,5 @@
 package import MirrorModel
 
-/// A resource that is written into a manifest: where the file goes, and where it comes from.
-package struct NewEntry: Sendable, Hashable {
-    /// The target.
-    package var target: Target
-    /// The source, as it is to be written.
-    package var url: SourceURL
-
-    /// Takes both.
-    package init(target: Target, url: SourceURL) {
-        self.target = target
-        self.url = url
-    }
-}
-
 extension ManifestEdit {
     /// The text of a manifest that has nothing but some entries.
     package static func text(named name: String, _ entries: [NewEntry]) -> [UInt8] {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import MirrorManifests
+public import MirrorManifests
 public import MirrorModel
 internal import MirrorSystem
 
@@ -8,20 +8,6 @@ internal import MirrorSystem
 /// Only the entries change: order, form and notes of the rest stay as they are, byte for byte. The file is
 /// replaced atomically, so that whoever is killed leaves the old text or the new one.
 public struct ManifestFile: Sendable {
-    /// A resource that is written: where the file goes, and where it comes from.
-    public struct Entry: Sendable, Hashable {
-        /// The target.
-        public var target: Target
-        /// The source.
-        public var url: SourceURL
-
-        /// Takes both.
-        public init(target: Target, url: SourceURL) {
-            self.target = target
-            self.url = url
-        }
-    }
-
     /// The path, as it was given.
     public let path: String
 
@@ -35,9 +21,8 @@ public struct ManifestFile: Sendable {
     ///
     /// Throws `ManifestRefusal` for a file that is no manifest, and `MirrorError` with
     /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
-    public func add(_ entries: [Entry], isDryRun: Bool = false) throws {
+    public func add(_ entries: [NewEntry], isDryRun: Bool = false) throws {
         let file = try FileReplacement(of: path)
-        let entries = entries.map { NewEntry(target: $0.target, url: $0.url) }
         let text: [UInt8]
         if exists {
             let edit = try ManifestEdit(readingFile: path)

@@ -70,13 +70,13 @@ struct AddCommand: AsyncParsableCommand {
     }
 
     /// The entries, whose names come from `--as`, the URLs or the servers.
-    private func entries() async throws -> [ManifestFile.Entry] {
+    private func entries() async throws -> [NewEntry] {
         let urls = try urls.map { word in
             do { return try SourceURL(word) } catch {
                 throw MirrorError(.usage, "\(word.printable): \(error). Check how it is written.")
             }
         }
-        if let target = `as` { return urls.map { ManifestFile.Entry(target: target, url: $0) } }
+        if let target = `as` { return urls.map { NewEntry(target: target, url: $0) } }
         let nameless = urls.filter { $0.lastSegment == nil }
         var names: [String: String] = [:]
         if !nameless.isEmpty {
@@ -92,7 +92,7 @@ struct AddCommand: AsyncParsableCommand {
                 throw MirrorError(
                     .usage, "\(url): neither the URL nor the server names a file. Use --as TARGET.")
             }
-            return ManifestFile.Entry(target: try target(name), url: url)
+            return NewEntry(target: try target(name), url: url)
         }
     }
 

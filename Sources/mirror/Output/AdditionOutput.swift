@@ -7,7 +7,7 @@ struct AdditionOutput {
     let manifest: String
 
     /// Prints new entries.
-    func show(_ entries: [ManifestFile.Entry], isNew: Bool) {
+    func show(_ entries: [NewEntry], isNew: Bool) {
         if options.json {
             return write { json in
                 json.member("new", isNew)
