@@ -53,7 +53,8 @@ enum Main {
             return 74
         }
         do {
-            var command = try MirrorCommand.parseAsRoot(SettingsLayer.effective(words))
+            var command = try await MirrorCommand.asyncParseAsRoot(
+                SettingsLayer.effective(words))
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

@@ -20,6 +20,18 @@ extension MirrorSession {
         }
     }
 
+    /// The first targets that begin with a text, in the order of their paths' bytes.
+    ///
+    /// They are those of files that the index knows, and of files that were left out for room. Throws
+    /// `MirrorError` if the index cannot be read.
+    public func targets(beginningWith text: String, limit: Int) async throws -> [Target] {
+        try await reading { view in
+            try await Offload.run {
+                try view.index?.targets(beginningWith: text, limit: limit) ?? []
+            }
+        }
+    }
+
     /// The wall clock that freshness is judged by.
     public static func clock() -> Instant { SystemClock.now() }
 

@@ -61,6 +61,16 @@ extension Database {
         }
     }
 
+    /// The first targets whose paths' bytes are not less than a text's, in their order.
+    mutating func targets(from path: String, limit: Int) throws(IndexError) -> [Target] {
+        try all("SELECT path FROM files WHERE path >= ? ORDER BY path LIMIT ?") {
+            $0.add(path)
+            $0.add(Int64(limit))
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.target()
+        }
+    }
+
     /// Writes a record in the place of the one that the target had, with another stamp where one is given.
     mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
         try execute(Database.insertion) { $0.add(record, stamp: stamp ?? record.stamp) }

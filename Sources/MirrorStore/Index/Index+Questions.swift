@@ -35,6 +35,21 @@ extension Index {
         }
     }
 
+    /// The first targets that begin with a text, in the order of their paths' bytes.
+    ///
+    /// They are those of files that the index knows, and of files that were left out for room.
+    package func targets(
+        beginningWith text: String, limit: Int
+    ) throws(MirrorError) -> [Target] {
+        let (known, evicted) = try reading { (database: inout Database) throws(IndexError) in
+            (try database.targets(from: text, limit: limit), try database.evictedFiles())
+        }
+        let left = evicted.lazy.map(\.target)
+        return Array(
+            Set(known).union(left).filter { $0.path.utf8.starts(with: text.utf8) }.sorted()
+                .prefix(limit))
+    }
+
     /// Notes that a target was used.
     package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in

@@ -21,7 +21,8 @@ struct AddCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "The path of a manifest in JSON or XML, unless the first one is a URL, and URLs.",
-            valueName: "manifest|url"))
+            valueName: "manifest|url"),
+        completion: .file())
     var words: [String]
 
     @Option(

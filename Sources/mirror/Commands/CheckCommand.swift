@@ -17,7 +17,7 @@ struct CheckCommand: AsyncParsableCommand {
               mirror check --require-pinned maps.xml && git commit maps.xml
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")

@@ -22,11 +22,13 @@ struct ConvertCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A path, an http(s) URL, or - for standard input.", valueName: "in"))
+            "A path, an http(s) URL, or - for standard input.", valueName: "in"),
+        completion: .file())
     var input: String
 
     @Argument(
-        help: ArgumentHelp("A path, or - for standard output.", valueName: "out"))
+        help: ArgumentHelp("A path, or - for standard output.", valueName: "out"),
+        completion: .file())
     var destination: String
 
     @Option(

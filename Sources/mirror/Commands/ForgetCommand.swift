@@ -18,7 +18,8 @@ struct ForgetCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The manifest's name, as `mirror manifests` says.", valueName: "name"))
+        help: ArgumentHelp("The manifest's name, as `mirror manifests` says.", valueName: "name"),
+        completion: Suggestions.names)
     var name: String
 
     @Flag(name: .long, help: "Remove its files too, where they are unchanged.")

@@ -24,13 +24,15 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "A path, an http(s) URL, or - for standard input; several become one manifest.",
-            valueName: "source"))
+            valueName: "source"),
+        completion: .file())
     var sources: [String]
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
-            "Where the manifest goes. Default: standard output.", valueName: "file"))
+            "Where the manifest goes. Default: standard output.", valueName: "file"),
+        completion: .file())
     var destination: String?
 
     @Option(

@@ -28,7 +28,8 @@ struct PinCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The path of a manifest in JSON, XML or Metalink.", valueName: "manifest"))
+            "The path of a manifest in JSON, XML or Metalink.", valueName: "manifest"),
+        completion: .file())
     var manifest: String
 
     @Flag(name: .long, help: "Fetch what the sources have now, and declare that instead.")

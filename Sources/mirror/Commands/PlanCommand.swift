@@ -17,7 +17,7 @@ struct PlanCommand: AsyncParsableCommand {
               mirror plan --json manifest.json | jq '.totals.bytesToFetch'
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions

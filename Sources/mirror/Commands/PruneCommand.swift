@@ -15,7 +15,7 @@ struct PruneCommand: AsyncParsableCommand {
               mirror prune manifest.json --max-delete 20
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @Flag(name: .long, help: "Say what would be removed, and do nothing.")

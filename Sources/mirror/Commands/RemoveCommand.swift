@@ -17,7 +17,8 @@ struct RemoveCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The path of a manifest in JSON or XML.", valueName: "manifest"))
+        help: ArgumentHelp("The path of a manifest in JSON or XML.", valueName: "manifest"),
+        completion: .file())
     var manifest: String
 
     @Argument(help: ArgumentHelp("A target of the manifest.", valueName: "target"))

@@ -35,7 +35,7 @@ struct ScheduleAddCommand: AsyncParsableCommand {
               mirror schedule add maps.json --every 1d --system --wait-online --install
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions

@@ -53,7 +53,9 @@ struct SettingsSetCommand: AsyncParsableCommand {
               mirror settings set only maps,base
             """)
 
-    @Argument(help: ArgumentHelp("The option's long name, without dashes.", valueName: "key"))
+    @Argument(
+        help: ArgumentHelp("The option's long name, without dashes.", valueName: "key"),
+        completion: Suggestions.settings)
     var key: String
 
     @Argument(help: ArgumentHelp("Its value; true or false for a flag.", valueName: "value"))
@@ -85,7 +87,9 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
               mirror settings unset limit-rate
             """)
 
-    @Argument(help: ArgumentHelp("The option's long name, without dashes.", valueName: "key"))
+    @Argument(
+        help: ArgumentHelp("The option's long name, without dashes.", valueName: "key"),
+        completion: Suggestions.settings)
     var key: String
 
     @OptionGroup var root: RootOptions

@@ -21,7 +21,7 @@ struct StatusCommand: AsyncParsableCommand {
               mirror status --json | jq -r '.files[] | select(.state != "intact") | .path'
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @Flag(name: .long, help: "Only files that the next sync asks about.")
@@ -36,7 +36,8 @@ struct StatusCommand: AsyncParsableCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
     var only: [String] = []
 
     @OptionGroup var root: RootOptions

@@ -19,7 +19,7 @@ struct SyncCommand: AsyncParsableCommand {
               mirror sync --offline --stale-ok   use what is there
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions

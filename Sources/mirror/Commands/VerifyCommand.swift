@@ -17,7 +17,7 @@ struct VerifyCommand: AsyncParsableCommand {
               mirror verify --repair manifest.json
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @Flag(name: .long, help: "Fetch again what differs.")

@@ -19,7 +19,7 @@ struct WatchCommand: AsyncParsableCommand {
               mirror watch --window 01:00-06:00  every manifest that this root remembers, at night
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @OptionGroup var root: RootOptions

@@ -35,13 +35,15 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"))
+        help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"),
+        completion: .file())
     var netrcFile: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Trust the certificates of this PEM file, and no others.", valueName: "file"))
+            "Trust the certificates of this PEM file, and no others.", valueName: "file"),
+        completion: .file(extensions: ["pem", "crt"]))
     var cacert: String?
 
     @Flag(

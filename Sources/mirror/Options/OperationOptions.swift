@@ -5,7 +5,8 @@ import MirrorModel
 struct OperationOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Append one line an event to this file.", valueName: "file"))
+        help: ArgumentHelp("Append one line an event to this file.", valueName: "file"),
+        completion: .file())
     var log: String?
 
     @Option(
@@ -17,7 +18,8 @@ struct OperationOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "Write the run's numbers for Prometheus's textfile collector to this file.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var metrics: String?
 
     @Option(

@@ -8,6 +8,7 @@ struct RootOptions: ParsableArguments {
             "The folder that holds Documents, Caches, tmp and .mirror.",
             discussion:
                 "Default: $MIRROR_ROOT, else the nearest folder above that has .mirror, else here.",
-            valueName: "dir"))
+            valueName: "dir"),
+        completion: .directory)
     var root: String?
 }

@@ -6,12 +6,14 @@ import MirrorModel
 struct SelectionOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
     var only: [String] = []
 
     @Option(
-        name: .long, help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
-    )
+        name: .long,
+        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
     var skip: [String] = []
 
     @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")

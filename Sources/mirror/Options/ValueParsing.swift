@@ -68,6 +68,9 @@ extension SegmentLimit: ExpressibleByArgument {
 }
 
 extension Target: ExpressibleByArgument {
+    /// A shell suggests the targets that the manifests or the root have.
+    public static var defaultCompletionKind: CompletionKind { Suggestions.targets }
+
     /// Reads an argument; nil when it is no valid value.
     public init?(argument: String) {
         guard let target = try? Target(argument) else { return nil }

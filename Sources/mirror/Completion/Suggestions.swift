@@ -1,0 +1,79 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// The words that a shell suggests and that only the root or a manifest knows.
+///
+/// The shell runs `mirror ---completion` with the words so far. A suggestion is a read without a lock and
+/// without a request. If nothing can be read, nothing is suggested, because an error would appear
+/// amid the line that someone is writing.
+enum Suggestions {
+    /// How many targets a shell gets at most.
+    static let mostTargets = 1000
+
+    /// Targets of the manifests on the line, else of the files that the root knows.
+    static let targets = CompletionKind.custom { words, _, prefix in
+        await targets(words, beginningWith: prefix)
+    }
+
+    /// Tags of the manifests on the line, else of those that the root remembers.
+    static let tags = CompletionKind.custom { words, _, _ in
+        let tags = await manifests(words).reduce(into: Set<String>()) { tags, manifest in
+            for resource in manifest.resources { tags.formUnion(resource.tags) }
+        }
+        return tags.sorted().filter(isPlain)
+    }
+
+    /// Names of the manifests that the root remembers.
+    static let names = CompletionKind.custom { words, _, _ in
+        let known = try? await session(words)?.rememberedManifests()
+        return (known ?? []).map(\.name).filter(isPlain)
+    }
+
+    /// Long names of the options that a setting can set.
+    static let settings = CompletionKind.custom { _, _, _ in
+        OptionCatalog().options.map(\.name)
+    }
+
+    private static func targets(_ words: [String], beginningWith prefix: String) async -> [String] {
+        let named = await manifests(onLine: words)
+        if named.isEmpty {
+            let known = try? await session(words)?.targets(
+                beginningWith: prefix, limit: mostTargets)
+            return (known ?? []).map(\.path).filter(isPlain)
+        }
+        return named.lazy.flatMap(\.resources).map(\.target.path)
+            .filter { $0.utf8.starts(with: prefix.utf8) && isPlain($0) }
+            .prefix(mostTargets).sorted()
+    }
+
+    /// Whether a word can stand in a list with one word a line, and on a command line as it is.
+    private static func isPlain(_ word: String) -> Bool {
+        word == word.printable && !word.contains(" ")
+    }
+
+    private static func session(_ words: [String]) throws -> MirrorSession? {
+        let session = try MirrorSession(root: SettingsLayer.root(in: words))
+        try session.requireRoot()
+        return session
+    }
+
+    private static func manifests(_ words: [String]) async -> [Manifest] {
+        let named = await manifests(onLine: words)
+        guard named.isEmpty else { return named }
+        return
+            (try? await session(words)?.loadRememberedManifests(isOffline: true).manifests) ?? []
+    }
+
+    /// The manifests among the words, as far as they are files.
+    private static func manifests(onLine words: [String]) async -> [Manifest] {
+        var found: [Manifest] = []
+        for word in words.dropFirst(2) where !word.hasPrefix("-") {
+            guard case .path(let path)? = try? ManifestSource(argument: word),
+                let decoded = try? await MirrorSession.read(.path(path))
+            else { continue }
+            found.append(decoded.manifest)
+        }
+        return found
+    }
+}
