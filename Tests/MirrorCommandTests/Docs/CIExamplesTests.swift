@@ -24,7 +24,7 @@ import Testing
                 scripts.append(open.lines.joined(separator: "\n"))
                 block = nil
             }
-            if words == "run: |" {
+            if words == "run: |" || words == "- |" {
                 block = (indent, [])
             } else if let command = ["run: ", "- mirror ", "- make "].first(where: words.hasPrefix)
             {
@@ -42,12 +42,13 @@ import Testing
     }
 
     private static func run(
-        _ script: String, in folder: Folder, programs: Folder
+        _ script: String, in folder: Folder, programs: Folder,
+        with variables: [String: String] = [:]
     ) throws -> Command.Result {
-        try Command(
+        let path = ["PATH": "\(programs.path):/usr/local/bin:/usr/bin:/bin"]
+        return try Command(
             "/bin/sh", ["-e", "-c", script],
-            environment: ["PATH": "\(programs.path):/usr/local/bin:/usr/bin:/bin"],
-            folder: folder.path
+            environment: path.merging(variables) { path, _ in path }, folder: folder.path
         ).wait(seconds: 120)
     }
 
@@ -65,7 +66,8 @@ import Testing
 
     /// Fills a root in one folder, copies what a cache keeps into another, and takes the server away.
     private static func withUnpackedCache(
-        filledBy scripts: [String], _ body: (_ job: Folder, _ programs: Folder) throws -> Void
+        filledBy scripts: [String], with variables: [String: String] = [:],
+        _ body: (_ job: Folder, _ programs: Folder) throws -> Void
     ) throws {
         let ground = try Folder.temporary()
         defer { ground.remove() }
@@ -82,7 +84,7 @@ import Testing
         let first = Folder(ground.full("builds/1/project"))
         try checkOut(into: first, manifest: manifest)
         for script in scripts {
-            let result = try run(script, in: first, programs: programs)
+            let result = try run(script, in: first, programs: programs, with: variables)
             #expect(result.ending == .exited(0), "\(script)\n\(result)")
         }
         server.stop()
@@ -107,6 +109,29 @@ import Testing
                     let result = try Self.run(script, in: job, programs: programs)
                     #expect(result.ending == .exited(0), "\(script)\n\(result)")
                     #expect(!result.errors.contains("last good copy"), "\(result)")
+                }
+            }
+        }
+    }
+
+    /// Their first block installs the package, which scripts/check-package tries.
+    @Test(arguments: [
+        "docs/examples/ci/action/action.yml", "docs/examples/ci/component/templates/mirror.yml",
+    ])
+    func actionAndComponentFetchIntoARootThatACacheKeeps(_ file: String) async throws {
+        try await DetachedThread.run {
+            let scripts = try Self.scripts(of: file)
+            let install = try #require(scripts.first)
+            #expect(install.contains("sha256sum -c -") && install.contains("apt-get install"))
+            let fetch = scripts.filter { $0.contains("mirror sync") }
+            #expect(fetch.count == 1)
+            let variables = ["MANIFEST": "artifacts.json", "ROOT": ".artifacts"]
+            try Self.withUnpackedCache(filledBy: fetch, with: variables) { job, programs in
+                for script in fetch {
+                    let result = try Self.run(
+                        script, in: job, programs: programs, with: variables)
+                    #expect(result.ending == .exited(0), "\(script)\n\(result)")
+                    #expect(result.output.contains("0 requests"), "\(result)")
                 }
             }
         }
