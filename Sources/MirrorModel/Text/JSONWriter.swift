@@ -155,16 +155,32 @@ public struct JSONWriter: Sendable {
         var text = text
         text.withUTF8 { text in
             bytes.append(UInt8(ascii: "\""))
-            var start = 0
             // Nearly every text has nothing to escape, and is copied as it is.
-            for position in text.indices where JSONWriter.isEscaped(text[position]) {
-                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<position]))
-                escape(text[position])
-                start = position + 1
+            if JSONWriter.isPlain(text) {
+                bytes.append(contentsOf: text)
+            } else {
+                quote(pieces: text)
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
             bytes.append(UInt8(ascii: "\""))
         }
+    }
+
+    private mutating func quote(pieces text: UnsafeBufferPointer<UInt8>) {
+        var start = 0
+        for position in text.indices where JSONWriter.isEscaped(text[position]) {
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<position]))
+            escape(text[position])
+            start = position + 1
+        }
+        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
+    }
+
+    /// Whether no byte has to be escaped. The loop has no way out before its end, so that the
+    /// compiler looks at many bytes at once.
+    private static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var escaped: UInt8 = 0
+        for byte in text { escaped |= isEscaped(byte) ? 1 : 0 }
+        return escaped == 0
     }
 
     private static func isEscaped(_ byte: UInt8) -> Bool {
