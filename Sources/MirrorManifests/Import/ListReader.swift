@@ -63,18 +63,6 @@ struct ListReader {
     }
 }
 
-extension ListFormat {
-    /// What the format is written in.
-    var notation: String {
-        switch self {
-        case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"
-        case .repomd, .rpmPrimary, .s3, .metalink3: "XML"
-        case .pylock, .uv, .cargo: "TOML"
-        default: "plain text"
-        }
-    }
-}
-
 extension ManifestBytes {
     /// The whole text. Throws when it is longer than a list may be.
     func whole(most: Int) throws(DecodingStop) -> [UInt8] {

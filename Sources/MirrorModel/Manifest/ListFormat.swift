@@ -75,66 +75,13 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ListFormat {
-    /// The URL that the names of a list are relative to, if the list itself came from a URL.
-    ///
-    /// Most lists lie beside their files. Nil where the list's URL does not tell.
-    package func base(ofListAt url: SourceURL) -> SourceURL? {
-        let path = url.path
+    /// What the format is written in.
+    package var notation: String {
         switch self {
-        case .debianPackages:
-            // Names are relative to the archive, above the folder of all its releases.
-            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-            guard let dists = parts.lastIndex(of: "dists") else { return url.beside("./") }
-            return url.beside("/." + parts[..<dists].joined(separator: "/") + "/")
-        case .repomd, .rpmPrimary:
-            let folder = path.split(separator: "/").dropLast().last
-            return url.beside(folder == "repodata" ? "../" : "./")
-        case .s3: return url.beside("/." + path + (path.utf8.last == 0x2F ? "" : "/"))
-        case .huggingFace: return ListFormat.files(ofTree: path).flatMap(url.beside)
-        default: return url.beside("./")
+        case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"
+        case .repomd, .rpmPrimary, .s3, .metalink3: "XML"
+        case .pylock, .uv, .cargo: "TOML"
+        default: "plain text"
         }
-    }
-
-    /// `/api/models/A/B/tree/REV` lists what `/A/B/resolve/REV/` serves.
-    private static func files(ofTree path: String) -> String? {
-        let parts = path.split(separator: "/")
-        guard parts.count >= 6, parts[0] == "api", parts[4] == "tree" else { return nil }
-        let kind = parts[1] == "models" ? [] : [parts[1]]
-        return "/" + (kind + [parts[2], parts[3], "resolve", parts[5]]).joined(separator: "/") + "/"
-    }
-}
-
-extension SourceURL {
-    /// The URL of a reference that is relative to this one; nil if it is none.
-    fileprivate func beside(_ reference: String) -> SourceURL? {
-        try? SourceURL(reference, relativeTo: self)
-    }
-
-    /// The reference to a name beneath a folder, in which no byte has a meaning but the slash.
-    package static func reference(toName name: String) -> String {
-        var text = Array("./".utf8)
-        for byte in name.utf8 {
-            if PercentEncoding.isPathByte(byte) {
-                text.append(byte)
-            } else {
-                PercentEncoding.append(byte, to: &text)
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// A value of a query, in which no byte has a meaning of its own.
-    package static func queryValue(_ text: String) -> String {
-        var value: [UInt8] = []
-        for byte in text.utf8 {
-            let isPlain = PercentEncoding.isPathByte(byte) && !"+&=;".utf8.contains(byte)
-            if isPlain { value.append(byte) } else { PercentEncoding.append(byte, to: &value) }
-        }
-        return String(decoding: value, as: UTF8.self)
-    }
-
-    /// The text with each `%XX` replaced by its byte; nil if the bytes are no UTF-8.
-    package static func decoded(_ text: some StringProtocol) -> String? {
-        String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self)
     }
 }

@@ -51,3 +51,25 @@ public enum Verification: String, Sendable, Hashable {
     /// Nothing: the end of the connection was the end of the file.
     case none
 }
+
+extension IndexRecord {
+    /// The digest of an algorithm that the bytes are known to have.
+    public func digest(of algorithm: DigestAlgorithm) -> Digest? {
+        if algorithm == .sha256 { return sha256 }
+        return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
+    }
+
+    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
+    package func isProven(by declared: Digest) -> Bool {
+        declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
+    }
+
+    /// The version that mirror put there, whether or not a server can be asked about it.
+    var version: LocalVersion {
+        LocalVersion(
+            provenance: provenance, validators: validators, size: stamp.size, sha256: sha256)
+    }
+
+    /// The version for a conditional request; nil when no source vouched for it.
+    public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
+}

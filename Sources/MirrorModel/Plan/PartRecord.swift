@@ -81,3 +81,18 @@ public struct Extent: Sendable, Hashable {
         return start..<max(start, isTooFar ? start : end)
     }
 }
+
+extension PartRecord {
+    /// The greatest logged length in bytes; 0 when nothing was logged.
+    public var trustedLength: Int64 { milestones.last?.length ?? 0 }
+
+    /// How many bytes were logged: from the start, and what lies beyond.
+    public var loggedBytes: Int64 {
+        var (bytes, end) = (trustedLength, trustedLength)
+        for range in extents.lazy.map(\.range) where range.upperBound > end {
+            bytes += range.upperBound - max(end, range.lowerBound)
+            end = range.upperBound
+        }
+        return bytes
+    }
+}

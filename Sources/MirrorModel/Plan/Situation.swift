@@ -137,43 +137,6 @@ extension Situation {
     }
 }
 
-extension IndexRecord {
-    /// The digest of an algorithm that the bytes are known to have.
-    public func digest(of algorithm: DigestAlgorithm) -> Digest? {
-        if algorithm == .sha256 { return sha256 }
-        return otherDigest.flatMap { $0.algorithm == algorithm ? $0 : nil }
-    }
-
-    /// Whether a declared digest proves the bytes: it is strong, and the record has it.
-    package func isProven(by declared: Digest) -> Bool {
-        declared.algorithm.isStrong && digest(of: declared.algorithm) == declared
-    }
-
-    /// The version that mirror put there, whether or not a server can be asked about it.
-    var version: LocalVersion {
-        LocalVersion(
-            provenance: provenance, validators: validators, size: stamp.size, sha256: sha256)
-    }
-
-    /// The version for a conditional request; nil when no source vouched for it.
-    public var localVersion: LocalVersion? { version.isConfirmable ? version : nil }
-}
-
-extension PartRecord {
-    /// The greatest logged length in bytes; 0 when nothing was logged.
-    public var trustedLength: Int64 { milestones.last?.length ?? 0 }
-
-    /// How many bytes were logged: from the start, and what lies beyond.
-    public var loggedBytes: Int64 {
-        var (bytes, end) = (trustedLength, trustedLength)
-        for range in extents.lazy.map(\.range) where range.upperBound > end {
-            bytes += range.upperBound - max(end, range.lowerBound)
-            end = range.upperBound
-        }
-        return bytes
-    }
-}
-
 extension Situation {
     /// Whether those that want the target own it already, and it is the version that they want: then
     /// the other owners have agreed before.

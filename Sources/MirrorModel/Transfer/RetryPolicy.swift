@@ -57,30 +57,16 @@ package struct RetryPolicy: Sendable, Hashable {
     }
 }
 
-/// A failure of the transport: no response, or half of one.
-package struct TransportFailure: Sendable, Hashable, Error {
-    /// The kind of failure.
-    package var code: FailureCode
-    /// The cause, as the middle of a sentence.
-    package var cause: String
-    /// Whether the same request may succeed later.
-    package var isPassing: Bool
-    /// Whether any byte of the request was sent.
-    package var wasSent: Bool
-    /// Whether the server may have refused the offered protocol, and not this client.
-    ///
-    /// This is a handshake that failed, but not because of a certificate (RFC 7301 §3.2).
-    package var mayBeProtocol: Bool
+/// How often, and how long, a transfer has waited since it last made progress.
+struct Ladder: Sendable, Hashable {
+    private(set) var retries = 0
+    private var waited: Int64 = 0
 
-    /// Takes the kind and the cause.
-    package init(
-        _ code: FailureCode, _ cause: String, isPassing: Bool, wasSent: Bool,
-        mayBeProtocol: Bool = false
-    ) {
-        self.code = code
-        self.cause = cause
-        self.isPassing = isPassing
-        self.wasSent = wasSent
-        self.mayBeProtocol = mayBeProtocol
+    /// The next wait, in milliseconds.
+    mutating func next(_ policy: RetryPolicy, jitter: (Int64) -> Int64) -> Int64 {
+        retries += 1
+        let wait = policy.wait(beforeRetry: retries, waited: waited, jitter: jitter)
+        waited += wait
+        return wait
     }
 }

@@ -1,0 +1,63 @@
+internal import MirrorModel
+internal import MirrorStore
+internal import Synchronization
+
+/// The removals of an eviction; those of files that are being read fail at once.
+final class Eviction: PromotionReceiver {
+    typealias Failure = (file: CachedFile, error: MirrorError)
+
+    private let files: [CachedFile]
+    private let leases: FileLeases
+    private let end: CheckedContinuation<[Failure], Never>
+    private let tally: Mutex<(waiting: Int, failures: [Failure])>
+
+    init(
+        _ files: [CachedFile], leases: FileLeases, _ end: CheckedContinuation<[Failure], Never>
+    ) {
+        self.files = files
+        self.leases = leases
+        self.end = end
+        tally = Mutex((files.count, []))
+    }
+
+    /// Takes the files that have no reader, and returns the works that remove them.
+    func begin() -> [PromotionWork] {
+        var works: [PromotionWork] = []
+        for (number, file) in files.enumerated() {
+            if leases.landIfFree(file.target) {
+                let removal = Removal(target: file.target, stamp: file.stamp)
+                works.append(
+                    PromotionWork(task: .remove(removal), number: number, receiver: self))
+            } else {
+                settle(file, .inUse(file.target))
+            }
+        }
+        return works
+    }
+
+    func promoted(_ ends: [PromotionEnd]) {
+        for end in ends {
+            guard case .removed(let error) = end.result else { continue }
+            leases.landed(files[end.number].target)
+            settle(files[end.number], error)
+        }
+    }
+
+    private func settle(_ file: CachedFile, _ error: MirrorError?) {
+        let failures = tally.withLock { tally -> [Failure]? in
+            tally.waiting -= 1
+            if let error { tally.failures.append((file, error)) }
+            return tally.waiting == 0 ? tally.failures : nil
+        }
+        if let failures { end.resume(returning: failures) }
+    }
+}
+
+extension MirrorError {
+    /// The error for a file that is kept because it is being read.
+    static func inUse(_ target: Target) -> MirrorError {
+        MirrorError(
+            .conflict, "\(target): it is being read, so it was kept. Run again later.",
+            target: target)
+    }
+}
