@@ -105,7 +105,7 @@ final class TransferEngine {
         }
         workers.stop()
         copiers.stop()
-        surroundings.remember(dispatcher.liked)
+        surroundings.remember(dispatcher.learnedLimits)
     }
 
     /// Does all work that is possible now, and returns how to wait; nil when everything has ended.

@@ -63,7 +63,7 @@ import Testing
         pace.backOff(requestBegan: 0, now: 0)
         #expect(pace.limit == before / 2)
         let after = limits(
-            &pace, windows: HostPace.penance - 1, bytesPerWindow: { 1_000_000 * $0 })
+            &pace, windows: HostPace.cooldownWindows - 1, bytesPerWindow: { 1_000_000 * $0 })
         #expect(Set(after) == [before / 2])
         for time in Int64(1)...20 { pace.backOff(requestBegan: time, now: time) }
         #expect(pace.limit == 1)
@@ -80,24 +80,24 @@ import Testing
 /// What is remembered of a host.
 @Suite struct LikedTests {
     @Test func aRunBeginsWhereTheOneBeforeEnded() {
-        #expect(HostPace(ceiling: 128, liked: 32, now: 0).limit == 32)
-        #expect(HostPace(ceiling: 16, liked: 32, now: 0).limit == 16)
-        #expect(HostPace(ceiling: 128, liked: 99, now: 0).limit == HostPace.mostConnections)
-        #expect(HostPace(ceiling: 128, liked: 0, now: 0).limit == 1)
+        #expect(HostPace(ceiling: 128, learnedLimit: 32, now: 0).limit == 32)
+        #expect(HostPace(ceiling: 16, learnedLimit: 32, now: 0).limit == 16)
+        #expect(HostPace(ceiling: 128, learnedLimit: 99, now: 0).limit == HostPace.mostConnections)
+        #expect(HostPace(ceiling: 128, learnedLimit: 0, now: 0).limit == 1)
         #expect(HostPace(ceiling: 128, now: 0).limit == HostPace.start)
     }
 
     @Test func unmeasuredPaceIsNotRemembered() {
         var pace = HostPace(ceiling: 128, now: 0)
-        #expect(pace.liked == nil)
+        #expect(pace.learnedLimit == nil)
         pace.ended(isFull: false, now: 5)
-        #expect(pace.liked == nil)
+        #expect(pace.learnedLimit == nil)
     }
 
     @Test func aHostThatComplainedGetsAsLittleTheNextTime() {
         var pace = HostPace(ceiling: 128, now: 0)
         pace.backOff(requestBegan: 0, now: 10)
-        #expect(pace.liked == HostPace.start / 2)
+        #expect(pace.learnedLimit == HostPace.start / 2)
     }
 
     @Test func hostsAreReadAsTheyAreWritten() throws {

@@ -76,12 +76,11 @@ final class Engine: Sendable {
             var configuration = configuration
             configuration.jobs = DescriptorBudget.transfers(
                 wanted: configuration.jobs, limit: OpenFileLimit.current)
-            // If the numbers that hosts liked cannot be read, the hosts are measured from the
-            // beginning.
+            // If the learned limits cannot be read, the run learns them anew.
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
-                remembered: (try? index.likedByHosts()) ?? [:],
-                remember: { [index] in try? index.remember(likedByHosts: $0) },
+                remembered: (try? index.learnedLimits()) ?? [:],
+                remember: { [index] in try? index.remember(learnedLimits: $0) },
                 admit: { gate.admit($0, for: $1) })
             loop = made
             return made

@@ -55,7 +55,7 @@ extension Execution: PromotionReceiver {
     ///
     /// The readers are woken even if the run is over.
     func promoted(_ ends: [PromotionEnd]) {
-        for case .landed(let target, _) in ends.map(\.result) { leases.landed(target) }
+        for case .landed(let target, _) in ends.map(\.result) { leases.releaseExclusive(target) }
         mailbox.post(.promoted(ends))
     }
 }

@@ -1,29 +1,30 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// Keeps files from being replaced while they are read, and from being read during a landing.
+/// Keeps files from being replaced or removed while they are read.
 ///
-/// A landing waits until the last reader of its target has gone. A reader waits until a landing
-/// that has begun is over. No thread waits while it holds the mutex. Waiting landings begin in the
-/// order in which they came, and so do waiting readers.
+/// Readers share a file. A writer, which is a landing or a removal, has it exclusively: it waits
+/// until the last reader has gone, and a reader waits until a writer that has begun is done. No
+/// thread waits while it holds the mutex. Waiting writers begin in the order in which they came,
+/// and so do waiting readers.
 final class FileLeases: Sendable {
     private struct Lease {
         var readers = 0
-        var isLanding = false
-        var landings: [@Sendable () -> Void] = []
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var hasWriter = false
+        var writers: [@Sendable () -> Void] = []
+        var waitingReaders: [CheckedContinuation<Void, Never>] = []
     }
 
     private let leases = Mutex<[Target: Lease]>([:])
 
-    /// Takes a file for reading; suspends while a landing on it is under way.
+    /// Takes a file for reading; suspends while a writer has it.
     func take(_ target: Target) async {
         await withCheckedContinuation { continuation in
             let mayRead = leases.withLock { leases in
                 var lease = leases[target] ?? Lease()
                 defer { leases[target] = lease }
-                if lease.isLanding {
-                    lease.waiting.append(continuation)
+                if lease.hasWriter {
+                    lease.waitingReaders.append(continuation)
                     return false
                 }
                 lease.readers += 1
@@ -33,81 +34,81 @@ final class FileLeases: Sendable {
         }
     }
 
-    /// Gives a file back; after the last reader, the first landing that waits for it begins.
+    /// Gives a file back; after the last reader, the first writer that waits for it begins.
     func give(_ target: Target) {
-        let landing = leases.withLock { leases -> (@Sendable () -> Void)? in
+        let writer = leases.withLock { leases -> (@Sendable () -> Void)? in
             guard var lease = leases[target] else { return nil }
             lease.readers -= 1
             guard lease.readers == 0 else {
                 leases[target] = lease
                 return nil
             }
-            guard !lease.landings.isEmpty else {
+            guard !lease.writers.isEmpty else {
                 leases[target] = nil
                 return nil
             }
-            lease.isLanding = true
-            let landing = lease.landings.removeFirst()
+            lease.hasWriter = true
+            let writer = lease.writers.removeFirst()
             leases[target] = lease
-            return landing
+            return writer
         }
-        landing?()
+        writer?()
     }
 
-    /// Begins a landing if the file is free; otherwise returns false and puts it off.
+    /// Takes a file for a writer if it is free; otherwise returns false and takes it later.
     ///
-    /// A file is free if no reader and no other landing has it. A landing that was put off begins,
-    /// and `begin` is called, when the file becomes free.
-    func land(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
+    /// A file is free if no reader and no other writer has it. `begin` is called once the file was
+    /// taken later.
+    func acquireExclusive(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
         leases.withLock { leases in
             var lease = leases[target] ?? Lease()
             defer { leases[target] = lease }
-            if lease.readers > 0 || lease.isLanding {
-                lease.landings.append(begin)
+            if lease.readers > 0 || lease.hasWriter {
+                lease.writers.append(begin)
                 return false
             }
-            lease.isLanding = true
+            lease.hasWriter = true
             return true
         }
     }
 
-    /// Whether a file has a reader, or a landing on it is under way.
+    /// Whether a file has a reader or a writer.
     func isHeld(_ target: Target) -> Bool { leases.withLock { $0[target] != nil } }
 
-    /// Begins a landing if the file is free; otherwise returns false, and there is no landing.
-    func landIfFree(_ target: Target) -> Bool {
+    /// Takes a file for a writer if it is free; otherwise returns false and leaves it.
+    func acquireExclusiveIfFree(_ target: Target) -> Bool {
         leases.withLock { leases in
             guard leases[target] == nil else { return false }
-            leases[target] = Lease(isLanding: true)
+            leases[target] = Lease(hasWriter: true)
             return true
         }
     }
 
-    /// Ends a landing; the readers that wait resume, or else the next landing begins.
-    func landed(_ target: Target) {
+    /// Gives a writer's file back; the readers that wait resume, or else the next writer begins.
+    func releaseExclusive(_ target: Target) {
         let next = leases.withLock {
             leases -> (
-                readers: [CheckedContinuation<Void, Never>], landing: (@Sendable () -> Void)?
+                readers: [CheckedContinuation<Void, Never>], writer: (@Sendable () -> Void)?
             ) in
             guard var lease = leases[target] else { return ([], nil) }
-            lease.isLanding = false
-            if !lease.waiting.isEmpty {
-                let readers = lease.waiting
+            lease.hasWriter = false
+            if !lease.waitingReaders.isEmpty {
+                let readers = lease.waitingReaders
                 lease.readers = readers.count
-                lease.waiting = []
+                lease.waitingReaders = []
                 leases[target] = lease
                 return (readers, nil)
             }
-            if lease.landings.isEmpty {
+            if lease.writers.isEmpty {
                 leases[target] = nil
                 return ([], nil)
             }
-            lease.isLanding = true
-            let landing = lease.landings.removeFirst()
+            lease.hasWriter = true
+            let writer = lease.writers.removeFirst()
             leases[target] = lease
-            return ([], landing)
+            return ([], writer)
         }
         for reader in next.readers { reader.resume() }
-        next.landing?()
+        next.writer?()
     }
 }

@@ -102,7 +102,7 @@ final class RunThread {
             engine.runs.noteTaken(message)
             switch message {
             case .mark(let done): done.post()
-            case .isFree(_, let target): execution.leases.landed(target)
+            case .isFree(_, let target): execution.leases.releaseExclusive(target)
             case .input, .promoted: break
             }
         }
@@ -150,7 +150,7 @@ extension RunThread {
                 if let landing = kept.removeValue(forKey: position), !machine.isOver {
                     promote(.land(landing), position)
                 } else {
-                    execution.leases.landed(target)
+                    execution.leases.releaseExclusive(target)
                 }
             case .mark(let done):
                 handOn()
@@ -197,9 +197,9 @@ extension RunThread {
         case .name(let position, let body): name(position, body)
         case .land(let position, let landing):
             let (mailbox, leases) = (execution.mailbox, execution.leases)
-            let isFree = leases.land(landing.target) {
+            let isFree = leases.acquireExclusive(landing.target) {
                 let isHeard = mailbox.post(.isFree(position, landing.target))
-                if !isHeard { leases.landed(landing.target) }
+                if !isHeard { leases.releaseExclusive(landing.target) }
             }
             if isFree { promote(.land(landing), position) } else { kept[position] = landing }
         case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)

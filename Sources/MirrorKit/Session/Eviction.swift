@@ -24,7 +24,7 @@ final class Eviction: PromotionReceiver {
     func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {
-            if leases.landIfFree(file.target) {
+            if leases.acquireExclusiveIfFree(file.target) {
                 let removal = Removal(target: file.target, stamp: file.stamp)
                 works.append(
                     PromotionWork(task: .remove(removal), number: number, receiver: self))
@@ -38,7 +38,7 @@ final class Eviction: PromotionReceiver {
     func promoted(_ ends: [PromotionEnd]) {
         for end in ends {
             guard case .removed(let error) = end.result else { continue }
-            leases.landed(files[end.number].target)
+            leases.releaseExclusive(files[end.number].target)
             settle(files[end.number], error)
         }
     }

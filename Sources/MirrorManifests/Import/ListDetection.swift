@@ -60,7 +60,7 @@ enum ListDetection {
     static func isTOML(_ text: ListText) -> Bool {
         let lines = text.telling.prefix(3)
         return lines.contains { $0.text.hasPrefix("[") || $0.text.contains(" = ") }
-            && lines.allSatisfy { LockLists.flaw($0) == nil }
+            && lines.allSatisfy { TOMLLists.flaw($0) == nil }
     }
 
     private static func misfit(of lines: [ListLine], _ candidate: Candidate) -> Misfit? {

@@ -14,7 +14,7 @@ struct ListReader {
     func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
         let text = try ListText(try bytes.whole(most: ListReader.greatestSize), log: log)
         if hint.format?.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text) {
-            let collector = try LockLists.read(text, wanted: hint.format, self)
+            let collector = try TOMLLists.read(text, wanted: hint.format, self)
             collector.finish()
             return collector
         }

@@ -1,8 +1,8 @@
 internal import MirrorModel
 
 /// The lock files in TOML, told apart by their keys.
-enum LockLists {
-    /// Whether a line belongs to a lock file in TOML, as far as the line shows.
+enum TOMLLists {
+    /// Why a line cannot be in a TOML lock file; nil if it can.
     static func flaw(_ line: ListLine) -> String? {
         let text = line.trimmed
         let begins = [
@@ -19,7 +19,7 @@ enum LockLists {
         return isKey && value.utf8.first != UInt8(ascii: "=") ? nil : "sets no key"
     }
 
-    /// Reads a lock file of any of the formats, or of the one that is wanted.
+    /// Reads a TOML lock file; detects the format unless `wanted` names it.
     static func read(
         _ text: ListText, wanted: ListFormat?, _ reader: ListReader
     ) throws(DecodingStop) -> ListCollector {
@@ -37,7 +37,8 @@ enum LockLists {
         switch format {
         case .pylock: PylockList.read(tree, into: collector)
         case .uv: UVList.read(tree, into: collector)
-        default: CargoList.read(tree, into: collector)
+        case .cargo: CargoList.read(tree, into: collector)
+        default: throw reader.refuseNotation(of: format)
         }
         return collector
     }

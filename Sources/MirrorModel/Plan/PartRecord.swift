@@ -84,11 +84,11 @@ public struct Extent: Sendable, Hashable {
 
 extension PartRecord {
     /// The greatest logged length in bytes; 0 when nothing was logged.
-    public var trustedLength: Int64 { milestones.last?.length ?? 0 }
+    public var loggedLength: Int64 { milestones.last?.length ?? 0 }
 
     /// How many bytes were logged: from the start, and what lies beyond.
     public var loggedBytes: Int64 {
-        var (bytes, end) = (trustedLength, trustedLength)
+        var (bytes, end) = (loggedLength, loggedLength)
         for range in extents.lazy.map(\.range) where range.upperBound > end {
             bytes += range.upperBound - max(end, range.lowerBound)
             end = range.upperBound

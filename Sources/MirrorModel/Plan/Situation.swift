@@ -124,9 +124,9 @@ extension Situation {
     }
 
     private func fits(_ part: PartRecord) -> Bool {
-        guard part.trustedLength > 0 else { return false }
+        guard part.loggedLength > 0 else { return false }
         let size = resource.size ?? part.total ?? .max
-        guard (part.total ?? size) == size, part.trustedLength <= size else { return false }
+        guard (part.total ?? size) == size, part.loggedLength <= size else { return false }
         switch part.identity {
         case .digest(let digest):
             return digest.algorithm.isStrong && resource.digests.contains(digest)

@@ -96,7 +96,7 @@ public struct Step: Sendable, Hashable {
 
     /// The offset in bytes at which a transfer continues; 0 when it begins at the start.
     public var offset: Int64 {
-        if case .transfer(let part?, _) = means { return part.trustedLength }
+        if case .transfer(let part?, _) = means { return part.loggedLength }
         return 0
     }
 

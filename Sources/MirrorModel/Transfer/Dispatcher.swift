@@ -82,7 +82,7 @@ package struct Dispatcher: Sendable {
     }
 
     /// The number of transfers at once that suits each host, as far as this run found out.
-    package var liked: [Host: Int] { hosts.liked }
+    package var learnedLimits: [Host: Int] { hosts.learnedLimits }
 
     /// How many transfers have a place.
     package var runningCount: Int { places.count }

@@ -28,7 +28,7 @@ package struct HostPace: Sendable {
     /// How many windows the number stays after a step that did not pay.
     static let rest = 12
     /// How many windows it stays after the host reported overload.
-    static let penance = 50
+    static let cooldownWindows = 50
 
     /// The present reason to keep or change the number.
     private enum Phase: Sendable {
@@ -60,12 +60,12 @@ package struct HostPace: Sendable {
 
     /// - Parameters:
     ///   - ceiling: the upper bound of the limit, at least 1.
-    ///   - liked: the number that an earlier run found; nil where there was none.
+    ///   - learnedLimit: the number that an earlier run found; nil where there was none.
     ///   - now: milliseconds.
-    package init(ceiling: Int, liked: Int? = nil, now: Int64) {
+    package init(ceiling: Int, learnedLimit: Int? = nil, now: Int64) {
         self.ceiling = max(1, ceiling)
         most = min(self.ceiling, HostPace.mostConnections)
-        limit = min(max(1, liked ?? HostPace.start), most)
+        limit = min(max(1, learnedLimit ?? HostPace.start), most)
         first = limit
         phase = .opening(OpeningRounds(limit: limit, now: now))
     }
@@ -74,7 +74,7 @@ package struct HostPace: Sendable {
     ///
     /// A host that complained gets its last limit. For others a low number shows only that few
     /// large files are as fast as many, and the next files may be small.
-    package var liked: Int? {
+    package var learnedLimit: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
         case .opening: return limit == first ? nil : max(limit, HostPace.start)
@@ -170,7 +170,7 @@ package struct HostPace: Sendable {
         backedOffAt = now
         limit = max(1, limit / 2)
         isFirstClimb = false
-        phase = .resting(windows: HostPace.penance, value: 0, goesUp: true)
+        phase = .resting(windows: HostPace.cooldownWindows, value: 0, goesUp: true)
         begin(at: now)
     }
 

@@ -39,13 +39,17 @@ struct HostTable: Sendable {
         if let number = numbers[host] { return number }
         numbers[host] = states.count
         let pace =
-            perHost == nil ? HostPace(ceiling: jobs, liked: remembered[host], now: now) : nil
+            perHost == nil
+            ? HostPace(ceiling: jobs, learnedLimit: remembered[host], now: now)
+            : nil
         states.append(HostState(pace: pace))
         return states.count - 1
     }
 
     /// The number of transfers at once that suits each host, as far as this run found out.
-    var liked: [Host: Int] { numbers.compactMapValues { states[$0].pace?.liked } }
+    var learnedLimits: [Host: Int] {
+        numbers.compactMapValues { states[$0].pace?.learnedLimit }
+    }
 
     /// Whether one more transfer may ask a host.
     func hasRoom(_ host: Int, now: Int64) -> Bool {

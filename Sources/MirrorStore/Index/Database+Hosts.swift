@@ -1,25 +1,25 @@
 internal import MirrorModel
 
-/// What hosts liked in runs before: a row of `meta` for each, named after the host.
+/// The limits that earlier runs learned: a row of `meta` for each host, named after it.
 extension Database {
     private static let prefix = "host "
-    /// How many hosts are remembered, the ones that were asked last.
+    /// How many hosts are remembered: those that were asked last.
     private static let mostHosts = 256
 
-    /// How many transfers at once each host liked.
-    mutating func likedByHosts() throws(IndexError) -> [Host: Int] {
-        var liked: [Host: Int] = [:]
+    /// The number of transfers at once that suited each host.
+    mutating func learnedLimits() throws(IndexError) -> [Host: Int] {
+        var limits: [Host: Int] = [:]
         for (key, value) in try hostRows() {
             let number = value.split(separator: " ").first.flatMap { Int($0) }
             guard let host = Host(key), let number else { continue }
-            liked[host] = number
+            limits[host] = number
         }
-        return liked
+        return limits
     }
 
-    /// Remembers how many transfers hosts liked, in the place of earlier numbers.
-    mutating func put(likedByHosts liked: [Host: Int], at now: Instant) throws(IndexError) {
-        for (host, number) in liked {
+    /// Remembers the learned limits, which replace earlier ones.
+    mutating func put(learnedLimits limits: [Host: Int], at now: Instant) throws(IndexError) {
+        for (host, number) in limits {
             try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
                 $0.add(Database.prefix + host.description)
                 $0.add("\(number) \(now.seconds)")

@@ -57,18 +57,18 @@ extension Index {
         }
     }
 
-    /// How many transfers at once each host liked in runs before.
-    package func likedByHosts() throws(MirrorError) -> [Host: Int] {
+    /// The number of transfers at once that suited each host in earlier runs.
+    package func learnedLimits() throws(MirrorError) -> [Host: Int] {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.likedByHosts()
+            try database.learnedLimits()
         }
     }
 
-    /// Remembers how many transfers at once hosts like.
-    package func remember(likedByHosts liked: [Host: Int]) throws(MirrorError) {
-        if liked.isEmpty { return }
+    /// Remembers the number of transfers at once that suits each host.
+    package func remember(learnedLimits limits: [Host: Int]) throws(MirrorError) {
+        if limits.isEmpty { return }
         try writing { (batch: inout Database) throws(IndexError) in
-            try batch.put(likedByHosts: liked, at: SystemClock.now())
+            try batch.put(learnedLimits: limits, at: SystemClock.now())
         }
     }
 

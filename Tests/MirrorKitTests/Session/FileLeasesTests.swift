@@ -23,7 +23,7 @@ import Testing
         leases.give(target)
         #expect(log.all == ["landing"])
         #expect(leases.isHeld(target))
-        leases.landed(target)
+        leases.releaseExclusive(target)
         #expect(!leases.isHeld(target))
     }
 
@@ -32,7 +32,7 @@ import Testing
         leases.begin(target) { log.add("first") }
         leases.begin(target) { log.add("second") }
         #expect(log.all == ["first"])
-        leases.landed(target)
+        leases.releaseExclusive(target)
         #expect(log.all == ["first", "second"])
     }
 
@@ -45,7 +45,7 @@ import Testing
         }
         for _ in 0..<100 { await Task.yield() }
         #expect(log.all == ["landing"])
-        leases.landed(target)
+        leases.releaseExclusive(target)
         await reader.value
         #expect(log.all == ["landing", "reader"])
     }
@@ -61,11 +61,11 @@ import Testing
         let (leases, target) = (FileLeases(), try Target("Caches/a"))
         await leases.take(target)
         #expect(leases.isHeld(target))
-        #expect(!leases.landIfFree(target))
+        #expect(!leases.acquireExclusiveIfFree(target))
         leases.give(target)
-        #expect(leases.landIfFree(target))
-        #expect(!leases.landIfFree(target))
-        leases.landed(target)
+        #expect(leases.acquireExclusiveIfFree(target))
+        #expect(!leases.acquireExclusiveIfFree(target))
+        leases.releaseExclusive(target)
         #expect(!leases.isHeld(target))
     }
 }
@@ -73,6 +73,6 @@ import Testing
 extension FileLeases {
     /// Begins a landing now or later, and says so when it does.
     fileprivate func begin(_ target: Target, _ begin: @escaping @Sendable () -> Void) {
-        if land(target, orLater: begin) { begin() }
+        if acquireExclusive(target, orLater: begin) { begin() }
     }
 }

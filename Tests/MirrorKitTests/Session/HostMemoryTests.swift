@@ -8,7 +8,7 @@ import Testing
 @testable import MirrorSystem
 @testable import MirrorModel
 
-/// What a host liked is where the next run begins.
+/// A run begins with the limit that an earlier run learned of the host.
 @Suite(.timeLimit(.minutes(15))) struct HostMemoryTests {
     private func host(_ port: UInt16) throws -> Host {
         Host(try SourceURL("http://127.0.0.1:\(port)/"))
@@ -16,10 +16,10 @@ import Testing
 
     @Test func indexRemembersThePaceOfHosts() throws {
         let tree = try PromotionTree()
-        #expect(try tree.index.likedByHosts() == [:])
-        try tree.index.remember(likedByHosts: [try host(80): 32, try host(81): 2])
-        try tree.index.remember(likedByHosts: [try host(81): 9])
-        #expect(try tree.index.likedByHosts() == [try host(80): 32, try host(81): 9])
+        #expect(try tree.index.learnedLimits() == [:])
+        try tree.index.remember(learnedLimits: [try host(80): 32, try host(81): 2])
+        try tree.index.remember(learnedLimits: [try host(81): 9])
+        #expect(try tree.index.learnedLimits() == [try host(80): 32, try host(81): 9])
     }
 
     @Test func onlyTheLastHostsAreRemembered() throws {
@@ -29,13 +29,13 @@ import Testing
             for number in 0..<300 {
                 guard let host = Host("h\(number).example:443") else { continue }
                 try batch.put(
-                    likedByHosts: [host: number + 1],
+                    learnedLimits: [host: number + 1],
                     at: Instant(seconds: time.seconds + Int64(number)))
             }
         }
-        let liked = try tree.index.likedByHosts()
-        #expect(liked.count == 256)
-        #expect(liked.values.min() == 45)
+        let limits = try tree.index.learnedLimits()
+        #expect(limits.count == 256)
+        #expect(limits.values.min() == 45)
     }
 
     /// Nobody is answered before so many have asked: with the number that a run begins with by itself
@@ -59,7 +59,7 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         let index = try Index.open(root, now: Instant(seconds: 0)).index
         let name = Host(try SourceURL(server.url))
-        try index.remember(likedByHosts: [name: count])
+        try index.remember(learnedLimits: [name: count])
         try index.close(now: Instant(seconds: 0))
         let session = try MirrorSession(root: folder.path)
         let resources = try (0..<count).map {
@@ -69,6 +69,6 @@ import Testing
         #expect(summary[.fetched] == count)
         // And it is known again: what it got in the end.
         let again = try Index.openForReading(root).index
-        #expect(try again.likedByHosts()[name] ?? 0 >= HostPace.start)
+        #expect(try again.learnedLimits()[name] ?? 0 >= HostPace.start)
     }
 }

@@ -99,7 +99,7 @@ import Testing
         isHeld.value.withLock { $0 = false }
         let part = try #require(try rig.records(target).first)
         #expect(!part.extents.isEmpty)
-        #expect(part.loggedBytes > part.trustedLength)
+        #expect(part.loggedBytes > part.loggedLength)
         let second = await rig.run(try .fetching(server.url + "/f", id: 2, part: part))
         #expect(rig.bytes(second) == bytes)
         #expect(second?.received?.sha256 == ByteHasher.digest(.sha256, of: bytes))

@@ -26,7 +26,7 @@ import Testing
         }
         guard case .transfer(let part, _) = decision.means else { return -1 }
         #expect(decision.kind == (part == nil ? .fetch : .resume))
-        return part?.trustedLength ?? 0
+        return part?.loggedLength ?? 0
     }
 
     static func version(_ name: String) throws -> PartIdentity {

@@ -49,7 +49,7 @@ import Testing
             Issue.record("\(decision.means)")
             return
         }
-        #expect(part.trustedLength == 40)
+        #expect(part.loggedLength == 40)
         #expect(local.isConfirmable)
     }
 
