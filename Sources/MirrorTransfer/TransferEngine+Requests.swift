@@ -7,7 +7,7 @@ extension TransferEngine: ActiveRequest.Listener {
     package func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
         active.hasAnswered = true
         active.answeredAt = asking.elapsed
-        if head.status == 429 || head.status == 503 { dispatcher.backOff(active.id) }
+        if StatusCode.isOverload(head.status) { dispatcher.backOff(active.id) }
         guard let transfer = transfers[active.id] else { return false }
         if let segment = active.segment {
             return received(head: head, on: active, segment: segment, of: transfer)

@@ -93,7 +93,7 @@ package struct ResponseEvaluator: Sendable {
                         status: head.status))
             }
             return .redirect(location: location)
-        case 408, 425, 429, 500, 502, 503, 504:
+        case let code where StatusCode.isPassing(code):
             return .retry(status(head), after: head.retryAfter(now: now))
         default: return .refuse(status(head))
         }

@@ -240,7 +240,7 @@ extension SegmentSet {
         if case .giveBack(let refusal, let hold)? = verdict {
             if plan.isRefused(by: refusal.status) { return .leavesProtocol(source: source) }
             barred.insert(source)
-            let isCrowded = refusal.status == 429 || refusal.status == 503
+            let isCrowded = refusal.status.map(StatusCode.isOverload) ?? false
             return .asksForRest(isCrowded: isCrowded, hold: hold)
         }
         if verdict == nil, !helper.isReceiving, let failure, plan.isRefused(by: failure) {

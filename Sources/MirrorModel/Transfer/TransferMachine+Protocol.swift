@@ -39,13 +39,10 @@ extension TransferMachine {
 }
 
 extension RequestPlan {
-    /// Whether a status says that the server wants another protocol.
-    ///
-    /// These are 421, 426 and 505 (RFC 9110 §15), and the 464 of a load balancer that cannot
-    /// translate.
+    /// Whether a status says that the server wants another protocol than that of this request.
     package func isRefused(by status: Int?) -> Bool {
         guard isLong, let status else { return false }
-        return [421, 426, 464, 505].contains(status)
+        return StatusCode.refusesProtocol(status)
     }
 
     /// Whether a failure before any response may come from a server of another protocol.
