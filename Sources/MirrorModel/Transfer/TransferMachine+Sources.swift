@@ -1,4 +1,4 @@
-/// The consequences of failures, and of complete bytes.
+/// Which source is asked next after a failure, and after which wait.
 extension TransferMachine {
     /// Continues after a failure that may pass: with the next source first, then with a wait.
     ///

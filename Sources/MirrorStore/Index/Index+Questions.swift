@@ -1,7 +1,7 @@
 package import MirrorModel
-internal import MirrorSystem
 
-/// The index as a session asks it: one call a question, errors as callers of the library see them.
+/// What a session reads from the index: one call a question, errors as callers of the library see
+/// them.
 extension Index {
     /// The parts of a target.
     package func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
@@ -50,25 +50,10 @@ extension Index {
                 .prefix(limit))
     }
 
-    /// Notes that a target was used.
-    package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in
-            try batch.noteUse(of: target, at: instant)
-        }
-    }
-
     /// The number of transfers at once that suited each host in earlier runs.
     package func learnedLimits() throws(MirrorError) -> [Host: Int] {
         try reading { (database: inout Database) throws(IndexError) in
             try database.learnedLimits()
-        }
-    }
-
-    /// Remembers the number of transfers at once that suits each host.
-    package func remember(learnedLimits limits: [Host: Int]) throws(MirrorError) {
-        if limits.isEmpty { return }
-        try writing { (batch: inout Database) throws(IndexError) in
-            try batch.put(learnedLimits: limits, at: SystemClock.now())
         }
     }
 
@@ -79,27 +64,11 @@ extension Index {
         }
     }
 
-    /// Remembers files that are left out now, and forgets those that come back.
-    package func note(
-        evicted: [EvictedFile], readmitted: [Target]
-    ) throws(MirrorError) {
-        if evicted.isEmpty, readmitted.isEmpty { return }
-        try writing { (batch: inout Database) throws(IndexError) in
-            for file in evicted { try batch.put(file) }
-            for target in readmitted { try batch.removeEvicted(target) }
-        }
-    }
-
     /// What has been spent of the budget; nil when no run had one yet.
     package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in
             try database.budgetAccount()
         }
-    }
-
-    /// Remembers what has been spent of the budget.
-    package func put(_ account: BudgetAccount) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(account) }
     }
 
     /// A walk over all records in the order of their paths' bytes.
@@ -133,25 +102,6 @@ extension Index {
         try reading { (database: inout Database) throws(IndexError) in try database.parts() }
     }
 
-    /// Writes one row.
-    package func put(_ record: IndexRecord) throws(MirrorError) { try put([record]) }
-
-    /// Writes rows in one transaction.
-    package func put(_ records: [IndexRecord]) throws(MirrorError) {
-        guard !records.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
-        }
-    }
-
-    /// Removes rows in one transaction.
-    package func removeRecords(_ targets: [Target]) throws(MirrorError) {
-        guard !targets.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
-            for target in targets { try batch.removeRecord(for: target) }
-        }
-    }
-
     /// The target that a server's suggestion was fixed to.
     package func serverName(
         owner: String, folder: String, source: SourceKey
@@ -161,48 +111,9 @@ extension Index {
         }
     }
 
-    /// Fixes the target that a server's suggestion stands for.
-    package func rememberServerName(
-        owner: String, folder: String, source: SourceKey, target: Target
-    ) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in
-            try batch.putServerName(target, owner: owner, folder: folder, source: source)
-        }
-    }
-
     /// The manifests that this root remembers.
     package func manifests() throws(MirrorError) -> [ManifestRecord] {
         try reading { (database: inout Database) throws(IndexError) in try database.manifests() }
-    }
-
-    /// Remembers a manifest.
-    package func put(_ manifest: ManifestRecord) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(manifest) }
-    }
-
-    /// Forgets a manifest; what only it owned loses its row.
-    package func forgetManifest(named name: String) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in
-            try batch.release(allOf: name)
-            try batch.removeManifest(named: name)
-        }
-    }
-
-    /// Gives all that manifests own to their new names.
-    package func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
-        guard !names.isEmpty else { return }
-        let names = names.map { [$0.old, $0.new] }
-        try writing { (batch: inout Database) throws(IndexError) in
-            for pair in names { try batch.rename(pair[0], to: pair[1]) }
-        }
-    }
-
-    /// Writes who owns targets that others have let go.
-    package func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
-        guard !owners.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
-            for (target, owners) in owners { try batch.setOwners(owners, of: target) }
-        }
     }
 
     /// The runs that are remembered, the earliest first.
@@ -210,21 +121,10 @@ extension Index {
         try reading { (database: inout Database) throws(IndexError) in try database.runs() }
     }
 
-    /// Writes a run's row.
-    package func put(_ run: RunRecord) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }
-    }
-
     private func reading<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
         try indexed { () throws(IndexError) in try read(body) }
-    }
-
-    private func writing<Value: Sendable>(
-        _ body: (inout Database) throws(IndexError) -> Value
-    ) throws(MirrorError) -> Value {
-        try indexed { () throws(IndexError) in try write(body) }
     }
 }
 

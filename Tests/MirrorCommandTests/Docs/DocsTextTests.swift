@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// The last word of a file's name, e.g. `machine` of `Run/TransferMachine+Endings.swift`.
+    /// The last word of a file's name, e.g. `machine` of `Run/TransferMachine+Sources.swift`.
     static func noun(of path: String) -> String {
         let name = path.split(separator: "/").last?.prefix { $0 != "." && $0 != "+" } ?? ""
         let start = name.indices.dropFirst().last { index in
