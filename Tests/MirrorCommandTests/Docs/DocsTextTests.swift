@@ -34,6 +34,47 @@ import Testing
         }
     }
 
+    /// `Type.member` is declared in a file that is named after the type.
+    @Test(arguments: ["docs/design.md", "docs/crash.md", "CONTRIBUTING.md"].map(DocsPage.init))
+    func namedMembersExist(_ page: DocsPage) throws {
+        for word in DocsPage.codeWords(in: try page.text()) {
+            let parts = word.split(separator: ".").map(String.init)
+            guard parts.count == 2, Self.looksLikeType(parts[0]), parts[1] != "swift" else {
+                continue
+            }
+            let files = DocsPage.sourceFiles.filter { path in
+                let name = path.split(separator: "/").last.map(String.init) ?? ""
+                return name.hasPrefix(parts[0] + ".") || name.hasPrefix(parts[0] + "+")
+            }
+            let isDeclared = try files.contains { path in
+                let words = try DocsPage(path).text()
+                    .split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                return zip(words, words.dropFirst()).contains { keyword, name in
+                    name == parts[1] && ["func", "var", "let", "case"].contains(keyword)
+                }
+            }
+            #expect(isDeclared, "\(page.path) names \(word)")
+        }
+    }
+
+    /// A folder in code type, such as `mirror/Options/`, is beneath Sources/ or the repository.
+    @Test(arguments: ["docs/design.md", "CONTRIBUTING.md"].map(DocsPage.init))
+    func namedFoldersExist(_ page: DocsPage) throws {
+        let roots = ["Sources", "Tests", "docs"]
+        let folders = Set(
+            roots
+                + roots.flatMap { folder in
+                    DocsPage.repository.entries(beneath: folder).filter(\.isFolder).map(\.name)
+                })
+        for word in DocsPage.codeWords(in: try page.text())
+        where word.hasSuffix("/") && word.first?.isLetter == true {
+            let name = String(word.dropLast())
+            let isThere = folders.contains { $0 == name || $0.hasSuffix("/" + name) }
+            let isOfATree = ["tmp", "Caches", "Documents"].contains(name)
+            #expect(isThere || isOfATree, "\(page.path) names \(word)")
+        }
+    }
+
     @Test func theGlossaryHasEveryNounThatAFileIsNamedAfter() throws {
         let text = try DocsPage("docs/design.md").text()
         let start = try #require(text.firstRange(of: "## Terms"))
