@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* zlib, liblzma and libzstd, of which one is loaded when the first list that it compressed is read.
-   What is declared here is their binary interface, which belongs to the number in each library's
-   name; so nothing but the libraries themselves has to be installed. */
+/* zlib, liblzma and libzstd; each is loaded with the first list that needs it. This is the ABI that
+   the number in the file name (libz.so.1) fixes, so no headers are needed. */
 
 enum ccompression_kind { CCOMPRESSION_GZIP, CCOMPRESSION_XZ, CCOMPRESSION_ZSTD };
 
@@ -119,7 +118,7 @@ static inline int ccompression_begin(const struct ccompression *table,
     }
 }
 
-/* Takes a part of the input, and gives a part of the output: both are moved on. Returns 0 when there
+/* Consumes input, produces output, and advances both pointers. Returns 0 when there
    is more to come, 1 when the text may end here, -1 when the input is damaged. */
 static inline int ccompression_step(const struct ccompression *table,
                                     struct ccompression_stream *stream, const uint8_t **in,

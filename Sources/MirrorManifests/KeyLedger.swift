@@ -1,7 +1,7 @@
 /// The keys of the objects that are open, to find duplicates.
 ///
 /// The ledger keeps hashes of the keys. `Hasher` has a new seed in every process, so no author of a
-/// manifest can write two keys with the same hash.
+/// manifest can choose keys that collide.
 struct KeyLedger {
     private var keys: [Int] = []
     private var starts: [Int] = []

@@ -1,6 +1,6 @@
 package import MirrorModel
 
-/// Changes a manifest's text, and nothing in it but what is asked for.
+/// Changes a manifest's text only where an edit asks for it.
 ///
 /// `ResourcePlaces` finds the places. The decoders then check the result: the new text is read again,
 /// and must have the values of the old text and the new ones.
@@ -18,7 +18,7 @@ package struct ManifestEdit {
         (self.label, self.origin) = (label, origin)
     }
 
-    /// The manifest that a changed text is; nil where it is none, or is another one.
+    /// The manifest in a changed text; nil if the text is none, or has another notation or name.
     func again(_ text: [UInt8]) -> Manifest? {
         guard let again = try? ManifestReader.read(text, label: label, origin: origin),
             again.notation == decoded.notation, again.manifest.name == decoded.manifest.name

@@ -22,7 +22,7 @@ public struct DecodedManifest: Sendable {
     public let warnings: [Diagnostic]
     /// How many more warnings there are.
     public let omittedWarnings: Int
-    /// What a request has to name for the rest of a list that ends too early; nil if it is whole.
+    /// The token of the next page of a list; nil if the list is complete.
     package let continuation: String?
 }
 

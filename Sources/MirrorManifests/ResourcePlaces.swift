@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// A change of a text: bytes that other bytes take the place of.
+/// A change of a text: a range, and the bytes that replace it.
 struct TextChange {
     let range: Range<Int>
     let text: [UInt8]
@@ -27,8 +27,8 @@ struct TextChange {
 
 /// Where the resources of a manifest's text are, as offsets in bytes.
 ///
-/// The text is one that was read without errors. The walk over it is simpler than the decoders; whoever
-/// changes the text reads it again afterwards.
+/// The text was read without errors before, so the walk over it is simpler than the decoders. A
+/// caller that changes the text reads it again afterwards.
 struct ResourcePlaces {
     /// A resource, and the keys of its own.
     struct Place {

@@ -26,7 +26,6 @@ package final class PartFile: Sendable {
     /// Size, times and inode as they are now.
     package func stamp() throws(Errno) -> FileStamp { try file.status(path: path).stamp }
 
-    /// The size in bytes.
     package func size() throws(Errno) -> Int64 { try stamp().size }
 
     /// Writes all bytes at an offset.
@@ -34,7 +33,6 @@ package final class PartFile: Sendable {
         try file.write(bytes, at: offset, path: path)
     }
 
-    /// Writes all bytes at an offset.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(Errno) {
         try file.write(bytes, at: offset, path: path)
     }
@@ -63,8 +61,8 @@ package final class PartFile: Sendable {
     /// Starts writing bytes to the disk, without waiting for the end of the write
     /// (sync_file_range(2)).
     ///
-    /// The later flush that does wait then has little left to do. The call promises nothing, so
-    /// that flush reports any error.
+    /// The later flush that does wait then has little left to do. The call promises nothing; the
+    /// later flush reports errors.
     package func startWriteback(_ range: Range<Int64>) {
         _ = linux_start_writeback(file.number, range.lowerBound, Int64(range.count))
     }
@@ -82,7 +80,7 @@ package final class PartFile: Sendable {
     ///
     /// It uses fallocate(2) with `FALLOC_FL_KEEP_SIZE`. ext4 then writes the bytes in half of the
     /// time that it needs to find space page by page. This call ignores an error, because the write
-    /// meets the same error.
+    /// fails with it anyway.
     package func reserve(_ range: Range<Int64>) {
         guard FileSystemKind(of: file).gainsByReserving else { return }
         _ = linux_reserve(file.number, range.lowerBound, Int64(range.count))

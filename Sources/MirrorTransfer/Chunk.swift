@@ -22,7 +22,7 @@ final class Chunk: @unchecked Sendable {
     /// The filled bytes.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[..<count]) }
 
-    /// The whole buffer, for bytes that are only read.
+    /// The whole buffer, as the destination of a read.
     var space: UnsafeMutableRawBufferPointer { buffer }
 
     /// Takes as many bytes as fit, and returns their number.

@@ -1,7 +1,7 @@
 package import MirrorModel
 internal import MirrorSystem
 
-/// Asks servers what they say of URLs: HEAD, and one byte where that says too little.
+/// Asks servers about URLs: HEAD, and one byte if the answer to HEAD says too little.
 ///
 /// It uses the wire of transfers on the calling thread: the same redirect rules, timeouts, proxies and
 /// addresses. No body is read beyond what one packet may bring.
@@ -17,7 +17,7 @@ package final class HeadProbe {
     private var reports: [ProbeReport] = []
     private var lastRequest = 0
 
-    /// What is asked about one URL.
+    /// The requests about one URL.
     private struct Question {
         let number: Int
         let source: PreparedSource
@@ -25,7 +25,7 @@ package final class HeadProbe {
         var isFirstByte = false
         var active: ActiveRequest?
         var head: ResponseHead?
-        /// When it is given up.
+        /// When the answer is no longer waited for.
         var end = ContinuousClock.now
     }
 
@@ -51,8 +51,8 @@ package final class HeadProbe {
 
     /// Asks about URLs, several at once; the reports are in the order of the URLs.
     ///
-    /// What a server refuses is in its report. Throws `MirrorError` where no request can be made, and
-    /// with `cancelled`.
+    /// The refusal of a server is in its report. Throws `MirrorError` if no request can be made,
+    /// and with `cancelled`.
     package func reports(on urls: [SourceURL]) throws(MirrorError) -> [ProbeReport] {
         reports = urls.map { ProbeReport(url: $0.description) }
         var next = 0
@@ -97,7 +97,7 @@ package final class HeadProbe {
         wire.begin(active)
     }
 
-    /// Takes in the end of a request, and asks on where that says too little.
+    /// Takes in the end of a request, and makes the next one if the answer says too little.
     private func take(_ end: WireEnd) throws(MirrorError) {
         let number = end.active.id
         guard var question = running.removeValue(forKey: number) else { return }
@@ -132,9 +132,9 @@ package final class HeadProbe {
         return Refusal(.malformedResponse, "the server answered nothing")
     }
 
-    /// Ends a question; what an earlier answer said of the file stays.
+    /// Ends a question; the facts from an earlier answer stay in the report.
     private func fail(_ question: Question, _ refusal: Refusal) {
-        // A server that answers HEAD, and breaks off where one byte is asked for, has answered.
+        // A server that answered HEAD counts as one that answers, even if it breaks off the GET.
         if question.isFirstByte, reports[question.number].isGood { return }
         let url = question.redirection.url
         var error = MirrorError(refusal.code, "\(url): \(refusal.cause).")

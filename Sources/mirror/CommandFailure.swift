@@ -9,7 +9,7 @@ struct CommandFailure {
     /// The lines to print.
     let text: String
 
-    /// Takes what a command threw; a cancellation is told as what cancelled.
+    /// Takes a thrown error; a cancellation becomes the error of its cause.
     init(_ failure: any Error) {
         let wrapped = MirrorError(wrapping: failure)
         if wrapped.code == .cancelled {
@@ -35,7 +35,7 @@ struct CommandFailure {
         }
     }
 
-    /// The exit code.
+    /// The exit code: that of the signal that ended the command, else that of the error.
     var exitCode: Int32 {
         if error.code == .cancelled, let code = Interruption.exitCode { return code }
         return ExitVerdict.code(for: error.code)

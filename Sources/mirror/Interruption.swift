@@ -2,27 +2,37 @@ import Glibc
 import MirrorModel
 import Synchronization
 
-/// SIGINT, SIGTERM, SIGHUP and the command's deadline, turned into the cancellation of the running
-/// command. A command that has something to read again does that at SIGHUP instead.
+/// Turns SIGINT, SIGTERM, SIGHUP and the command's deadline into the cancellation of the running
+/// command. On SIGHUP, a command that can reload does so and goes on.
 ///
-/// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no Swift
-/// runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main thread
-/// with all signals open.) The command then ends by itself with its parts kept; should it not within a
-/// second, the process ends where it is, which the next run settles as after a crash. It ends so too when
-/// the runtime does nothing any more because the system gives it no thread. After the deadline it has two
-/// seconds, as it holds wherever the command is: reading a manifest from a pipe, say.
+/// The signals are blocked in every thread, and the main thread takes them with sigtimedwait(2): no
+/// Swift runs in a signal handler. (An asynchronous `main` would not do: the runtime parks its main
+/// thread with all signals open.)
+///
+/// The cancelled command ends by itself and keeps its parts. If it has not ended in time, the
+/// process exits at once; the next run recovers as after a crash. The process also exits if Swift's
+/// runtime hangs because the system refuses threads. The deadline applies to every stage, even
+/// reading a pipe; the command then has 2 s to end.
 enum Interruption {
     private struct State {
+        /// The signal that ended the command.
         var received: Int32?
+        /// The action on SIGHUP; nil ends the command.
         var hangUp: (@Sendable () -> Void)?
         /// Whether the process was started to outlive its terminal (nohup(1)).
         var ignoresHangUp = false
         var deadline: Deadline?
+        /// Whether the deadline has passed, so that the command was cancelled.
         var isOverdue = false
+        /// The main thread, which waits for signals.
         var main: pthread_t?
+        /// The exit code of the command, once it has ended.
         var end: Int32?
+        /// Prints the final lines for a process that ends before the command.
         var lastWords: (@Sendable (MirrorError, Int32) -> Void)?
+        /// Starts the command; the standby thread takes it.
         var begin: (@Sendable () -> Void)?
+        /// Cancels the command's task.
         var cancel: (@Sendable () -> Void)?
         /// Whether the runtime was asked for a sign of life and has not given it yet.
         var isAwaited = false
@@ -33,12 +43,17 @@ enum Interruption {
         var instant: ContinuousClock.Instant { CommandTime.began.advanced(by: .seconds(seconds)) }
     }
 
-    /// How long a command may take for its end after the deadline.
+    /// How long a command may take to end after the deadline.
     private static let grace = Duration.seconds(2)
-    /// Seconds between two looks whether the runtime does anything.
-    private static let beat = 5
-    /// After so many without a sign of it, and with no thread to be had, it is given up.
+    /// Seconds between checks that the runtime responds.
+    private static let checkInterval = 5
+    /// Missed checks after which the process ends, if a new thread is refused too.
     private static let mostMissed = 6
+    /// Nanoseconds that a command may take to end after a signal.
+    ///
+    /// A run waits 400 ms of these for work under way (`RunEnd`). They are less than a second,
+    /// because ending a thread that flushes takes the kernel the rest of the second.
+    private static let patience = 700_000_000
 
     /// On the heap: a release build of Swift 6.3.1 laid a global mutex of this state out as zeros, in which
     /// an absent number reads as 0, so that every command ended at once with exit 0.
@@ -69,7 +84,7 @@ enum Interruption {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// What is done at SIGHUP instead of ending; nil ends the command.
+    /// Sets the action on SIGHUP; nil ends the command.
     ///
     /// It is called by the main thread and must return at once.
     static func setHangUp(_ body: (@Sendable () -> Void)?) {
@@ -85,11 +100,11 @@ enum Interruption {
             state.deadline = seconds.map(Deadline.init)
             return state.main
         }
-        // It may have looked already, and would sleep too long.
+        // The main thread may already sleep, for longer than until the deadline.
         if let main { pthread_kill(main, SIGUSR1) }
     }
 
-    /// What the deadline ended, when it is over and no signal was there before.
+    /// The error if the deadline passed before any signal; else nil.
     static var deadlineError: MirrorError? {
         shared.state.withLock { state in
             guard state.isOverdue, state.received == nil, let deadline = state.deadline else {
@@ -106,8 +121,8 @@ enum Interruption {
         )
     }
 
-    /// What is still to be said, with what ended it and the exit code, should the process end before the
-    /// command does; nil once the command has said it.
+    /// Sets the function that prints the final lines if the process ends before the command; nil
+    /// once the command has printed them.
     static func setLastWords(_ words: (@Sendable (MirrorError, Int32) -> Void)?) {
         shared.state.withLock { $0.lastWords = words }
     }
@@ -118,7 +133,7 @@ enum Interruption {
         _ command: @escaping @Sendable () async -> Int32
     ) throws(StandbyThread.Refusal) -> Int32 {
         let standby = try StandbyThread { attend() }
-        // The runtime needs one more.
+        // The runtime needs one more thread.
         if let refusal = StandbyThread.refusal() { throw refusal }
         let main = pthread_self()
         shared.state.withLock { state in
@@ -157,19 +172,21 @@ enum Interruption {
         }
     }
 
-    /// How long to wait for a signal: a beat, or until the deadline, or until the grace after it ends.
+    /// How long to wait for a signal: until the next check, the deadline, or the end of the grace
+    /// after it.
     private static func pause() -> timespec {
         let (deadline, isOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
-        guard let deadline else { return timespec(tv_sec: beat, tv_nsec: 0) }
+        guard let deadline else { return timespec(tv_sec: checkInterval, tv_nsec: 0) }
         let end = isOverdue ? deadline.instant.advanced(by: grace) : deadline.instant
-        let left = min(max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(beat))
+        let left = min(
+            max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(checkInterval))
         return timespec(
             tv_sec: Int(left.components.seconds),
             tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
     }
 
-    /// Cancels the command when its time is over, and ends the process when it does not end by itself.
-    /// False where there was nothing to do.
+    /// Cancels the command at its deadline, and ends the process if the command does not end by
+    /// itself. False if nothing was to be done.
     private static func meetsDeadline(_ standby: StandbyThread) -> Bool {
         let (deadline, wasOverdue) = shared.state.withLock { ($0.deadline, $0.isOverdue) }
         guard let deadline, ContinuousClock.now >= deadline.instant else { return false }
@@ -182,8 +199,8 @@ enum Interruption {
         endProcess(error(of: deadline), exit: 69)
     }
 
-    /// What the standby thread does when it is woken: what is told of a cancellation may do some work
-    /// before it returns, and the runtime may never return.
+    /// The duty of the standby thread. This thread cancels, because cancellation handlers may work
+    /// for a while and the runtime may hang.
     private static func attend() {
         shared.state.withLock { $0.begin.take() }?()
         let (received, isOverdue, cancel, isAwaited) = shared.state.withLock {
@@ -196,11 +213,11 @@ enum Interruption {
         }
     }
 
-    /// Waits for the command's end; a second signal, or a long wait, ends the process. The rest of a second
-    /// is the kernel's: a thread in the midst of a flush ends when the disk has done with it.
+    /// Waits for the command's end; a second signal, or a wait longer than `patience`, ends the
+    /// process.
     private static func waitBriefly(after number: Int32) -> Int32 {
         var signals = awaited()
-        var limit = timespec(tv_sec: 0, tv_nsec: 700_000_000)
+        var limit = timespec(tv_sec: 0, tv_nsec: patience)
         while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
         if let code = shared.state.withLock({ $0.end }) { return code }
         let error = MirrorError(
@@ -208,7 +225,7 @@ enum Interruption {
         endProcess(error, exit: 128 + number)
     }
 
-    /// Says why, and ends the process where it is.
+    /// Prints the final lines, and exits at once.
     private static func endProcess(_ error: MirrorError, exit code: Int32) -> Never {
         if let words = shared.state.withLock({ $0.lastWords }) {
             words(error, code)
@@ -218,7 +235,7 @@ enum Interruption {
         _exit(code)
     }
 
-    /// Ends the process, whose work would wait for ever for a thread.
+    /// Ends the process, because its work would wait for ever for a thread.
     private static func giveUp(_ refusal: StandbyThread.Refusal) -> Never {
         endProcess(MirrorError(.inputOutput, refusal.message), exit: 74)
     }

@@ -2,11 +2,11 @@ internal import CLinux
 internal import Glibc
 internal import MirrorSystem
 
-/// Where the processes of this user can be asked what they do: a socket for each.
+/// The socket at which a process of this user answers requests.
 ///
-/// Its name has the root's device and inode, so that a root is found under every path that it has,
-/// and the process id. It never lies in the root: a tree may be on a file system without sockets, and
-/// may be copied.
+/// The socket's name has the root's device and inode, so that every path of a root leads to it, and
+/// the process id. The socket never lies in the root, because a tree may be on a file system
+/// without sockets, and may be copied.
 package struct ControlAddress: Sendable, Hashable {
     /// The path of the socket.
     let path: String
@@ -15,8 +15,8 @@ package struct ControlAddress: Sendable, Hashable {
     fileprivate let device: UInt64
     fileprivate let inode: UInt64
 
-    /// The address of this process for a root; nil where the user has no such folder, or it is not
-    /// the user's alone.
+    /// The address of this process for a root; nil if the user has no folder for sockets, or others
+    /// have rights to it.
     static func make(forRoot root: String) -> ControlAddress? {
         var status = stat()
         guard let folder = folder(making: true), stat(root, &status) == 0 else { return nil }
@@ -79,7 +79,7 @@ package struct ControlAddress: Sendable, Hashable {
         return isOurs(folder, mode: 0o077) ? folder : nil
     }
 
-    /// Whether a folder is this user's, and nobody else has these rights to it.
+    /// Whether this user owns a folder, and its mode has none of these bits.
     private static func isOurs(_ folder: String, mode: mode_t) -> Bool {
         var status = stat()
         return lstat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

@@ -18,7 +18,7 @@ package final class ControlClient: Sendable {
 
     /// Connections to all processes of this user, or to those that work for a root.
     ///
-    /// What a process left that was killed is removed.
+    /// A socket that a killed process left is removed.
     package static func all(ofRoot root: String? = nil) -> [ControlClient] {
         ControlAddress.all(ofRoot: root).compactMap { address in
             let number = linux_local_connect(address.path)
@@ -33,8 +33,8 @@ package final class ControlClient: Sendable {
         }
     }
 
-    /// Sends a request and waits for its reply; nil where the other process went away, or says
-    /// nothing for five seconds. Blocks.
+    /// Sends a request and waits for its reply; nil if the other process ends, or does not reply
+    /// within five seconds. Blocks.
     package func ask(_ request: ControlRequest) -> ControlReply? {
         guard send(request), let line = line(waitingSeconds: ControlClient.patience) else {
             return nil

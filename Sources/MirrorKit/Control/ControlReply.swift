@@ -3,11 +3,11 @@ package import MirrorModel
 
 /// The answer to a request: one line of JSON.
 package enum ControlReply: Sendable, Hashable {
-    /// It was done; these targets are none of the run's.
+    /// Carried out; `unknown` lists the targets that the run does not have.
     case done(unknown: [Target])
-    /// What is going on.
+    /// What the process does.
     case job(JobDescription)
-    /// It was not done.
+    /// Not carried out, with the reason.
     case refused(String)
 
     /// The line, with its line break.
@@ -32,7 +32,7 @@ package enum ControlReply: Sendable, Hashable {
         return json.take()
     }
 
-    /// Reads a line without its line break; nil where it is no reply.
+    /// Reads a line without its line break; nil if it is not a reply.
     package init?(line: [UInt8]) {
         guard let tree = try? JSONTree(line, file: "reply"), let isDone = tree["ok"]?.bool else {
             return nil

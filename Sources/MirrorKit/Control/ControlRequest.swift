@@ -1,17 +1,17 @@
 internal import MirrorManifests
 package import MirrorModel
 
-/// What a run is asked from outside: one line of JSON.
+/// A request from another process to a run: one line of JSON.
 package enum ControlRequest: Sendable, Hashable {
-    /// Stop asking for bytes: of these targets, or of all where there is none.
+    /// Stop asking for bytes of these targets; an empty list stands for all targets.
     ///
-    /// - Parameter isSticky: whether that holds for later runs too.
+    /// - Parameter isSticky: whether the pause also holds for later runs.
     case pause([Target], isSticky: Bool)
-    /// Go on.
+    /// Ask for bytes again.
     case resume([Target])
-    /// End transfers, or the run.
+    /// End the transfers of these targets; an empty list ends the run.
     case cancel([Target], discardingParts: Bool)
-    /// Say what is going on.
+    /// Describe the process and its run.
     case describe
     /// Send the events of the run until the connection ends.
     case follow
@@ -21,7 +21,7 @@ package enum ControlRequest: Sendable, Hashable {
 
     /// Reads a line without its line break.
     ///
-    /// Throws `ControlRefusal` with what is wrong with it.
+    /// Throws `ControlRefusal` with the flaw.
     package init(line: [UInt8]) throws(ControlRefusal) {
         guard let tree = try? JSONTree(line, file: "request") else {
             throw ControlRefusal("the request is no JSON")
@@ -81,7 +81,7 @@ package enum ControlRequest: Sendable, Hashable {
     }
 }
 
-/// Why a request is not carried out, as words after which nothing follows.
+/// Why a request is not carried out, as the end of a sentence.
 package struct ControlRefusal: Error, Hashable {
     /// The words.
     package let words: String

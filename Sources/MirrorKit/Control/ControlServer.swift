@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Answers requests from other processes of the same user while a run is under way or a watch sleeps.
 ///
-/// It has a thread of its own, and nothing that a client does makes the run wait: a follower that
-/// does not read is sent away.
+/// The server has a thread of its own, so no client can make the run wait. A follower that does not
+/// read is disconnected.
 package final class ControlServer: Sendable {
     /// Carries out a request.
     package typealias Handler = @Sendable (ControlRequest) async -> ControlReply
@@ -24,8 +24,8 @@ package final class ControlServer: Sendable {
     private let followers = Atomic(0)
     private let thread = Mutex<NativeThread?>(nil)
 
-    /// Listens for requests about a root; nil where the user has no folder for that, or the system
-    /// gives no socket or thread. A run works without.
+    /// Listens for requests about a root. Nil if the user has no folder for sockets, or the system
+    /// refuses a socket or a thread; a run works without a server.
     package init?(root: String, handler: @escaping Handler) {
         guard let address = ControlAddress.make(forRoot: root), let signal = try? WakeSignal()
         else { return nil }
@@ -46,7 +46,7 @@ package final class ControlServer: Sendable {
         thread.withLock { $0 = made }
     }
 
-    /// Sends an event to those who follow the run.
+    /// Sends an event to the clients that follow the run.
     package func tell(_ event: Event) {
         guard followers.load(ordering: .relaxed) > 0 else { return }
         var json = JSONWriter()
@@ -55,7 +55,7 @@ package final class ControlServer: Sendable {
         post(.event(json.take()))
     }
 
-    /// Ends it; what was said to clients is sent as far as they take it at once.
+    /// Ends the server. Its clients still get the queued bytes that they take at once.
     package func stop() {
         let running = thread.withLock { thread in
             defer { thread = nil }
@@ -81,7 +81,7 @@ package final class ControlServer: Sendable {
         Task { post(.reply(client: client, await handler(request).line)) }
     }
 
-    /// Acts on what was posted; false when it is time to end.
+    /// Acts on the posted messages; false when the server is to end.
     fileprivate func deliver(to loop: inout ControlLoop) -> Bool {
         let posted = messages.withLock { messages in
             defer { messages = [] }
@@ -103,7 +103,7 @@ package final class ControlServer: Sendable {
 
 /// The thread of a control server: its listener and its clients.
 struct ControlLoop {
-    /// The most clients at a time; another one takes the place of the oldest that follows nothing.
+    /// The most clients at a time; one more replaces the oldest client that follows no run.
     private static let mostClients = 16
     /// The most bytes that wait for a client.
     private static let mostWaiting = 4 << 20
@@ -134,7 +134,7 @@ struct ControlLoop {
     /// Queues bytes for a client.
     mutating func send(_ bytes: [UInt8], to client: Int) { clients[client]?.waiting += bytes }
 
-    /// Queues bytes for those who follow.
+    /// Queues bytes for the clients that follow the run.
     mutating func sendToFollowers(_ bytes: [UInt8]) {
         for (number, client) in clients where client.isFollower {
             clients[number]?.waiting += bytes
@@ -186,7 +186,7 @@ struct ControlLoop {
     }
 }
 
-/// A client of a control server: what it has sent, and what it is yet to get.
+/// A client of a control server: the bytes that it has sent, and those that wait for it.
 struct ControlConnection {
     let descriptor: Descriptor
     var waiting: [UInt8] = []

@@ -1,29 +1,28 @@
 internal import MirrorManifests
 package import MirrorModel
 
-/// A process of mirror that works, or waits for work, as another one sees it.
+/// What other processes are told about a running mirror.
 package struct JobDescription: Sendable, Hashable {
-    /// What it does at the moment.
+    /// What the process does at the moment.
     package enum Phase: String, Sendable, Hashable {
         /// A run is under way.
         case running
-        /// It waits until the next sync.
+        /// A watch sleeps until its next sync.
         case sleeping
     }
 
-    /// Its process id.
+    /// The process id (getpid(2)).
     package var process: Int32
     /// The verb that it was started with.
     package var verb: String
     /// The root's absolute path.
     package var root: String
-    /// What it does.
     package var phase: Phase
     /// Whether all transfers are paused.
     package var isPaused = false
-    /// When it began to do that.
+    /// When `phase` began.
     package var since: Instant
-    /// When the next sync comes, where it sleeps.
+    /// When the next sync comes; set only while sleeping.
     package var until: Instant?
     /// What the run has brought, and what is left.
     package var totals = RunTotals()

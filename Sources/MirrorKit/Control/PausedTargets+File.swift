@@ -5,7 +5,7 @@ internal import MirrorStore
 internal import MirrorSystem
 
 extension MirrorSession {
-    /// What somebody paused in this root until further notice.
+    /// The targets that are paused in this root until further notice.
     ///
     /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
     public nonisolated func pausedTargets() throws -> PausedTargets {
@@ -24,7 +24,7 @@ extension MirrorSession {
         steer(.putAside(target))
     }
 
-    /// Ends such a pause, from the next run on; returns false where there was none.
+    /// Ends such a pause, from the next run on; returns false if there was none.
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
     public func takeUp(_ target: Target?) throws -> Bool {
@@ -34,7 +34,7 @@ extension MirrorSession {
         return true
     }
 
-    /// Those of some targets that a run of this session has something to do about.
+    /// The given targets for which a run of this session has a step.
     package func fetched(among targets: [Target]) -> [Target] {
         targets.filter { target in
             executions.values.contains { $0.plan.steps.position(of: target) != nil }

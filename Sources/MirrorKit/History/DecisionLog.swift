@@ -1,11 +1,11 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Writes what a run decides and how that ends into the run's log, from the run's events.
+/// Writes a run's decisions and their outcomes into the run's log, from the run's events.
 struct DecisionLog: ~Copyable {
     private let plan: Plan
     private var log: RunLog
-    /// The line that is being written; its memory serves all of them.
+    /// The writer of each line; all lines use its memory.
     private var json = JSONWriter()
     /// The requests of transfers under way that failed in passing.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]

@@ -2,8 +2,8 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorStore
 
-// What the index and a run's log hold of past runs, read again. A newer mirror may have written more,
-// and an older one less: what is not understood is left out.
+// Reads past runs back from the index and from their logs. Another version of mirror may have
+// written them: unknown members are ignored, and missing ones get defaults.
 
 extension PastRun {
     /// A run from its row.

@@ -4,11 +4,11 @@ public import MirrorModel
 extension Manifest {
     /// Makes one manifest of several lists, whose files are together in one tree.
     ///
-    /// A file that several of them name becomes one resource, if they say nothing different of it.
+    /// A file that several of them name becomes one resource, if they do not contradict each other.
     ///
     /// - Parameters:
-    ///   - name: the manifest's name.
-    ///   - lists: what was read; the labels of their manifests are in the errors.
+    ///   - name: the name of the new manifest, which owns its files.
+    ///   - lists: the lists that were read; errors name them by their labels.
     /// - Throws: `ManifestRefusal` with each file that two lists describe differently.
     public static func joined(
         name: String, _ lists: [DecodedManifest]

@@ -2,15 +2,16 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The further answers of a list that a server gives in several, each named by the one before.
+/// The next pages of a paged listing; each page names the next one.
 struct ListPages {
     let loader: ManifestLoader
     let url: SourceURL
 
-    /// How many answers are asked for at most; S3 puts a thousand keys into one.
+    /// The greatest number of pages; S3 puts a thousand keys into one.
     private static let most = 10_000
 
-    /// Adds the resources of all further answers; returns the whole as the text of a manifest.
+    /// Adds the resources of all further pages; returns the whole listing as the text of a
+    /// manifest.
     ///
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     func complete(_ decoded: inout DecodedManifest) async throws -> ManifestText {
@@ -40,7 +41,8 @@ struct ListPages {
             return try text.decode(
                 label: url.description, origin: .url(page), hint: loader.hint)
         case .notModified:
-            throw MirrorError(.internalError, "\(url): not modified, and nothing was asked so.")
+            throw MirrorError(
+                .internalError, "\(url): the server answered 304 to an unconditional request.")
         case .failed(let error):
             throw MirrorError(
                 .manifestUnreadable,

@@ -171,7 +171,7 @@ struct ManifestMemory: Sendable {
 }
 
 extension ManifestRecord {
-    /// What the last good copy is read with.
+    /// The hint that the last good copy is read with.
     ///
     /// The copy of a list that came in several answers is a manifest, which needs no hint.
     var copyHint: ListHint {

@@ -5,8 +5,8 @@ internal import MirrorSystem
 
 /// A manifest's file, whose entries a program or a person adds and removes.
 ///
-/// Only the entries change: order, form and notes of the rest stay as they are, byte for byte. The file is
-/// replaced atomically, so that whoever is killed leaves the old text or the new one.
+/// Only the entries change: order, form and notes of the rest stay as they are, byte for byte. The
+/// file is replaced atomically, so a killed process leaves the old or the new text.
 public struct ManifestFile: Sendable {
     /// The path, as it was given.
     public let path: String
@@ -14,7 +14,7 @@ public struct ManifestFile: Sendable {
     /// Takes the path of a file, which need not be there for `add`.
     public init(path: String) { self.path = path }
 
-    /// Whether there is a file.
+    /// Whether something exists at the path (access(2)).
     public var exists: Bool { access(path, F_OK) == 0 }
 
     /// Adds entries behind the others; makes a manifest in JSON where there is no file.
@@ -37,7 +37,7 @@ public struct ManifestFile: Sendable {
         if !isDryRun { try file.write { sink in try sink(text) } }
     }
 
-    /// Refuses targets that the manifest has.
+    /// Refuses entries whose target the manifest already names.
     private func refuse(_ entries: [NewEntry], in edit: ManifestEdit) throws {
         let targets = Set(entries.map(\.target))
         for resource in edit.decoded.manifest.resources where targets.contains(resource.target) {
@@ -50,8 +50,9 @@ public struct ManifestFile: Sendable {
 
     /// Removes the entries of targets.
     ///
-    /// Throws `ManifestRefusal` for a file that is no manifest, `MirrorError` with `usage` for a target
-    /// that it does not name, and with `manifestInvalid`. Nothing is written then.
+    /// Throws `ManifestRefusal` for a file that is no manifest, `MirrorError` with `usage` for a
+    /// target that it does not name, and with `manifestInvalid` if the text cannot be edited, as
+    /// that of a Metalink. Nothing is written then.
     public func remove(_ targets: [Target], isDryRun: Bool = false) throws {
         let file = try FileReplacement(of: path)
         let edit = try ManifestEdit(readingFile: path)

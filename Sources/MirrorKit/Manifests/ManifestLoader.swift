@@ -15,7 +15,7 @@ struct ManifestLoader: Sendable {
     let isOffline: Bool
     /// Sources whose last good copy is used without a request.
     var fresh: Set<ManifestSource> = []
-    /// What is known of the sources, as far as they are lists of other programs.
+    /// The hint for sources that are lists of other programs.
     var hint = ListHint()
 
     /// A manifest that was read, and the facts to remember once its plan has been executed.
@@ -23,7 +23,7 @@ struct ManifestLoader: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?
         var notice: String?
-        /// Until when the server need not be asked again, as it said now.
+        /// Until when the server's answer is fresh; nil if it did not say, or was not asked.
         var freshUntil: Instant?
     }
 
@@ -58,7 +58,7 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// What a list was read with when it was synced; nil if more is known now, or was not then.
+    /// The hint that a list was last synced with; nil if there was none, or if a new hint is given.
     private func hintFromBefore(of path: String) throws -> ListHint? {
         guard hint.isEmpty else { return nil }
         let known = try LocalManifest.memory(of: path, in: view)?.record.hint

@@ -49,8 +49,8 @@ public struct LoadedManifests: Sendable {
     public var manifests: [Manifest] = []
     /// The decoded manifests with their warnings, in the same order.
     public var decoded: [DecodedManifest] = []
-    /// Until when the server of each need not be asked again, as it said now; nil where it did not
-    /// say, or was not asked.
+    /// For each manifest, until when its server's answer is fresh; nil if the server did not say,
+    /// or was not asked.
     public var freshUntil: [Instant?] = []
     /// Sentences for people, for example if an old copy was used.
     public var notices: [String] = []

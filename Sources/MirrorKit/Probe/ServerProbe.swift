@@ -2,13 +2,13 @@ public import MirrorModel
 internal import MirrorSystem
 internal import MirrorTransfer
 
-/// Asks servers what they say of files without fetching them.
+/// Asks servers about files, without fetching them.
 public enum ServerProbe {
     /// The reports on URLs, in their order.
     ///
-    /// For each URL a HEAD is sent, and a GET of the first byte where the answer says too little. What a
-    /// server refuses is in its report. Throws `MirrorError` with `cancelled`, and where no request
-    /// can be made at all.
+    /// For each URL a HEAD is sent, and a GET of the first byte if the answer says too little. The
+    /// refusal of a server is in its report. Throws `MirrorError` with `cancelled`, and if no
+    /// request can be made at all.
     public static func reports(
         on urls: [SourceURL], configuration: Configuration = Configuration()
     ) async throws -> [ProbeReport] {

@@ -49,7 +49,7 @@ final class PermissionWatch {
     func wait(at moment: RunMoment) -> Int64 {
         let change = permission.change(after: moment.time, offset)
         let times = [
-            // A clock that is set is noticed within a minute.
+            // A wall clock that somebody sets is noticed within a minute.
             60_000, change.map { max(1, $0.milliseconds - moment.time.milliseconds) },
             permission.needsUnmeteredNetwork ? networkIsDue.map { $0 - moment.elapsed } : nil,
         ]
@@ -70,7 +70,7 @@ final class PermissionWatch {
         case .metered: isMetered = true
         case .unmetered: isMetered = false
         case .unknown:
-            // It is not asked again in this run.
+            // NetworkManager is not asked again in this run.
             isMetered = false
             networkIsDue = nil
             return

@@ -8,7 +8,7 @@ struct RunLimits {
     let options: RunOptions
     let configuration: Configuration
 
-    /// When there is room for what the plan brings.
+    /// Whether the plan's bytes fit now, or only after its evictions.
     enum Room { case now, afterEvictions }
 
     /// Throws `deleteLimit` or `spaceLimit`.

@@ -18,6 +18,7 @@ final class SpaceGate: Sendable {
         var space: FreeSpace
         /// The bytes admitted since the look, by file system.
         var admitted: [String: Int64] = [:]
+        /// When the look stops being valid, in milliseconds of the monotonic clock.
         var endsAt: Int64
 
         /// The bytes left on a file system, by the look and the admissions since.

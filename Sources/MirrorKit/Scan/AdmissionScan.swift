@@ -3,7 +3,8 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// Takes out of a plan what Caches has no room for, what tmp does not keep, and parts without a use.
+/// Leaves out of a plan the files without room in Caches, and removes unused files and parts in
+/// tmp.
 struct AdmissionScan {
     private let view: ScanView
     private let leases: FileLeases
@@ -33,7 +34,7 @@ struct AdmissionScan {
         plan.abandonedParts = try abandonedParts(beside: plan)
     }
 
-    /// Lets all files of an area come back that the plan speaks of.
+    /// Lets evicted files of an area come back if the plan has a step for them.
     private func readmitAll(of area: Area, _ plan: inout Plan) {
         plan.readmitted += evicted.keys.filter {
             $0.area == area && plan.steps.position(of: $0) != nil
@@ -58,7 +59,7 @@ extension AdmissionScan {
         var candidate: QuotaCandidate
         /// The position of its step; nil for a file that is in no step.
         var step: Int?
-        /// The file that is there; nil for one that is not.
+        /// The existing file; nil if there is none.
         var file: CachedFile?
     }
 
@@ -131,7 +132,7 @@ extension AdmissionScan {
             if step.means == .removal { return nil }
             candidate.size = step.size ?? known?.size ?? 0
             if case .nothing = step.existing { return Seat(candidate: candidate, step: position) }
-            // Somebody's file, or one that is to be adopted: mirror did not put it there.
+            // mirror did not put this file there: it is the user's, or is to be adopted.
             candidate.mayLeave = false
         }
         return Seat(candidate: candidate, step: position)
@@ -192,7 +193,7 @@ extension AdmissionScan {
             existing: .ours(file.stamp, sha256: record.sha256), size: file.stamp.size)
     }
 
-    /// Adds steps about files that the plan did not speak of; both are in the order of the targets.
+    /// Adds steps for files that have none; both lists are in the order of the targets.
     private func insert(_ steps: [Step], _ plan: inout Plan) {
         guard !steps.isEmpty else { return }
         var merged = StepList(of: plan.manifests)
@@ -224,7 +225,8 @@ extension Step {
 // MARK: tmp
 
 extension AdmissionScan {
-    /// Takes out files of tmp that were not used for a while, and those that went so before.
+    /// Removes files of tmp that were not used for a while, and does not fetch those that went
+    /// before.
     private func letGo(unusedFor longest: Int64, _ plan: inout Plan) throws {
         for position in plan.steps.indices.reversed() {
             let target = plan.steps.target(at: position)

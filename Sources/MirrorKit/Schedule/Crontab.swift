@@ -1,9 +1,9 @@
 internal import MirrorModel
 
-/// A user's crontab, as bytes: what is not ours goes back as it came.
+/// A user's crontab, as bytes: the lines of others are written back unchanged.
 ///
-/// A schedule is three lines: the mark, the command, the end of the mark. Where somebody has taken
-/// one of them away, the others count as that person's lines.
+/// A schedule is three lines: the mark, the command, the end of the mark. If one of the three is
+/// missing, the other two count as lines of others.
 struct Crontab {
     /// A schedule of ours, or somebody else's line; each with its line breaks.
     private struct Passage {
@@ -32,7 +32,7 @@ struct Crontab {
     /// The schedules in it.
     var schedules: [Schedule] { passages.compactMap(\.schedule) }
 
-    /// All of it.
+    /// The whole crontab.
     var bytes: [UInt8] { passages.flatMap(\.bytes) }
 
     /// Removes a schedule.
@@ -87,8 +87,8 @@ extension Crontab {
         return Crontab(run.output)
     }
 
-    /// Puts it in place of the user's. Throws `MirrorError` with `inputOutput`; the old one is there
-    /// then.
+    /// Replaces the user's crontab. Throws `MirrorError` with `inputOutput`; then the old one
+    /// stays.
     func write() throws {
         let run = try ToolRun(["crontab", "-"], input: bytes)
         guard run.exit != 0 else { return }

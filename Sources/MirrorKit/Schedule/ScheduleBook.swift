@@ -3,7 +3,8 @@ internal import MirrorManifests
 package import MirrorModel
 internal import MirrorSystem
 
-/// The schedules of this user and of the machine: where they are written, and who is told.
+/// The schedules of this user and of the machine: writes their units or crontab lines, and tells
+/// systemd or cron.
 ///
 /// What it finds and removes carries its mark; everything else stays as it is.
 package struct ScheduleBook: Sendable {
@@ -56,7 +57,7 @@ package struct ScheduleBook: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What waits for the network: the first of the usual programs that is here.
+    /// The program that waits for the network: the first of the usual ones that is installed.
     package static var networkWaiter: [String]? {
         [
             ["/usr/bin/nm-online", "-q", "-t", "30"],
@@ -76,7 +77,7 @@ package struct ScheduleBook: Sendable {
 extension ScheduleBook {
     /// Writes the units of a schedule, and has systemd start its timer.
     ///
-    /// Throws `MirrorError` with `inputOutput`, and says what was written before.
+    /// Throws `MirrorError` with `inputOutput`, which names the files that were written before.
     package func install(_ schedule: Schedule, service: String, timer: String) throws {
         let paths = paths(of: schedule)
         guard let folder = folders[schedule.manager] else { return }
@@ -164,8 +165,7 @@ extension ScheduleBook {
 // MARK: Finding
 
 extension ScheduleBook {
-    /// Every schedule that carries the mark, by name; and why the crontab could not be read, where it
-    /// could not.
+    /// Every schedule with the mark, by name; and the reason if the crontab could not be read.
     package func all() -> (schedules: [Schedule], problem: String?) {
         var found = [Schedule.Manager.user, .system].flatMap(units)
         var problem: String?
@@ -211,7 +211,7 @@ extension Schedule {
 }
 
 extension ScheduleBook {
-    /// Whether a schedule is the one that is named, or one of a manifest.
+    /// Whether a name is that of a schedule, or that of one of its manifests.
     package static func isMeant(_ schedule: Schedule, by name: String) -> Bool {
         if schedule.name == name || schedule.manifests.contains(name) { return true }
         switch try? ManifestSource(argument: name) {
@@ -221,8 +221,8 @@ extension ScheduleBook {
         }
     }
 
-    /// What to do so that this user's timers run while the user is not logged in; nil where they do,
-    /// or where nobody knows.
+    /// Advice for timers that do not run while the user is logged out; nil if they run, or if that
+    /// is unknown.
     package static func lingerNote() -> String? {
         guard let entry = getpwuid(geteuid()), let bytes = entry.pointee.pw_name else { return nil }
         let name = String(cString: bytes)

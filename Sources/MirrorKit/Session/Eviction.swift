@@ -20,7 +20,8 @@ final class Eviction: PromotionReceiver {
         tally = Mutex((files.count, []))
     }
 
-    /// Takes the files that have no reader, and returns the works that remove them.
+    /// Takes the files that have no reader, and returns the works that remove them; files with a
+    /// reader fail here.
     func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {

@@ -5,8 +5,8 @@ internal import MirrorSystem
 extension MirrorSession {
     /// Removes files of Caches, the least recently used first, until the rest fits a quota.
     ///
-    /// Only files that mirror put there, that are unchanged since and not read under `withFile`,
-    /// are removed; a later sync fetches the wanted ones again. A dry run removes nothing and takes
+    /// Removes only files that mirror wrote, that are unchanged, and that nobody reads with
+    /// `withFile`. A later sync fetches the wanted ones again. A dry run removes nothing and takes
     /// no lock.
     ///
     /// - Parameters:

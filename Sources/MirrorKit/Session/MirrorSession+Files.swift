@@ -3,7 +3,7 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// Questions about the tree: one file, all files, and all files read again.
+/// Questions about the tree: look up one file, list all, verify all.
 extension MirrorSession {
     /// The facts about a target; nil if the index does not know it.
     ///
@@ -60,10 +60,11 @@ extension MirrorSession {
         return files.withLock { $0 }
     }
 
-    /// Passes the files that `status` lists to the body one by one; a million need no memory.
+    /// Passes the files that `status` lists to the body one by one; memory does not grow with their
+    /// number.
     ///
-    /// With tags, only files of resources that have one of them. The body is called on a thread of
-    /// the session, never by two threads at once. An error that it throws ends the walk.
+    /// With tags, the walk has only files of resources with one of them. The body is called on a
+    /// thread of the session, never by two threads at once. An error that it throws ends the walk.
     public func forEachFile(
         of manifests: [Manifest], only tags: Set<String> = [],
         _ body: @escaping @Sendable (StoredFile) throws -> Void

@@ -4,7 +4,7 @@ internal import MirrorSystem
 
 /// What earlier runs did, and why.
 extension MirrorSession {
-    /// How many runs keep what they decided about each target.
+    /// The number of runs whose decisions about each target are kept.
     public static let remembersDecisionsOf = RunLog.mostRuns
 
     /// The last runs that had something to do, the newest first.

@@ -32,7 +32,7 @@ extension MirrorSession {
                 return try await load(
                     sources, TreeView(root: nil, index: nil), isOffline, fresh, hint)
             } catch let refusal as ManifestRefusal {
-                // What a list was read with before may be remembered.
+                // The root may remember the hint that a list was read with.
                 guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
             } catch let error as MirrorError {
                 // The copy of a file may be used, but bytes from a pipe come only once.
@@ -129,7 +129,7 @@ extension MirrorSession {
         }
     }
 
-    /// What the lists among the remembered manifests were read with, by their sources.
+    /// The hints of the remembered manifests that are lists, by their sources.
     ///
     /// Throws `MirrorError` if the index cannot be read.
     public func rememberedHints() async throws -> [ManifestSource: ListHint] {

@@ -1,6 +1,6 @@
 public import MirrorModel
 
-/// The inputs of a plan besides manifests, index, tree and clock.
+/// The options of a plan.
 public struct PlanOptions: Sendable {
     /// Selects only resources with one of these tags; empty selects all of them.
     public var only: Set<String> = []
@@ -12,7 +12,8 @@ public struct PlanOptions: Sendable {
     public var everythingIsDue = false
     /// Targets that are treated as not there.
     public var refetched: Set<Target> = []
-    /// Whether the given manifest takes over a target that one outside the run wants differently.
+    /// Whether the given manifest takes a target from a manifest outside this run that wants other
+    /// bytes.
     ///
     /// If false, the plan is refused because of such a target.
     public var takesOver = false
@@ -24,11 +25,12 @@ public struct PlanOptions: Sendable {
     public var asked: Set<Target> = []
     /// Bytes that mirror's files in Caches may take up; nil is no limit.
     public var quota: Int64?
-    /// Seconds after its last use at which a file of tmp goes; nil is never.
+    /// Files in tmp that were unused for so many seconds are removed; nil removes none.
     ///
     /// A file of tmp that its manifest no longer names then goes at once.
     public var longestIdleInTmp: Int64?
-    /// Seconds for which a part is kept that no manifest wants; nil is forever.
+    /// Parts that no manifest wants are removed so many seconds after their last write; nil removes
+    /// none.
     public var longestUnwantedPart: Int64? = 14 * 86400
 
     /// The defaults: due files are requested, changed files are read, orphans are left.

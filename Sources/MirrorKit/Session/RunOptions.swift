@@ -8,9 +8,9 @@ public struct RunOptions: Sendable {
     public var acceptsStale = false
     /// The greatest age of such files in seconds; nil is no limit.
     public var longestStale: Int64?
-    /// When transfers may run; resources that are urgent do not ask.
+    /// When transfers may run; urgent resources ignore this.
     public var permission = TransferPermission()
-    /// What is not fetched in this run, besides what the root remembers as paused.
+    /// Targets that this run does not fetch, besides those that the root remembers as paused.
     public var paused = PausedTargets()
     /// How many files may be removed.
     public var deleteLimit = DeleteLimit.whenOmitted
@@ -18,7 +18,7 @@ public struct RunOptions: Sendable {
     public var stopsAtFirstFailure = false
     /// Seconds after which the run ends, counted from `began`; nil is no limit.
     public var deadline: Int64?
-    /// The beginning of the whole work, whose last step is the run; nil is that of the run.
+    /// When the work began whose last step is the run; nil: when the run begins.
     ///
     /// An earlier step is, for example, the reading of manifests. The deadline and the summary's
     /// seconds count from there.
@@ -34,6 +34,6 @@ public struct RunOptions: Sendable {
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true
 
-    /// The defaults.
+    /// The defaults: requests are made, stale files fail the run, and time is not limited.
     public init() {}
 }

@@ -6,8 +6,8 @@ internal import MirrorSystem
 
 /// The options that a root's `.mirror/settings.json` sets for every command over it.
 ///
-/// The file is a JSON object of long option names without their dashes. Which names and values are
-/// right is for the command to say; a manifest cannot set any of them.
+/// The file is a JSON object of long option names without their dashes. The command decides which
+/// names and values are right. A manifest cannot set any of them.
 package struct DeviceSettings: Sendable {
     /// The settings in the order of the file.
     package private(set) var settings: [Setting] = []
@@ -96,7 +96,7 @@ package struct DeviceSettings: Sendable {
 
     /// Sets an option, or removes it, and writes the file as a whole.
     ///
-    /// Throws `MirrorError` with `inputOutput`, `noSpace` and the like; the old file is there then.
+    /// Throws `MirrorError` with `inputOutput`, `noSpace` and the like; the old file then stays.
     package mutating func set(_ name: String, to value: Value?) throws {
         let position = settings.firstIndex { $0.name == name }
         switch (value, position) {

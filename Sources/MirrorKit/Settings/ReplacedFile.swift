@@ -5,7 +5,7 @@ internal import MirrorSystem
 
 /// A small file outside the tree that is always whole: read at once, and replaced at once.
 package enum ReplacedFile {
-    /// Writes the bytes in place of what is there. Throws `MirrorError`; the old file is there then.
+    /// Replaces the file's bytes. Throws `MirrorError`; the old file then stays.
     package static func write(_ bytes: [UInt8], to path: String) throws {
         try FileReplacement(of: path).write { try $0(bytes) }
     }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import MirrorSystem
 
-/// Says when files that it was told to watch were written, replaced or removed (inotify(7)).
+/// Tells when one of the watched files was written, replaced or removed (inotify(7)).
 ///
 /// It watches the folders, and not the files: a file that is replaced is another file afterwards. Of
 /// a symbolic link it watches the link and the file that it leads to.
@@ -20,7 +20,8 @@ final class FolderWatch {
 
     deinit { close(descriptor) }
 
-    /// Watches these files and no others. What happened before to those that stay is not forgotten.
+    /// Watches these files and no others. Earlier changes of files that stay watched are still
+    /// reported.
     func watch(_ paths: [String]) {
         var wanted: [Int32: Set<String>] = [:]
         for path in paths.flatMap(FolderWatch.places) {
@@ -52,13 +53,13 @@ final class FolderWatch {
     }
 
     private func concerns(_ event: FolderEvent) -> Bool {
-        // What did not fit was lost.
+        // Messages that did not fit into the kernel's queue are lost.
         if event.isOverflow { return true }
         guard let names = names[event.watch] else { return false }
         return event.name.isEmpty || names.contains(event.name)
     }
 
-    /// Where a file lies, and where the file lies that it leads to.
+    /// The place of a file and, for a link, the place of its destination.
     private static func places(_ path: String) -> [(folder: String, name: String)] {
         let places = [LocalManifest.canonical(path)] + [resolved(path)].compactMap { $0 }
         return Set(places).compactMap { path in

@@ -4,7 +4,7 @@ internal import Synchronization
 extension MirrorSession {
     /// The file that becomes due first, and when; nil if no file that is fresh now ever does.
     ///
-    /// Files that are due already are left out: they were, and a sync has just asked for them.
+    /// Files that are due already are left out, because a sync has just asked for them.
     package func nextDue(of manifests: [Manifest]) async throws -> SyncEnd.Due? {
         let first = Mutex<SyncEnd.Due?>(nil)
         try await forEachFile(of: manifests) { file in

@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// The service manager that started this process, where it wants to be told how it goes (sd_notify(3)).
+/// The service manager that started this process, if it asked for status messages (sd_notify(3)).
 package struct ServiceManager: Sendable {
     private let socket: String
-    /// How often it wants a sign of life, in milliseconds; nil where it wants none.
+    /// How often it wants a sign of life, in milliseconds; nil if it wants none.
     package let watchdogInterval: Int64?
 
-    /// The manager that the environment names; nil where there is none.
+    /// The manager that the environment names; nil if there is none.
     package init?() {
         guard let socket = ServiceManager.variable("NOTIFY_SOCKET"),
             socket.first == "/" || socket.first == "@"
@@ -20,7 +20,6 @@ package struct ServiceManager: Sendable {
             .map { max(1, $0 / 2000) }
     }
 
-    /// What it is told.
     package enum Message: Sendable, Hashable {
         /// The watch has begun, or goes on after a reload.
         case ready
@@ -34,7 +33,7 @@ package struct ServiceManager: Sendable {
         case alive
     }
 
-    /// Tells it something; a message that it does not take is lost.
+    /// Sends a message; one that is not accepted is lost.
     package func tell(_ message: Message) {
         let bytes = Array(ServiceManager.text(message).utf8)
         _ = bytes.withUnsafeBytes { linux_notify(socket, $0.baseAddress, $0.count) }

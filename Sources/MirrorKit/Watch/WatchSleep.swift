@@ -24,8 +24,9 @@ package final class WatchSleep: Sendable {
 
     /// The longest wait in the kernel, in milliseconds.
     private static let longestWait: Int64 = 60_000
-    /// How long a manifest must have been at rest before it is read, and how long that may take.
+    /// Milliseconds for which a manifest must not have changed before it is read.
     private static let quiet: Int64 = 100
+    /// Milliseconds after which a manifest is read even if it still changes.
     private static let longestUnrest: Int64 = 2000
 
     private struct State {
@@ -76,7 +77,7 @@ package final class WatchSleep: Sendable {
                 var nap = Nap(
                     end: end, ceiling: linux_boot_time().addingSaturated(seconds * 1000),
                     wakesForNetwork: wakesForNetwork, heartbeat: heartbeat)
-                // What the network did during the sync says nothing about now.
+                // Discard network events from during the sync.
                 _ = network?.hasReturned()
                 while true { if let wake = turn(&nap) { return wake } }
             }
@@ -94,7 +95,7 @@ package final class WatchSleep: Sendable {
         var nextBeat: Int64 = 0
     }
 
-    /// Looks once, and waits where nothing ends the sleep.
+    /// Looks once for the end of the sleep, and waits if nothing ends it.
     private func turn(_ nap: inout Nap) -> Wake? {
         signal.clear()
         let wish = state.withLock { state in
@@ -133,7 +134,7 @@ package final class WatchSleep: Sendable {
         _ = Glibc.poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
     }
 
-    /// Whoever writes a manifest may write it in several steps.
+    /// Waits until no watched file has changed for 100 ms: a writer may take several steps.
     private func waitUntilQuiet() {
         let end = linux_boot_time() + WatchSleep.longestUnrest
         repeat {

@@ -6,7 +6,7 @@ internal import MirrorSystem
 enum Compression: CaseIterable {
     case gzip, xz, zstd
 
-    /// Looks at the beginning of a text; nil if it is not compressed in a known way.
+    /// Detects the compression of a text by its first bytes; nil if there is none that is known.
     init?(_ start: [UInt8]) {
         guard let found = Compression.allCases.first(where: { start.starts(with: $0.mark) }) else {
             return nil
@@ -39,7 +39,7 @@ enum Compression: CaseIterable {
         }
     }
 
-    /// Decompresses a whole text; in the log's stead the error says what is wrong.
+    /// Decompresses a whole text. The thrown error says what is wrong; the log stays as it is.
     ///
     /// - Parameter most: the greatest length of the result in bytes.
     func expand(_ bytes: [UInt8], most: Int = ListReader.greatestSize) throws(DecodingStop)

@@ -16,7 +16,7 @@ enum DebianField {
         return line.word(Substring(rest.utf8.drop { $0 == 0x20 || $0 == 0x09 }))
     }
 
-    /// Why a text's first paragraph is none with certain keys; nil if it is one.
+    /// Why a text's first paragraph is not of a format, by its keys; nil if it is.
     static func misfit(
         of text: ListText, _ format: ListFormat, all: Set<String> = [], some: Set<String> = []
     ) -> ListDetection.Misfit? {

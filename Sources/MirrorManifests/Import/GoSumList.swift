@@ -2,8 +2,8 @@ internal import MirrorModel
 
 /// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them.
 ///
-/// The paths are those of the proxy, so that the tree can be used as one. Go's hashes are of what
-/// is in a file, not of its bytes, so they prove nothing to mirror and are left out.
+/// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
+/// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
 enum GoSumList {
     static func flaw(_ line: ListLine) -> String? {
         let words = line.words

@@ -2,21 +2,22 @@ internal import MirrorModel
 
 /// The lists in JSON, told apart by their keys.
 enum JSONLists {
-    /// What the keys at the top of a text say.
+    /// What the top-level keys of a text show.
     enum Finding {
         case manifest
         case list(ListFormat)
-        /// An array: only its elements tell.
+        /// An array, whose elements identify the format.
         case array
     }
 
-    /// The keys that occur in no other format, and neither in a manifest.
+    /// Keys that occur in one format only, and in no manifest.
     private static let keys: [String: ListFormat] = [
         "lockfileVersion": .npm, "bomFormat": .cyclonedx, "assets": .github,
         "browser_download_url": .github, "sources": .flatpak, "modules": .flatpak,
     ]
 
-    /// Looks for the first key that tells; errors are left to those who read the text.
+    /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
+    /// reports them.
     static func finding(in bytes: ManifestBytes) throws(DecodingStop) -> Finding {
         var tokens = try JSONTokenizer(bytes, log: DiagnosticLog(file: ""))
         do throws(DecodingStop) {
@@ -35,7 +36,7 @@ enum JSONLists {
         return .manifest
     }
 
-    /// The format of an array, by the first element that tells.
+    /// The format of an array, by the first element that identifies one.
     static func format(of array: JSONTree) -> ListFormat? {
         for element in array.elements {
             if element["browser_download_url"] != nil || element["assets"] != nil { return .github }
@@ -94,7 +95,7 @@ extension ListReader {
         return .refused
     }
 
-    /// Refuses a format or a base for a text that is a manifest, which says such things itself.
+    /// Refuses a named format or base if the text is a manifest, which has a base of its own.
     func refuseHint() throws(DecodingStop) {
         guard hint.format != nil || hint.base != nil, !hint.isForListsOnly else { return }
         let what = hint.format.map { "not \($0.title)" } ?? "which has a base of its own"

@@ -1,13 +1,13 @@
 internal import MirrorModel
 
-/// Makes resources of the files in a list, by way of the builder that manifests go through.
+/// Makes resources of the files in a list, with the builder that manifests use.
 ///
-/// A file that is listed twice becomes one resource. What is left out is counted by its reason, and
-/// each reason becomes one warning.
+/// A file that is listed twice becomes one resource. Entries that are left out are counted by their
+/// reasons, and each reason becomes one warning.
 final class ListCollector {
     let builder: ManifestBuilder
     let format: ListFormat
-    /// A sign that the list goes on elsewhere, which a further request has to name.
+    /// The token of the next page, which the next request names; nil if the list is complete.
     var continuation: String?
     private var resources: [Resource] = []
     private var positions: [Target: Int] = [:]
@@ -33,7 +33,7 @@ final class ListCollector {
         for tag in entry.tags { builder.addTag(.untyped(tag), to: &draft.tags, at: entry.place) }
         addDigests(of: entry, to: draft)
         for (name, value) in entry.headers {
-            // A dollar sign in another program's list is one.
+            // In another program's list a dollar sign is an ordinary character.
             let text = value.value.parts(at: "$", keepingEmpty: true).joined(separator: "$$")
             builder.addHeader(
                 name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
@@ -44,10 +44,10 @@ final class ListCollector {
         take(resource)
     }
 
-    /// Counts something that is left out, or another doubt, by its reason.
+    /// Counts an entry that is left out, or another doubt, by its reason.
     ///
     /// - Parameters:
-    ///   - reason: what all of the kind have in common, in the words after their number.
+    ///   - reason: the reason, in the words that follow the number.
     ///   - noun: what is counted.
     func note(
         _ reason: String, _ noun: String = "entry", plural: String? = nil, at place: TextPosition
@@ -70,7 +70,7 @@ final class ListCollector {
         return false
     }
 
-    /// Refuses a line that is none of the list, and quotes it.
+    /// Refuses a line that does not belong to the format, and quotes it.
     func refuse(_ line: ListLine, _ flaw: String) {
         log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
     }
@@ -130,7 +130,8 @@ final class ListCollector {
         // An absolute path is refused as such, not made relative.
         let isAbsolute = path.value.utf8.first == UInt8(ascii: "/")
         let text = isAbsolute ? path.value : builder.defaults.directory + "/" + path.value
-        // A slash at the end would let the server name the file.
+        // A path with one slash at its end lets the server name the file. With two, it has an empty
+        // component, and is refused.
         let isFolder = text.utf8.last == UInt8(ascii: "/")
         return ListWord(value: isFolder ? text + "/" : text, place: path.place)
     }
@@ -144,7 +145,7 @@ final class ListCollector {
         }
     }
 
-    /// Adds a resource, or what it says more of one that is known.
+    /// Adds a resource; joins it with an earlier one of the same target if the two agree.
     private func take(_ resource: Resource) {
         if let position = positions[resource.target],
             let joined = resources[position].joined(with: resource)
@@ -157,7 +158,7 @@ final class ListCollector {
     }
 }
 
-/// Something that many entries of a list have in common, as one warning.
+/// One warning about all entries of a list that share a reason.
 struct ListNote {
     let reason: String
     let noun: String

@@ -2,16 +2,16 @@ internal import MirrorModel
 
 /// Finds the format of a text by its first lines.
 ///
-/// Each format says of a line why it cannot be one of its own. The first format to which all of the
-/// lines belong is the text's. Formats with a narrow grammar are asked before those with a wide one.
+/// Each format tells why a line cannot belong to it. The first format that accepts all of the lines
+/// is the text's format. Formats with a narrow grammar are asked before those with a wide one.
 enum ListDetection {
-    /// How many telling lines are looked at.
+    /// How many lines are checked; blank lines and comments do not count.
     private static let mostLines = 64
 
     /// Why a text is not of a format.
     struct Misfit {
         let format: ListFormat
-        /// How many lines before could be of the format.
+        /// How many lines before it the format accepts.
         let depth: Int
         let place: TextPosition
         let reason: String
@@ -20,11 +20,11 @@ enum ListDetection {
     /// What was found.
     enum Finding {
         case found(ListFormat)
-        /// No format fits; the misfit is that of the nearest.
+        /// No format fits; the misfit is that of the format that accepts the most lines.
         case unknown(Misfit)
     }
 
-    /// A format, and why a line is not one of its own; nil if it is.
+    /// A format, and the reason why a line cannot belong to it; nil if it can.
     typealias Candidate = (format: ListFormat, flaw: (ListLine) -> String?)
 
     private static var candidates: [Candidate] {

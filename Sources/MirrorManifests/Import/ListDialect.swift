@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// A document of which the texts of some elements matter, and the rest is passed over.
+/// The base of the dialects of lists, in which only some elements matter.
 ///
-/// The element that describes a file is the entry; its texts and attributes are collected by the
+/// The element that describes a file is the entry. Its texts and attributes are collected by the
 /// path of names beneath it.
 class ListDialect: XMLDialect {
     let collector: ListCollector

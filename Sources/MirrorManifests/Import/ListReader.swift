@@ -55,7 +55,7 @@ struct ListReader {
         return .refused
     }
 
-    /// Refuses a text whose notation is not that of the format that it is said to have.
+    /// Refuses a text whose notation is not that of the named format.
     func refuseNotation(of format: ListFormat) -> DecodingStop {
         log.error(
             at: TextPosition(), "this is not \(format.title), which is \(format.notation)")

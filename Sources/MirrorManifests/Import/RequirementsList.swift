@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// pip's requirements.txt: requirements that have a URL, with their `--hash`.
 ///
-/// Which files a requirement without a URL means only an index knows, and mirror asks none.
+/// Only a package index knows the files of a requirement without a URL, and mirror asks none.
 enum RequirementsList {
     static func flaw(_ line: ListLine) -> String? {
         let text = line.trimmed

@@ -76,7 +76,7 @@ enum SumsList {
         return DigestAlgorithm.allCases.first { $0.byteCount * 2 == hex.utf8.count }
     }
 
-    /// `\\`, `\n` and `\r` as what they stand for.
+    /// Replaces `\\`, `\n` and `\r` by the characters that they stand for.
     private static func unescaped(_ name: String) -> String {
         var bytes: [UInt8] = []
         var isEscape = false

@@ -57,7 +57,7 @@ extension TOMLParser {
         step()
     }
 
-    /// A number, true, false or a date: what is none of the others.
+    /// A number, true, false or a date: any value that is no string, array or table.
     private mutating func plainValue() throws(DecodingStop) -> JSONTree.Value {
         let (start, startPlace) = (at, place)
         while let byte = peek, isPlain(byte) { step() }
@@ -144,7 +144,7 @@ extension TOMLParser {
         throw fail("the text ends inside a string; was it cut off?")
     }
 
-    /// A string of several lines; its opening marks are behind.
+    /// A string of several lines; its opening marks are consumed.
     private mutating func longString(_ mark: UInt8) throws(DecodingStop) -> String {
         var text: [UInt8] = []
         if peek == 0x0D { step() }
@@ -173,7 +173,7 @@ extension TOMLParser {
         step()
     }
 
-    /// Passes over a backslash at the end of a line, and the white space behind it.
+    /// Consumes a backslash at the end of a line, and the white space behind it.
     private mutating func skipFoldedLine() -> Bool {
         let rest = bytes[(at + 1)...].drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
         guard rest.first == 0x0A else { return false }

@@ -16,10 +16,11 @@ struct TOMLParser {
     private var line = 1
     private var lineStart = 0
     private var continuations = 0
+    /// How many arrays and inline tables are open.
     var depth = 0
     private let root = TOMLTable(at: TextPosition(), kind: .header)
 
-    /// Reads a whole document, which is valid UTF-8; what is wrong with it is in the log.
+    /// Reads a whole document, which is valid UTF-8. Errors go to the log.
     static func tree(of text: ListText, log: DiagnosticLog) throws(DecodingStop) -> JSONTree {
         var parser = TOMLParser(bytes: Array(text.text.utf8), log: log)
         try parser.parse()
@@ -37,7 +38,7 @@ struct TOMLParser {
         TextPosition(line: line, column: at - lineStart - continuations + 1)
     }
 
-    /// Passes over a byte.
+    /// Consumes a byte.
     mutating func step() {
         if bytes[at] == 0x0A {
             (line, lineStart, continuations) = (line + 1, at + 1, 0)
@@ -47,7 +48,7 @@ struct TOMLParser {
         at += 1
     }
 
-    /// Passes over a text if it comes next.
+    /// Consumes `text` if it comes next; false otherwise.
     mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[at...].starts(with: wanted) else { return false }
@@ -59,7 +60,7 @@ struct TOMLParser {
         while let byte = peek, byte == 0x20 || byte == 0x09 { step() }
     }
 
-    /// Passes over blanks, line ends and comments.
+    /// Consumes blanks, line ends and comments.
     mutating func skipSpace() throws(DecodingStop) {
         while let byte = peek {
             switch byte {

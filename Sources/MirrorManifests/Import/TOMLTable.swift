@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// A table while it is read.
 final class TOMLTable {
-    /// How a table came to be, which decides who may add to it.
+    /// How a table was made, which decides what may add to it.
     enum Kind { case header, implied, dotted, inline }
 
     private enum Item {
@@ -47,7 +47,7 @@ final class TOMLTable {
             return table
         case .tables(var tables) where isArray:
             let table = TOMLTable(at: place, kind: .header)
-            // The array is taken out, so that it is not copied.
+            // Empty the slot first, so that appending does not copy the array.
             members[position].item = .tables([])
             tables.append(table)
             members[position].item = .tables(tables)

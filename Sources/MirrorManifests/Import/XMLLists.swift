@@ -15,7 +15,7 @@ enum XMLLists {
         }
     }
 
-    /// What reads a document of a collector's format.
+    /// The dialect that reads a list of the collector's format.
     static func dialect(of collector: ListCollector) -> any XMLDialect {
         switch collector.format {
         case .s3: BucketDialect(collector)

@@ -1,6 +1,7 @@
-/// A JSON value with the place of each part, for short documents that are read whole.
+/// A JSON value with the place of each part, for short documents that are read whole. TOML becomes
+/// one too.
 package struct JSONTree: Sendable {
-    /// What stands there.
+    /// The value without its place.
     package indirect enum Value: Sendable {
         case object([Member])
         case array([JSONTree])
@@ -47,7 +48,7 @@ package struct JSONTree: Sendable {
         _ = try tokens.next()
     }
 
-    /// Takes a value that another reader made.
+    /// Takes a value that the reader of TOML made.
     init(_ value: Value, at place: TextPosition) { (self.value, self.place) = (value, place) }
 
     private init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {

@@ -6,7 +6,7 @@ package enum BareHost {
     package static func find(in reference: String) -> String? {
         if reference.utf8.first == UInt8(ascii: "/") { return nil }
         let start = reference.parts(at: "/").first ?? ""
-        // What stands before an @ may be a password, and is not for a message.
+        // Text before an @ may be a password, which no message may show.
         if start.utf8.contains(UInt8(ascii: "@")) { return nil }
         let isFolder = start.utf8.count < reference.utf8.count
         let (host, port) = start.halves(atLast: ":") ?? (start, "")

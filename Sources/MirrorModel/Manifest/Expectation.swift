@@ -1,4 +1,4 @@
-/// What the bytes of a resource must be, as far as its manifest says.
+/// The declarations of a manifest about the bytes of a resource.
 package struct Expectation: Sendable, Hashable {
     /// The declared size in bytes.
     package var size: Int64?
@@ -24,8 +24,8 @@ package struct Expectation: Sendable, Hashable {
         self.refusesHTML = refusesHTML
     }
 
-    /// What a resource's bytes must be; the media type of the version that is there, where known,
-    /// tells whether an HTML page could be the next one.
+    /// Takes the declarations of a resource. The media type of the stored version, if known,
+    /// decides whether the next one may be an HTML page.
     package init(of resource: Resource, replacing storedMediaType: String?) {
         self.init(
             size: resource.size, digests: resource.digests, pieces: resource.pieces,
@@ -44,7 +44,7 @@ package struct Expectation: Sendable, Hashable {
     package var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
 }
 
-/// The version that mirror put at the target: what an answer is compared with.
+/// The version that mirror put at the target, with which a response is compared.
 public struct LocalVersion: Sendable, Hashable {
     /// Where it came from; nil when it is not known, and so no source can be asked about it.
     public var provenance: Provenance?
@@ -67,7 +67,7 @@ public struct LocalVersion: Sendable, Hashable {
     public var isConfirmable: Bool { provenance != nil && validators.isUsableAsCondition }
 }
 
-/// How stubborn and how patient a transfer is.
+/// How often a transfer is tried again, how long it waits, and which bytes it accepts.
 public struct TransferPolicy: Sendable, Hashable {
     /// How often a transfer is tried again after all its sources failed in a passing way.
     public var retries = 7
@@ -79,7 +79,7 @@ public struct TransferPolicy: Sendable, Hashable {
     public var connectTimeout: Int64 = 15
     /// The greatest body of undeclared size, in bytes; nil is no limit.
     public var sizeLimit: Int64?
-    /// Whether what cannot be vouched for is refused.
+    /// Whether bytes without a size or digest to prove them are refused.
     public var isStrict = false
 
     /// The defaults.

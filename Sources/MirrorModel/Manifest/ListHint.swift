@@ -2,13 +2,13 @@
 ///
 /// All of it may be unknown. A manifest of mirror's own needs none of it.
 public struct ListHint: Sendable, Hashable {
-    /// The format, if the text shall not be asked for it.
+    /// The format; nil detects it from the text.
     public var format: ListFormat?
     /// The folder at which names without a URL are found: a URL that ends in a slash.
     public private(set) var base: SourceURL?
     /// The name that the list gets as a manifest; nil stands for the stem of its file's name.
     public var name: String?
-    /// Whether a text that is a manifest is read as if nothing was known, instead of being refused.
+    /// Whether a manifest is read without the hint; otherwise the hint refuses it.
     package var isForListsOnly = false
 
     /// Knows nothing.
@@ -48,7 +48,7 @@ extension ListHint {
         return lines.compactMap(\.self).joined(separator: "\n")
     }
 
-    /// Reads what `text` gave; what makes no sense is as if it were not there.
+    /// Reads what `text` gave; lines that make no sense are ignored.
     package init(text: String) {
         for line in text.split(separator: "\n") {
             guard let (word, value) = line.halves(atFirst: " ") else { continue }

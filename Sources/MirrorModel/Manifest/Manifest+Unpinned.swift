@@ -1,7 +1,8 @@
 extension Manifest {
-    /// The manifest without what it declares of bytes: every file is asked for, and any version is right.
+    /// The manifest without its declarations about bytes: every file is asked for, and any version
+    /// is right.
     ///
-    /// So a run brings what the sources have now, whatever was pinned before.
+    /// So a run fetches the present versions, whatever was pinned before.
     public var withoutPins: Manifest {
         var copy = self
         copy.resources = ResourceTable(

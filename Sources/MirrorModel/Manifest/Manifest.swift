@@ -1,9 +1,9 @@
 /// What should be in the tree: a name that owns the targets, and the resources.
 public struct Manifest: Sendable {
-    /// Who owns the targets in the index; nil when the manifest does not say, and then it makes no
-    /// orphans.
+    /// The name that owns the targets in the index; nil if the manifest has none, and then it makes
+    /// no orphans.
     public var name: String?
-    /// What stands for the name where one is needed: the declared name, else the file's stem.
+    /// The declared name, else its substitute: the stem of the file's name.
     public var owner: String
     /// The wanted files.
     public var resources: ResourceTable

@@ -1,7 +1,7 @@
-/// The manifests that a target is of, by their names.
+/// The names of the manifests that own a target.
 ///
-/// Mostly it is one. Several own a target together when each of them pins the same bytes; it is an
-/// orphan when the last of them has let go.
+/// Mostly there is one. Several own a target together if each of them pins the same bytes. The
+/// target is an orphan when the last of them has let go.
 public struct Owners: Sendable, Hashable {
     // No declared name has a control character, so one of them can stand between names.
     private static let separator = UInt8(0x1F)
@@ -15,7 +15,7 @@ public struct Owners: Sendable, Hashable {
             text = name
             return
         }
-        // Only a file's stem can have it, and a file may have any name.
+        // Only a file's stem can contain the separator, because a file may have any name.
         text = name.parts(at: "\u{1F}").joined(separator: " ")
     }
 

@@ -26,7 +26,7 @@ public struct Resource: Sendable, Hashable {
     public var isExecutable = false
     /// Whether a failure leaves the run successful.
     public var isOptional = false
-    /// Whether it is fetched even at times, and over networks, that others wait for.
+    /// Whether it is fetched even outside the permitted hours, networks and budget.
     public var isUrgent = false
     /// Labels for choosing resources on the command line.
     public var tags: [String] = []

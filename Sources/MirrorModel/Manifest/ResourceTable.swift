@@ -5,8 +5,8 @@
 public struct ResourceTable: Sendable, RandomAccessCollection {
     private(set) var columns = Columns()
 
-    /// What the table holds, apart from it: tables are handed on and looked into very often, and to copy
-    /// one is one count so.
+    /// The table's storage, as an object: tables are passed on very often, and a copy then counts
+    /// one reference.
     final class Columns: @unchecked Sendable {
         // Changed only through `own`, by the one table that holds them.
         var arena = ByteArena()
@@ -26,7 +26,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         }
     }
 
-    /// Sees to it that no other table has the same columns; comes before every change.
+    /// Makes the columns this table's own; called before every change.
     mutating func own() {
         if !isKnownUniquelyReferenced(&columns) { columns = Columns(copying: columns) }
     }
@@ -231,7 +231,7 @@ extension ResourceTable {
         return count
     }
 
-    /// Gathers what few resources have, and is nothing for the others.
+    /// Collects the values that few resources have; nil for all others.
     private struct Rarity {
         var value: ResourceRarity?
 

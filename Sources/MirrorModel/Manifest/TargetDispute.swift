@@ -9,10 +9,10 @@ package enum TargetDifference: Sendable, Hashable {
     /// Only one wants the file to be executable.
     case mode
 
-    /// Holds what two manifests say of one target against each other; nil when both can own it.
+    /// Compares the declarations of two manifests about one target; nil if both can own it.
     ///
-    /// - Parameter record: what the index knows of the target: bytes of which two digests are known
-    ///   tell that digests of two algorithms are of the same.
+    /// - Parameter record: the index's row of the target. If it has digests of two algorithms, it
+    ///   shows whether a declared digest of each is of the same bytes.
     package static func between(
         _ first: Resource, _ second: Resource, record: IndexRecord? = nil
     ) -> TargetDifference? {
@@ -57,7 +57,7 @@ package struct TargetDispute: Sendable, Hashable {
     package var other: Claim
     /// What they do not agree on.
     package var difference: TargetDifference
-    /// Whether both were given, so that `--take-over` would not say which is meant.
+    /// Whether both manifests are of the run; a takeover would then not say which one is meant.
     package var areBothGiven: Bool
 
     /// Where a manifest names a target.

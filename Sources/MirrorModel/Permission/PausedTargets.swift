@@ -1,4 +1,4 @@
-/// What somebody paused until further notice: targets, or all of them.
+/// The targets that are paused until further notice, or all of them.
 public struct PausedTargets: Sendable, Hashable {
     /// Whether every target is paused.
     public var all = false

@@ -1,6 +1,6 @@
 /// When transfers may run: hours of the day, networks, a budget of bytes.
 ///
-/// A resource that is urgent does not ask.
+/// Urgent resources ignore it.
 public struct TransferPermission: Sendable, Hashable {
     /// The hours in which transfers may run; nil is all day.
     public var windows: DailyWindows?

@@ -36,7 +36,7 @@ public struct CachedFileList: Sendable {
         return list
     }
 
-    /// What decides of a file whether it goes, without its path.
+    /// The values that decide whether a file is evicted, without its path.
     func brief(
         at position: Int
     ) -> (size: Int64, lastUsed: Instant, state: CachedFile.State) {

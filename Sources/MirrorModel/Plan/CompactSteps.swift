@@ -7,7 +7,8 @@ struct Adoption: Sendable {
     private let changed: Int64
     private let inode: UInt64
 
-    /// Of 4,096 numbers for a reason the first five are reasons, and the others the owners before.
+    /// A reason is a number below 4,096: the first five stand for these reasons, the others for
+    /// former owners.
     private static let reasons: [Reason] = [
         .touched, .unrecorded, .modeChanged(isExecutable: false), .modeChanged(isExecutable: true),
         .proven,

@@ -80,7 +80,7 @@ public enum ConflictSide: String, Sendable, Hashable, CaseIterable {
     case theirs
 }
 
-/// What ending a conflict is: which copies go, and which one takes the target's place.
+/// How a conflict ends: which copies are removed, and which one takes the target's place.
 public struct ConflictEnding: Sendable, Hashable {
     /// The target.
     public var target: Target

@@ -1,4 +1,4 @@
-/// Whether a file that is there is to be asked for again.
+/// Whether the source of an existing file is asked again.
 public enum Freshness: Sendable, Hashable {
     /// Not yet: until then, or for ever.
     case fresh(until: Instant?)

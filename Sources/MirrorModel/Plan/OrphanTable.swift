@@ -1,7 +1,7 @@
 /// Files that no manifest wants any more, kept compactly: 64 bytes each besides path and digest.
 ///
-/// Only what their removal needs is kept, and hashes by which a wanted file may find in one of them the
-/// bytes that it needs; the rest of the row is in the index.
+/// The table keeps the values that a removal needs, and hashes that show whether an orphan may have
+/// the bytes of a wanted file. The rest of the row is in the index.
 package struct OrphanTable: Sendable, RandomAccessCollection {
     private struct Record {
         /// Where path and sha256 lie, one after the other.
@@ -78,13 +78,13 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
     /// The stamp of one orphan; its record is not built.
     package func stamp(at position: Int) -> FileStamp { records[position].stamp }
 
-    /// What tells a source here; never 0, and another number in the next process.
+    /// The number that stands for a source in this table; never 0, and different in each process.
     package static func hash(of source: SourceKey) -> UInt64 {
         Swift.max(1, UInt64(bitPattern: Int64(source.hashValue)))
     }
 
-    /// Whether one file may have bytes with one of some digests, or from one of some sources, which are
-    /// told by the starts of the digests and the hashes of the sources; false is certain.
+    /// Whether one file may have a wanted digest, or bytes of a wanted source; false is certain.
+    /// Digests are given by their starts, sources by their hashes.
     package func mayHave(
         at position: Int, digests: SortedHashes, sources: SortedHashes
     ) -> Bool {

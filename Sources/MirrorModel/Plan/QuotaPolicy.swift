@@ -1,17 +1,17 @@
 /// A file of Caches that is there, or that a plan would bring, as a quota sees it.
 package struct QuotaCandidate: Sendable {
-    /// What it takes up once it is there, in bytes; what is not known counts as nothing.
+    /// Its size once it is there, in bytes; 0 if unknown.
     package var size: Int64
     /// The resource's priority; 0 where no resource is known.
     package var priority: Int32
-    /// What speaks for it.
+    /// The reason to keep or to fetch it.
     package var claim: Claim
     /// When it was last used; for a file that was never there, the time of the plan.
     package var lastUse: Instant
     /// Whether it can be left out: no reader holds it, and nobody changed it.
     package var mayLeave: Bool
 
-    /// What speaks for a file, the strongest first.
+    /// The reasons to keep or to fetch a file, the strongest first.
     package enum Claim: Int8, Sendable {
         /// Somebody asked for this very file.
         case asked
@@ -52,10 +52,11 @@ package struct QuotaCandidate: Sendable {
 
 /// Decides which files Caches holds under a quota.
 ///
-/// Files are admitted one after the other: what cannot leave, what was asked for, then by priority,
-/// and among equals the most recently used first. A file that does not fit what is left stays out, and
-/// a smaller one behind it may fit. What was evicted before comes after all others of its priority, so
-/// that the same manifest does not exchange the same files in every run.
+/// Files are admitted one after the other: first those that cannot leave, then those that were
+/// asked for, then by priority, and among equals the most recently used first. A file that does not
+/// fit into the rest stays out, and a smaller one after it may fit. Files that were evicted before
+/// come after all others of their priority, so that the same manifest does not exchange the same
+/// files in every run.
 package struct QuotaPolicy: Sendable {
     /// The greatest number of bytes that Caches may hold.
     package var quota: Int64
@@ -65,7 +66,7 @@ package struct QuotaPolicy: Sendable {
 
     /// The positions of the candidates that stay out, ascending.
     ///
-    /// Among candidates for which the same speaks the first in the list is admitted first.
+    /// Among candidates with equal claims, the first in the list is admitted first.
     package func leftOut(of candidates: some RandomAccessCollection<QuotaCandidate>) -> [Int] {
         let candidates = Array(candidates)
         let total = candidates.reduce(Int64(0)) { $0.addingSaturated($1.size) }

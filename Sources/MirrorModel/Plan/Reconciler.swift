@@ -43,8 +43,8 @@ package struct Reconciler: Sendable {
         }
     }
 
-    /// A file that the index does not know: adopted when its bytes are the wanted ones, otherwise
-    /// somebody's, and never lost.
+    /// A file that the index does not know: adopted if its bytes are the wanted ones, otherwise the
+    /// user's, and never lost.
     private func untracked(_ situation: Situation, _ stamp: FileStamp) -> Decision {
         if situation.holdsPinnedBytes { return adoption(situation, stamp, .unrecorded) }
         let existing = existing(situation, stamp)
@@ -122,8 +122,8 @@ package struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
         {
-            // The version goes along even where no condition can be made of it: when the server
-            // sends its bytes, they are not news.
+            // The version is passed on even if it makes no condition: if the server sends the same
+            // bytes, nothing has changed.
             return Decision(
                 .edited, .editedAndDue,
                 means: .transfer(part: situation.fittingPart, ifChangedSince: record.version),
@@ -140,7 +140,8 @@ package struct Reconciler: Sendable {
                 .fetch, .refetchAsked, means: .transfer(part: nil, ifChangedSince: nil),
                 existing: .nothing)
         }
-        // When everything is to be asked for, a renamed file would be the one that was not.
+        // If everything is to be asked for, no orphan is renamed, because no request would be made
+        // for it.
         if let orphan = situation.fittingOrphan,
             situation.resource.pin != nil || !everythingIsDue
         {
@@ -175,7 +176,7 @@ package struct Reconciler: Sendable {
             existing: .ours(stamp, sha256: sha256))
     }
 
-    /// Whose the bytes at the target are.
+    /// Whether the bytes at the target are mirror's or the user's.
     private func existing(_ situation: Situation, _ stamp: FileStamp) -> Step.ExistingFile {
         if situation.isIntact, let record = situation.record {
             return .ours(stamp, sha256: record.sha256)

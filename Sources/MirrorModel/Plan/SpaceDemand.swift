@@ -1,7 +1,7 @@
 /// The bytes that a plan writes to one file system, compared with the free space there.
 ///
-/// A size that is not known counts as nothing, yet where not even the bytes that stay free are left, there
-/// is no room for it either.
+/// An unknown size counts as nothing. But if fewer bytes are left than must stay free, there is no
+/// room for a file of unknown size either.
 package struct SpaceDemand: Sendable, Hashable {
     /// Bytes, as far as they are known.
     package private(set) var bytes: Int64 = 0

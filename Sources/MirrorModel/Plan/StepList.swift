@@ -111,7 +111,7 @@ public struct StepList: Sendable {
         entries.append(Slot(.removal, position))
     }
 
-    /// Adds the steps of a list over the same manifests, which is let go on the way.
+    /// Adds the steps of a list over the same manifests, and frees that list meanwhile.
     package mutating func append(contentsOf list: consuming StepList) {
         if isEmpty, orphans.isEmpty { return self = list }
         // Together they might have more owners than there are numbers for, and orphans have theirs.
@@ -204,8 +204,8 @@ public struct StepList: Sendable {
         return list
     }
 
-    /// The resource that a step fetches whole because nothing is there, where that is all there is to
-    /// say; nil for other steps. Most steps of a first run are such, and none is put together for this.
+    /// The resource that a step fetches whole because nothing is there; nil for other steps. Most
+    /// steps of a first run are of this form, and this call builds none of them.
     package func plainFetch(at position: Int) -> PlainFetch? {
         let entry = entries[position]
         guard entry.kind == .fetch else { return nil }

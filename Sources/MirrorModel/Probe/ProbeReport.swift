@@ -1,4 +1,4 @@
-/// What a server says of a URL when its file is not fetched.
+/// What a server says about a URL, without fetching its file.
 public struct ProbeReport: Sendable, Hashable {
     /// The URL that was asked for, without its query.
     public var url: String
@@ -14,7 +14,7 @@ public struct ProbeReport: Sendable, Hashable {
     public var mediaType: String?
     /// The validators, and which of them identifies every byte.
     public var validators = Validators()
-    /// Whether an entity tag was sent that is none.
+    /// Whether the server sent a malformed entity tag.
     public var hasMalformedTag = false
     /// Whether the server sends ranges.
     public var ranges = RangeSupport.unknown
@@ -41,7 +41,7 @@ public struct ProbeReport: Sendable, Hashable {
         case unknown
     }
 
-    /// A report about a URL that nothing is known of yet.
+    /// A report about a URL before any answer.
     public init(url: String) { self.url = url }
 
     /// Whether the server has the file.

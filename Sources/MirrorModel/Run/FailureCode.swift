@@ -88,7 +88,7 @@ extension FailureCode {
     public static let sourceFileUnreadable = FailureCode(rawValue: "source-file-unreadable")
     /// The disk failed; ends the run.
     public static let inputOutput = FailureCode(rawValue: "input-output")
-    /// The disk or the quota is full; ends the run, parts kept.
+    /// A write failed because the disk or the quota is full; ends the run, parts kept.
     public static let noSpace = FailureCode(rawValue: "no-space")
 
     // The run.
@@ -110,7 +110,7 @@ extension FailureCode {
     public static let noRun = FailureCode(rawValue: "no-run")
     /// More removals than the limit allows.
     public static let deleteLimit = FailureCode(rawValue: "delete-limit")
-    /// Too little disk space stays free.
+    /// Bytes were refused before they came, because too little disk space would stay free.
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
     /// The run received as many bytes as it may.
     public static let transferLimit = FailureCode(rawValue: "transfer-limit")

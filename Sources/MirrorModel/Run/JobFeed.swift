@@ -40,10 +40,11 @@ package struct JobFeed: Sendable {
     /// How many transfers of one host the loop should know.
     private var share: Int
     private var hostsWithAnyLeft = 0
-    /// Hosts that have any left, and know fewer than their share, and fewer than half of it.
+    /// The number of hosts with jobs left of which the loop knows less than the share, and of those
+    /// less than half of it.
     private var belowShare = 0
     private var belowHalf = 0
-    /// Those that the loop knows, with their hosts, but for those that have waited.
+    /// The transfers that the loop knows, with their hosts, without those that have waited.
     private var known: [Int: Int] = [:]
     private var delayed: Set<Int> = []
 
@@ -81,8 +82,8 @@ package struct JobFeed: Sendable {
         tallyAll()
     }
 
-    /// Takes those that the loop should know besides. Each is told to have `ended`, or not to have
-    /// begun at all, which is the same.
+    /// Takes the next transfers for the loop. The caller reports each of them with `ended`, even if
+    /// it never began.
     package mutating func take() -> [Int] {
         var taken: [Int] = []
         for level in levels.indices.reversed() {
@@ -126,7 +127,7 @@ package struct JobFeed: Sendable {
         return levels.reversed().flatMap { $0.queues.flatMap { $0.positions[$0.next...] } }
     }
 
-    /// A transfer waits for a retry; whether more should be taken.
+    /// Notes that a transfer waits for a retry; returns whether more should be taken.
     package mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
@@ -135,7 +136,7 @@ package struct JobFeed: Sendable {
         return isRunningLow
     }
 
-    /// The loop has done with a transfer; whether more should be taken.
+    /// Notes that the loop is done with a transfer; returns whether more should be taken.
     package mutating func ended(_ position: Int) -> Bool {
         if let host = known.removeValue(forKey: position) {
             change(host, known: -1)

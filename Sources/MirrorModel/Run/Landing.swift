@@ -1,6 +1,7 @@
 /// A verified body on its way to its final name.
 ///
-/// A class, because it goes through many hands and holds many texts: to copy it would be to count each.
+/// It is a class because many functions pass it on, and a copy would count a reference for each of
+/// its texts.
 package final class Landing: Sendable {
     /// Where it belongs.
     package let target: Target

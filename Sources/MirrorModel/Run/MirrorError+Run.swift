@@ -1,4 +1,4 @@
-/// What a run says of steps that cannot be carried out, and of its own end.
+/// The errors of steps that a run cannot carry out, and of its own end.
 extension MirrorError {
     /// A file that someone else put there is kept, because that was asked for.
     static func conflictKept(_ target: Target) -> MirrorError {

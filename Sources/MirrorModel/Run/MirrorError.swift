@@ -6,7 +6,7 @@ public struct MirrorError: Error, Sendable, Hashable {
     public var code: FailureCode
     /// A sentence: what, where, and why.
     public var message: String
-    /// What helps, where mirror knows.
+    /// What helps, if only the program has words for it; other advice ends the message.
     public var remedy: Remedy?
     /// The resource, where one is concerned.
     public var target: Target?

@@ -1,4 +1,7 @@
 /// A way out of a failure, as a value: each program has words of its own for it, such as an option.
+///
+/// Advice that is the same in every program, such as "Run again later.", is part of the error's
+/// message instead.
 public struct Remedy: Sendable, Hashable {
     /// What helps. More kinds may come.
     public var kind: Kind

@@ -12,8 +12,8 @@ struct RunEnd: Sendable {
         self.deadline = deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
 
-    /// Ends the run; false when something had ended it, which keeps its word. A signal that comes after
-    /// that shortens the wait all the same, and so does the deadline.
+    /// Ends the run. False if something else has ended it: that cause stays, but a signal or the
+    /// deadline still shortens the wait.
     mutating func end(_ ending: RunEnding, at elapsed: Int64) -> Bool {
         let limits = [
             ending.grace.map { elapsed.addingSaturated($0) },
@@ -44,8 +44,10 @@ extension RunEnding {
     /// How long a run may go on after its deadline, in milliseconds.
     fileprivate static let graceAfterDeadline: Int64 = 1000
 
-    /// Milliseconds to wait for the work under way; nil is without a limit. The next run settles a flush
-    /// that takes longer as it would after a crash.
+    /// Milliseconds to wait for the work under way; nil is without a limit.
+    ///
+    /// An interrupted run has 400 ms, because the command ends the process 700 ms after a signal
+    /// (`Interruption.patience`). The next run settles a flush that takes longer as after a crash.
     fileprivate var grace: Int64? {
         switch self {
         case .interrupted: 400

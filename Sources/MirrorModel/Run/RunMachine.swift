@@ -20,7 +20,7 @@ package final class RunMachine {
     /// Whether the disk needs what the evictions free before there is room for the transfers.
     private var evictsFirst = false
     private var end: RunEnd
-    /// Whether what waits is still to be left out, when what runs has been told to end.
+    /// Whether the waiting steps are still to be left out, after the running ones were told to end.
     private var hasToLeaveOut = false
 
     private enum Phase { case waiting, local, evicting, transferring, removing, over }
@@ -81,7 +81,7 @@ package final class RunMachine {
         case .removed(let position, let error): removed(position, error)
         }
         if end.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
-        // To go on can bring the failure that ends the run, and that changes how to go on.
+        // Advancing can bring a failure that ends the run, which changes how to advance.
         repeat {
             if let ending = steps.ending { end(ending) }
             advance()
@@ -171,7 +171,7 @@ extension RunMachine {
             beginRemovals()
             if queue.isEmpty, steps.accounts.open.isEmpty { phase = .over }
         }
-        // Nothing will come soon that could share a flush with what waits for one.
+        // No work will come soon that could share a flush with the waiting works.
         if steps.window.running.isEmpty, queue.isEmpty, !steps.accounts.open.isEmpty {
             steps.act(.hurry)
         }
@@ -183,9 +183,9 @@ extension RunMachine {
         }
     }
 
-    /// Evicts before the transfers where the disk has no room for them otherwise.
+    /// Evicts before the transfers if the disk has no room for them otherwise.
     ///
-    /// Elsewhere files go last: as long as nothing has come in their place they are of use.
+    /// In all other cases evictions come last, because a file is of use until another has come.
     private func startEvicting() {
         phase = .evicting
         guard evictsFirst, !isEnding else { return evictsFirst = false }
@@ -239,7 +239,7 @@ extension RunMachine {
                 verified: .none))
     }
 
-    /// Enters the end of a removal; what stayed is told, and an orphan is one still.
+    /// Enters the end of a removal; a file that stayed is reported, and an orphan stays one.
     private func removed(_ position: Int, _ error: MirrorError?) {
         guard steps.accounts.open.contains(position) else { return }
         removing -= 1
@@ -275,7 +275,7 @@ extension RunMachine {
         guard end.end(ending, at: now) else { return }
         steps.noteEnding(ending)
         guard phase != .waiting else { return }
-        // First what is under way: to leave out a million steps takes a while.
+        // Running steps come first, because leaving out a million steps takes a while.
         steps.cancel(nil, discardingPart: false)
         hasToLeaveOut = true
     }
@@ -291,7 +291,7 @@ extension RunMachine {
         steps.leaveOutWhatWaits()
     }
 
-    /// What still is with the loop or on its way to the disk is not waited for any more.
+    /// Stops waiting for work that the loop or the disk still has.
     private func abandon() {
         for position in plan.steps.indices where steps.accounts.open.contains(position) {
             if plan.steps.isRemoval(at: position) {

@@ -1,8 +1,8 @@
-/// What was said from outside about the transfers of a run.
+/// The wishes from outside about the transfers of a run: not now, not until told, pause.
 struct Steering: Sendable {
     /// Why resources that are not urgent may not be fetched now; nil where they may.
     var deferral: Deferral?
-    /// What is not to be fetched in this run or a later one until somebody says so.
+    /// Targets that no run may fetch until somebody says so.
     var aside: PausedTargets
     /// Transfers that were told to end because of one of these.
     var withdrawn: [Int: Deferral] = [:]

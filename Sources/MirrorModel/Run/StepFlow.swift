@@ -1,7 +1,7 @@
 /// The steps of a run, each from its row to its end.
 ///
-/// What becomes of a step is decided by `Settler`; which transfers may begin, by `TransferWindow`. A
-/// failure that ends the run is noted here, and acted on by `RunMachine`.
+/// `Settler` decides what becomes of a step, and `TransferWindow` which transfers may begin. A
+/// failure that ends the run is noted here, and `RunMachine` acts on it.
 struct StepFlow {
     let plan: Plan
     let rules: RunRules
@@ -257,8 +257,8 @@ extension StepFlow {
         }
     }
 
-    /// Ends a step: nothing more comes of it. What only the end of this run left undone, another run
-    /// that wants the target does itself.
+    /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
+    /// run that wants the target does the step itself.
     mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
         noteRoom(position, end)

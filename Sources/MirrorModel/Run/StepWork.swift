@@ -1,7 +1,7 @@
 /// What a run knows of a step while it is under way.
 ///
-/// It belongs to one run, which looks at it with every message about the step: it is a class so that
-/// to look is not to copy.
+/// It belongs to one run. It is a class, because the run reads it with every message about the
+/// step, and reading must not copy it.
 final class StepWork {
     let step: Step
     /// The action that follows once the row is there.

@@ -42,7 +42,7 @@ package enum QuotedWord {
         word.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 
-    /// Whether a word means itself everywhere.
+    /// Whether no character of a word has a special meaning anywhere.
     private static func isPlain(_ word: String) -> Bool {
         !word.isEmpty
             && word.utf8.allSatisfy { byte in

@@ -1,4 +1,4 @@
-/// A sync that is started again and again, and by what.
+/// A sync that systemd or cron starts again and again.
 package struct Schedule: Sendable, Hashable {
     /// What starts it.
     package enum Manager: String, Sendable, Hashable, CaseIterable {

@@ -9,10 +9,9 @@ package struct SchedulePeriod: Sendable, Hashable {
         self.seconds = seconds
     }
 
-    /// The calendar expression that comes up so often, the same every day or week; nil where no such
-    /// expression does.
+    /// The calendar expression with this period, the same every day or week; nil if there is none.
     ///
-    /// Only what a calendar expresses is made up for after the device was off (systemd.timer(5),
+    /// systemd makes up for a missed run only if a calendar expresses the period (systemd.timer(5),
     /// Persistent).
     package var calendar: String? {
         switch shape {
@@ -56,7 +55,8 @@ package struct SchedulePeriod: Sendable, Hashable {
         return SchedulePeriod(seconds: known ?? 86400) ?? self
     }
 
-    /// The greatest delay by chance in seconds unless one is chosen: a tenth, an hour at most.
+    /// The default of the greatest random delay, in seconds: a tenth of the period, an hour at
+    /// most.
     package var usualJitter: Int64 { min(seconds / 10, 3600) }
 
     private enum Shape { case minutes(Int64), hours(Int64), day, week }

@@ -11,7 +11,7 @@ package struct ScheduleUnits: Sendable {
     package let words: [String]
     /// The greatest delay by chance, in seconds.
     package let jitter: Int64
-    /// What waits for the network before a sync, where that is wanted: a program and its words.
+    /// The program that waits for the network before a sync, with its words; nil if none shall.
     package var waiter: [String]?
     /// Whether the machine's units wait for the network.
     package var needsNetwork = false
@@ -39,7 +39,7 @@ package struct ScheduleUnits: Sendable {
         lines += ["", "[Service]", "Type=oneshot"]
         if let waiter {
             guard let wait = line(waiter) else { return nil }
-            // A network that does not come is for the sync to tell.
+            // If the network does not come, the sync itself reports that.
             lines.append("ExecStartPre=-\(wait)")
         }
         lines += ["ExecStart=\(start)", "Nice=10", "IOSchedulingClass=idle"]

@@ -67,11 +67,13 @@ struct HostTable: Sendable {
         return states[host].opensAt <= now && states[host].running < pace.most
     }
 
+    /// Counts a place that a transfer, or a further connection, takes at a host.
     mutating func occupy(_ host: Int) {
         states[host].running += 1
         if states[host].isUnanswered { unansweredPlaces += 1 }
     }
 
+    /// Counts a place at a host that was given back.
     mutating func leave(_ host: Int) {
         states[host].running -= 1
         if states[host].isUnanswered { unansweredPlaces -= 1 }

@@ -57,7 +57,7 @@ package struct RetryPolicy: Sendable, Hashable {
     }
 }
 
-/// How often, and how long, a transfer has waited since it last made progress.
+/// The waits of a transfer since it last made progress: their number and their sum.
 struct Ladder: Sendable, Hashable {
     private(set) var retries = 0
     private var waited: Int64 = 0

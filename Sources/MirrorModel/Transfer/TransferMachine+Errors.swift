@@ -1,5 +1,6 @@
-/// The errors of a transfer, and the sentences that people read about them.
+/// The errors of a transfer: the sentence with its cause and source, and the advice at its end.
 extension TransferMachine {
+    /// The error of a refusal, with its source, and without advice.
     func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
         let source = sources[current].source.url.description
         var error = MirrorError(
@@ -28,6 +29,7 @@ extension TransferMachine {
         return error
     }
 
+    /// The advice at the end of the sentence: it holds for every program, so it is no `Remedy`.
     private func nextStep(_ error: MirrorError) -> String {
         let count = Set(tried).count
         let scope = count > 1 ? " None of \(count) sources gave the file." : ""

@@ -1,4 +1,4 @@
-/// Transfers whose host does not answer, and bytes that no request can resume.
+/// Transfers whose host does not answer.
 extension TransferMachine {
     /// Continues after a request without an answer, to a host that answers no one else either.
     ///

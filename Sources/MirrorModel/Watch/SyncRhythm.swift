@@ -1,10 +1,10 @@
-/// When a watch syncs again: when the next file is due, after a while in any case, sooner after a
-/// failure.
+/// The time of a watch's next sync: when the next file is due, after `every` at the latest, sooner
+/// after a failure.
 public struct SyncRhythm: Sendable, Hashable {
     /// Seconds after which it syncs even if nothing is due.
     public var every: Int64
-    /// The greatest delay in seconds that is added by chance, so that many devices do not ask at the
-    /// same moment; nil is a tenth of the wait and ten minutes at most.
+    /// The greatest random delay in seconds, so that many devices do not ask at the same moment;
+    /// nil is a tenth of the wait, ten minutes at most.
     public var jitter: Int64?
 
     /// Seconds before the first sync after a failure; each further failure doubles them.
@@ -13,7 +13,7 @@ public struct SyncRhythm: Sendable, Hashable {
     private static let meteredInterval: Int64 = 300
     private static let longestJitter: Int64 = 600
 
-    /// Takes the ceiling, and the greatest delay by chance, in seconds.
+    /// Takes the ceiling and the greatest random delay, in seconds.
     public init(every: Int64, jitter: Int64? = nil) {
         self.every = max(1, every)
         self.jitter = jitter

@@ -6,7 +6,8 @@ extension Database {
     /// All records in the order of their paths' bytes; for `next`.
     static let everyRecord = selection + " ORDER BY path"
 
-    /// What tells whether files are as they were, from a path on, in the order of the paths' bytes.
+    /// The columns that show whether files are unchanged, from a path on, in the order of the
+    /// paths' bytes.
     static let everyProjection = """
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest \
         FROM files WHERE path >= ? ORDER BY path

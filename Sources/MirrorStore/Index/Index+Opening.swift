@@ -48,7 +48,7 @@ extension Index {
 
     /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
     ///
-    /// Where there is none, or a damaged one, an empty one that lives in memory is given.
+    /// If there is none, or a damaged one, the result is an empty index in memory.
     package static func openForReading(_ root: RootDirectory) throws(MirrorError) -> OpenedIndex {
         let file: IndexFile
         do throws(Errno) {
@@ -160,7 +160,7 @@ extension Index {
             """
     }
 
-    /// What `file:` URIs of SQLite read as something else, percent-encoded.
+    /// A path in which the characters with a meaning in SQLite's `file:` URIs are percent-encoded.
     private static func escaped(_ path: String) -> String {
         var text = ""
         for byte in path.utf8 {

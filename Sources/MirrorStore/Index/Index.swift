@@ -62,6 +62,9 @@ package final class Index: Sendable {
     }
 
     /// Reads with the writing connection, so that it sees what was written.
+    ///
+    /// Only the store calls this and `write`. A session asks by `Index+Questions`, and writes by
+    /// `Index+Changes`.
     package func read<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {

@@ -6,8 +6,8 @@ package import MirrorSystem
 package enum IndexError: Error, Hashable {
     /// The file's bytes, or a row's values, are damaged; the words name the damage.
     case damaged(String)
-    /// SQLite says that its bytes make no sense. Of bytes that it could not read it sometimes says the
-    /// same, so that this is damage only when a second look finds it too.
+    /// SQLite reports damage. It sometimes reports the same for bytes that it could not read, so
+    /// this is damage only if a second look finds it too.
     case doubtful(String)
     /// It has this schema version, and a newer mirror wrote it.
     case newer(version: Int64)
@@ -19,19 +19,19 @@ package enum IndexError: Error, Hashable {
     /// Sorts a result code of SQLite: damage is what a rebuild cures.
     init(code: Int32, words: String) {
         switch code & 0xFF {
-        // All statements are fixed texts: when one is said to be in error, the stored schema is
-        // not the one that it was written for.
+        // All statements are fixed texts, so an error in one means that the stored schema is
+        // another one.
         case SQLITE_ERROR: self = .damaged(words)
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .doubtful(words)
         default: self = .database(code: code, words: words)
         }
     }
 
-    /// What SQLite gives when the disk fails a read (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
+    /// SQLite's codes for a read that the disk failed (SQLITE_IOERR_READ, SQLITE_IOERR_CORRUPTFS).
     static let unreadable: [Int32] = [SQLITE_IOERR | 1 << 8, SQLITE_IOERR | 33 << 8]
 
-    /// What SQLite gives when there is no room: for a page, or for more of the shared memory that
-    /// lies beside the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
+    /// SQLite's codes for a full disk: no room for a page, or for more of the shared memory beside
+    /// the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
     static let full: [Int32] = [SQLITE_FULL, SQLITE_IOERR | 19 << 8]
 
     /// Whether the disk failed a read, which says nothing about the bytes.

@@ -9,7 +9,8 @@ struct IndexFile: Sendable {
     /// The database; its log and shared memory have `-wal` and `-shm` after it.
     static let name = "index.sqlite"
 
-    /// What lies beside a database in which a run found damage after it had opened it.
+    /// A file beside the database, left by a run that found damage after it had opened the
+    /// database.
     enum Mark: String, CaseIterable {
         /// It is to be moved aside.
         case damaged = "index.damaged"
@@ -21,7 +22,7 @@ struct IndexFile: Sendable {
     let folder: Descriptor
     /// A path that leads to it through its descriptor; SQLite knows files by paths only.
     let folderPath: String
-    /// What tells it from other folders in this process, however they are reached.
+    /// The identity of the folder in this process, whatever path leads to it.
     let identity: String
 
     /// The path of the database.

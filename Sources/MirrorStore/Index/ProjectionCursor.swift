@@ -1,8 +1,8 @@
 internal import CSQLite
 package import MirrorModel
 
-/// What of a row tells whether its file is still as mirror put it there. The bytes are SQLite's own:
-/// they are gone with the cursor's next step.
+/// The columns of a row that show whether its file is still as mirror put it there. The bytes are
+/// SQLite's own, and invalid after the cursor's next step.
 package struct RowProjection {
     /// The target, and a NUL behind it.
     package let path: UnsafeBufferPointer<UInt8>
@@ -21,7 +21,8 @@ package struct ProjectionCursor: ~Copyable {
     private var statement: OpaquePointer?
     private let note: (IndexError) -> Void
 
-    /// Walks a database from a path on; `note` hears of an error before the caller does.
+    /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
+    /// caller.
     package init(
         _ database: consuming Database?, _ sql: String = Database.everyProjection,
         from start: String, note: @escaping (IndexError) -> Void

@@ -37,7 +37,8 @@ struct Row {
         }
     }
 
-    /// Goes past the next column, text in sound UTF-8 of which something may have to hold; false for NULL.
+    /// Skips the next column, text in sound UTF-8 that may have to meet a condition; false for
+    /// NULL.
     mutating func checkOptionalText(
         _ isSound: (UnsafeBufferPointer<UInt8>) -> Bool = { _ in true }
     ) throws(IndexError) -> Bool {
@@ -54,7 +55,7 @@ struct Row {
         }
     }
 
-    /// Goes past the next column, text of which something may have to hold.
+    /// Skips the next column, text that may have to meet a condition.
     mutating func checkText(
         _ isSound: (UnsafeBufferPointer<UInt8>) -> Bool = { _ in true }
     ) throws(IndexError) {
@@ -92,7 +93,7 @@ struct Row {
         return value
     }
 
-    /// The damage that a value which cannot be is.
+    /// The error for a value that cannot be.
     func nonsense() -> IndexError {
         let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
         return .damaged("a row has no sound \(name)")

@@ -30,14 +30,14 @@ enum Schema {
         executable INTEGER NOT NULL
         """
 
-    // What further connections of a transfer fetched, beyond what its milestones speak of.
+    // Ranges that further connections of a transfer fetched, beyond the milestones of its part.
     private static let extents = """
         extents (
             part TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL,
             sha256 BLOB NOT NULL, PRIMARY KEY (part, start, length)) WITHOUT ROWID
         """
 
-    // The manifests that the root remembers, by name; which of the places is used, the kind says.
+    // The manifests that the root remembers, by name; `kind` says which of the places is used.
     private static let manifests = """
         manifests (
             name TEXT PRIMARY KEY, kind TEXT NOT NULL, location TEXT, beside TEXT,
@@ -53,7 +53,7 @@ enum Schema {
         """
 
     // Until version 2 manifests were remembered by location: of several with one name, the one that
-    // was synced last has it.
+    // was synced last keeps it.
     private static func named(manifestsOf table: String) -> String {
         """
         INSERT OR REPLACE INTO manifests (name, kind, location, synced_at, copied_at, copy_name,
@@ -64,7 +64,7 @@ enum Schema {
         """
     }
 
-    /// What brings a database of an earlier version to the next one, by that version.
+    /// The statements that migrate a database to the next version, by its own version.
     static let migrations: [Int64: String] = [
         1: "CREATE TABLE \(extents); PRAGMA user_version = 2;",
         2: """
@@ -77,8 +77,8 @@ enum Schema {
         3: "CREATE TABLE \(evicted); PRAGMA user_version = 4;",
     ]
 
-    /// What a database of an earlier version needs to be read as one of this version, by that
-    /// version: tables that are in memory only.
+    /// Tables in memory with which a database of an earlier version is read as one of this version,
+    /// by its own version.
     static let substitutes: [Int64: String] = [
         1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory)",
         2: "\(manifestsInMemory) \(evictedInMemory)", 3: evictedInMemory,

@@ -74,7 +74,7 @@ package final class RootLock: Sendable {
                     "\(root.path): another run holds the lock (\(heldBy)).",
                     remedy: Remedy(.waitForLock))
             }
-            // The place is right, and what was written could not be: another root would not help.
+            // The root is right but the write failed: another root would not help.
             let isOfTheDisk = error.number == EIO || error.number == EFBIG
             throw MirrorError(
                 error.isNoSpace ? .noSpace : isOfTheDisk ? .inputOutput : .rootUnusable,

@@ -58,7 +58,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
-    /// Refuses messages from now on; gives those that nobody took.
+    /// Refuses messages from now on; returns those that were not taken.
     package func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true

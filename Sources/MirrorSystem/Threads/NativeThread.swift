@@ -5,8 +5,8 @@ internal import Glibc
 package struct NativeThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread; `name` is cut to 15 bytes by the kernel. Throws where the system gives this
-    /// process no more of them (pthread_create(3)).
+    /// Starts a thread; the kernel cuts `name` to 15 bytes. Throws if the system refuses another
+    /// thread (pthread_create(3)).
     package init(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
         let start = Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
@@ -29,7 +29,7 @@ package struct NativeThread: Sendable {
     /// Waits until the thread has ended; call it once.
     package func join() { pthread_join(thread, nil) }
 
-    /// Lets the thread end without a wait for it; call it once, instead of `join`.
+    /// Detaches the thread; nobody waits for its end. Call it once, instead of `join`.
     package func detach() { pthread_detach(thread) }
 
     private final class Start: Sendable {

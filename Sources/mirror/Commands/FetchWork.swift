@@ -11,10 +11,11 @@ struct FetchWork {
     let output: OutputOptions
     /// Whether standard output holds something else than the report of the run.
     var hasOtherResults = false
-    /// Hears of every event of the run; nil where nobody listens.
+    /// Receives every event of the run.
     var observer: (@Sendable (Event) -> Void)?
 
-    /// Reads manifests, or those that the root remembers, and passes them on with what shows a run.
+    /// Reads the given manifests, or those that the root remembers, and passes them to the body
+    /// with the output of the run.
     func run(
         _ locations: [String],
         _ body: (MirrorSession, [Manifest], RunOutput) async throws -> Void

@@ -10,7 +10,7 @@ struct ManifestArguments {
 
     let locations: [String]
     let network: any ManifestNetwork
-    /// How those that are lists of other programs are read.
+    /// Format and base for arguments that are lists.
     var lists: ImportOptions?
     /// Whether each manifest must have a name, because files that it no longer names will be
     /// removed.
@@ -32,7 +32,7 @@ struct ManifestArguments {
         try await load(try sources(), fresh: [], in: session).manifests
     }
 
-    /// Reads manifests that were named before, but for the URLs whose copies are still fresh.
+    /// Reads manifests again. Those of the URLs in `fresh` come from their last good copies.
     func load(
         _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
     ) async throws -> LoadedManifests {
@@ -71,7 +71,7 @@ struct ManifestArguments {
 }
 
 extension LoadedManifests {
-    /// Prints the notices about manifests that were not read in the usual way.
+    /// Prints the notices about manifests, e.g. taken from the last good copy.
     fileprivate func showNotices() {
         for notice in notices { Console.error.line("mirror: note: \(notice.printable)") }
     }

@@ -36,7 +36,7 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
     var dryRun = false
 
-    /// What the groups say together.
+    /// The option groups as one value.
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,

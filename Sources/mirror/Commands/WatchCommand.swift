@@ -52,7 +52,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the groups say together.
+    /// The option groups as one value.
     var options: SyncOptions {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Where requests from other processes arrive, and what this one does about them.
+/// Receives the requests of other processes, and carries them out.
 final class ControlDesk: Sendable {
     private struct State {
         var job: JobDescription
@@ -15,7 +15,7 @@ final class ControlDesk: Sendable {
     /// Asks the watch that this belongs to for a sync.
     private let wake: (@Sendable () -> Void)?
 
-    /// Describes a process that does nothing yet; nobody can ask it anything before `open`.
+    /// Describes a process that does nothing yet; other processes can ask it only after `open`.
     init(verb: String, root: String, wake: (@Sendable () -> Void)? = nil) {
         self.wake = wake
         state = Mutex(
@@ -24,7 +24,7 @@ final class ControlDesk: Sendable {
                     process: getpid(), verb: verb, root: root, phase: .sleeping, since: .now)))
     }
 
-    /// Begins to listen, where that is possible and does not happen yet.
+    /// Begins to listen, unless it listens already or cannot.
     func open() {
         let root = state.withLock { $0.job.root }
         server.withLock { server in
@@ -33,7 +33,7 @@ final class ControlDesk: Sendable {
         }
     }
 
-    /// Stops to listen.
+    /// Stops listening.
     func close() {
         let last = server.withLock { server in
             defer { server = nil }
@@ -134,7 +134,7 @@ extension ControlDesk {
         return .done(unknown: targets.filter { !known.contains($0) })
     }
 
-    /// The targets, or the one wish that is for all.
+    /// The targets, or one nil that stands for all of them.
     private static func wishes(_ targets: [Target]) -> [Target?] {
         targets.isEmpty ? [nil] : targets
     }

@@ -13,19 +13,19 @@ struct SteeringOptions: ParsableArguments {
     @OptionGroup(title: "Output") var output: VerdictOptions
 }
 
-/// Asks the processes that work for a root to do something, and says what became of it.
+/// Sends a request to the processes that work for a root, and prints the result.
 struct Steering {
     let options: SteeringOptions
-    /// What is asked for.
+    /// The request.
     let request: ControlRequest
     /// The word for what was done, e.g. `paused`.
     let word: String
-    /// What is done where nothing works for the root: the targets that it was done to; nil where
-    /// nothing can be done then.
+    /// The action if no process works for the root, or none has a target; returns the targets that
+    /// it was done to. Nil if nothing can be done then.
     var alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target])?
 
-    /// Asks them. Throws `ExitCode` with 1 where a target is unknown, and `MirrorError` with
-    /// `usage` or `unavailable` where nobody could be asked.
+    /// Sends the request. Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with
+    /// `noRun` if no process carried the request out.
     func run() async throws {
         let session = try MirrorSession(root: options.root.root)
         try session.requireRoot()

@@ -8,7 +8,7 @@ struct RunOutput {
     static let mostFailures = 50
 
     let options: any OutputChoices
-    /// Keeps the log, and acts on the end; nil where nothing is asked for.
+    /// Log, metrics and hooks; nil if none was requested.
     var operations: RunOperations?
     /// Lets other processes follow and steer the run; nil where they cannot.
     var desk: ControlDesk?
@@ -18,8 +18,8 @@ struct RunOutput {
     var observer: (@Sendable (Event) -> Void)?
     private let held = HeldSummary()
 
-    /// Shows a run's events to the end, but for the summary, which `concluding` shows; a signal ends
-    /// the run early.
+    /// Shows every event of a run except the summary; `concluding` shows that. A signal ends the
+    /// run early.
     func show(_ run: Run) async throws {
         held.await(run)
         // A task of its own: a cancelled task would stop reading before the summary.
@@ -27,7 +27,7 @@ struct RunOutput {
         try await withTaskCancellationHandler {
             try await reader.value
         } onCancel: {
-            // The deadline is the run's own as well, which then says how far it came.
+            // The run has the same deadline, and reports it itself.
             if Interruption.deadlineError == nil {
                 run.cancel(exit: Interruption.exitCode ?? 130)
             }
@@ -36,8 +36,8 @@ struct RunOutput {
 
     /// Lets a body show a run, then shows the run's summary, and ends the command with its exit code.
     ///
-    /// The body puts the run away: it closes the index and lets the lock go. The summary is the last
-    /// word, so it waits for that, and says what failed there.
+    /// The body closes the index and frees the lock. The summary comes after it and includes its
+    /// failures.
     ///
     /// - Parameter due: how many files the next run asks about, for the metrics.
     func concluding(
@@ -90,7 +90,7 @@ struct RunOutput {
         if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
     }
 
-    /// Lets a command fail before its run begins; under `--json` there is a summary all the same.
+    /// Reports a failure before the run begins; `--json` prints a summary even then.
     func reportingFailure(
         opening open: () throws -> MirrorSession, _ body: (MirrorSession) async throws -> Void
     ) async throws {
@@ -104,7 +104,7 @@ struct RunOutput {
         } catch {
             Interruption.setLastWords(nil)
             if options.json, !(error is ExitCode) {
-                // A signal counts for more than the step that it met.
+                // A signal's exit code wins over the error's.
                 let event = Event.failure(
                     CommandFailure(error).error, root: root, exit: Interruption.exitCode,
                     seconds: CommandTime.seconds)
@@ -125,7 +125,7 @@ struct RunOutput {
         do {
             if options.json { try await tell(run) } else { try await report(run) }
         } catch {
-            // What ended the run is in its summary; it is thrown only where there is none.
+            // The summary has the error; rethrow it only if there is no summary.
             if !held.keep(error) { throw error }
         }
     }

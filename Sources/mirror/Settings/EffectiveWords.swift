@@ -23,7 +23,7 @@ struct EffectiveWords {
     /// The words to parse.
     let words: [String]
 
-    /// Adds to a command line what it does not say itself.
+    /// Adds the options that a command line does not set itself.
     ///
     /// Throws `ManifestRefusal` for a setting that no verb has, or of the wrong kind, and
     /// `MirrorError` with `usage` for such a variable.

@@ -29,8 +29,8 @@ struct OptionCatalog {
     /// Every verb, those beneath others after them.
     let verbs: [Verb]
 
-    /// What no setting can set: the root decides which settings count, and these say nothing about how
-    /// to work, or are about one manifest.
+    /// The options that no setting can set: the root, which decides what settings count, and
+    /// options that do not say how to work or are about one manifest.
     private static let excluded: Set<String> = [
         "root", "help", "version", "from", "base", "name", "output",
     ]

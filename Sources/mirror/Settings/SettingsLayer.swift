@@ -5,7 +5,7 @@ import MirrorModel
 
 /// Puts the root's settings and the environment beneath the command line.
 enum SettingsLayer {
-    /// The words to parse; the same as `words` where nothing adds to them.
+    /// The words to parse; the same as `words` if nothing adds to them.
     ///
     /// Throws `ManifestRefusal`, or `MirrorError`, for a setting or a variable that is wrong.
     static func effective(_ words: [String]) throws -> [String] {

@@ -13,7 +13,7 @@ final class WatchLoop {
     private let desk: ControlDesk
     /// Until when manifests by URL need not be asked for.
     private var fresh: [ManifestSource: Instant] = [:]
-    /// Syncs in a row that another one may mend.
+    /// The number of failed syncs in a row that a further one may mend.
     private var failures = 0
     private var hasSynced = false
 
@@ -25,10 +25,10 @@ final class WatchLoop {
             wake: { [sleep] in sleep.request() })
     }
 
-    /// Goes on until a signal ends it; then throws `ExitCode`.
+    /// Runs until a signal ends it; then throws `ExitCode`.
     ///
-    /// The first sync shows what no later one can mend: wrong options, a manifest that is none, a
-    /// root that cannot be used. These end the watch at once.
+    /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
+    /// an unusable root) end the watch at once.
     func run() async throws {
         service?.tell(.ready)
         defer {
@@ -48,7 +48,7 @@ final class WatchLoop {
         }
     }
 
-    /// Signs of life while a sync is under way, from the runtime that works for it.
+    /// Sends signs of life during a sync, from the runtime that works for it.
     private func beat() -> Task<Void, Never>? {
         guard let service, let interval = service.watchdogInterval else { return nil }
         return Task {
@@ -66,9 +66,9 @@ extension WatchLoop {
     /// How a sync ended.
     private struct SyncResult {
         var exit: Int32 = 0
-        /// Whether what ended it may have passed later, as with a server that is away.
+        /// Whether its failure may pass, as with a server that is away.
         var isPassing = false
-        /// What the next one depends on.
+        /// The values that decide when the next sync comes.
         var end = SyncEnd()
     }
 
@@ -92,7 +92,8 @@ extension WatchLoop {
         return result
     }
 
-    /// A run that ended with an exit code other than 0, and what the next one depends on.
+    /// A sync that ended with an exit code other than 0, and the values that decide when the next
+    /// one comes.
     private struct WatchFailure: Error {
         let exit: Int32
         let end: SyncEnd
