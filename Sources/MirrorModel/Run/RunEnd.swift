@@ -12,9 +12,9 @@ struct RunEnd: Sendable {
         self.deadline = deadline.map { $0 > .max / 1000 ? .max : $0 * 1000 }
     }
 
-    /// Ends the run. False if something else has ended it: that cause stays, but a signal or the
+    /// Notes what ends the run. False if something else has ended it: that cause stays, but a signal or the
     /// deadline still shortens the wait.
-    mutating func end(_ ending: RunEnding, at elapsed: Int64) -> Bool {
+    mutating func note(_ ending: RunEnding, at elapsed: Int64) -> Bool {
         let limits = [
             ending.grace.map { elapsed.addingSaturated($0) },
             deadline?.addingSaturated(RunEnding.graceAfterDeadline),

@@ -19,7 +19,7 @@ package final class RunMachine {
     private var removing = 0
     /// Whether the disk needs what the evictions free before there is room for the transfers.
     private var evictsFirst = false
-    private var end: RunEnd
+    private var earlyEnd: RunEnd
     /// Whether the waiting steps are still to be left out, after the running ones were told to end.
     private var hasToLeaveOut = false
 
@@ -28,7 +28,7 @@ package final class RunMachine {
     /// A run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
         steps = StepFlow(plan, rules: rules)
-        end = RunEnd(deadline: rules.deadline)
+        earlyEnd = RunEnd(deadline: rules.deadline)
     }
 
     var plan: Plan { steps.plan }
@@ -41,7 +41,7 @@ package final class RunMachine {
     var hasBegun: Bool { phase != .waiting && phase != .local }
 
     /// For how many milliseconds nothing is to be done unless something is told; nil is for ever.
-    package var wait: Int64? { isOver || hasToLeaveOut ? 0 : end.wait(at: now) }
+    package var wait: Int64? { isOver || hasToLeaveOut ? 0 : earlyEnd.wait(at: now) }
 
     /// Whether something ended the run early.
     package var isEnding: Bool { steps.isEnding }
@@ -80,12 +80,12 @@ package final class RunMachine {
         case .confirmed(let position, let error): steps.confirmed(position, error)
         case .removed(let position, let error): removed(position, error)
         }
-        if end.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
+        if earlyEnd.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
         // Advancing can bring a failure that ends the run, which changes how to advance.
         repeat {
             if let ending = steps.ending { end(ending) }
             advance()
-        } while isEnding && end.ending == nil
+        } while isEnding && earlyEnd.ending == nil
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
@@ -101,7 +101,7 @@ package final class RunMachine {
         let ledger = steps.accounts.ledger
         var error: MirrorError?
         var exit: Int32?
-        switch end.ending {
+        switch earlyEnd.ending {
         case .error(let cause) where cause.code == .deadline:
             error = .deadlineIsOver(steps.rules.deadline, ledger.summary)
         case .error(let cause): error = cause
@@ -146,13 +146,13 @@ extension RunMachine {
     /// Nothing was begun: each resource was left out, and is counted as that.
     private func refuse(_ error: MirrorError) {
         steps.accounts.ledger.enterLeftOut(plan.wantedSteps)
-        _ = end.end(.error(error), at: now)
+        _ = earlyEnd.note(.error(error), at: now)
         phase = .over
     }
 
     private func advance() {
         if phase == .waiting || phase == .over { return }
-        if end.isGraceOver(at: now) { return abandon() }
+        if earlyEnd.isGraceOver(at: now) { return abandon() }
         if phase == .local {
             if !isEnding { beginLocalSteps() }
             guard queue.isEmpty else { return }
@@ -272,7 +272,7 @@ extension RunMachine {
 extension RunMachine {
     /// Ends the run; transfers under way keep their parts.
     private func end(_ ending: RunEnding) {
-        guard end.end(ending, at: now) else { return }
+        guard earlyEnd.note(ending, at: now) else { return }
         steps.noteEnding(ending)
         guard phase != .waiting else { return }
         // Running steps come first, because leaving out a million steps takes a while.
