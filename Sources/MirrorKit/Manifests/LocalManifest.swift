@@ -115,8 +115,8 @@ struct ManifestMemory: Sendable {
             let name = loaded.decoded.manifest.owner
             if name == record.name { return loaded }
             guard names.contains(name) else {
-                loaded.notice =
-                    "\(path): the manifest that was called \(record.name) is called \(name) now."
+                loaded.notice = Notice(
+                    "\(path): the manifest that was called \(record.name) is called \(name) now.")
                 return loaded
             }
             let why = "\(path): this file is the manifest \(name) now."
@@ -125,9 +125,8 @@ struct ManifestMemory: Sendable {
         } catch let error as MirrorError where error.code == .manifestUnreadable {
             if let loaded = try serveCopy(because: error.message) { return loaded }
             throw MirrorError(
-                .manifestUnreadable,
-                "\(error.message) No copy of \(record.name) is kept. Name its new place once, as in `mirror sync PATH`, or forget it: mirror forget \(record.name)"
-            )
+                .manifestUnreadable, "\(error.message) No copy of \(record.name) is kept.",
+                remedy: Remedy(.nameManifest, record.name))
         }
     }
 
@@ -135,8 +134,9 @@ struct ManifestMemory: Sendable {
     func serveCopy(because why: String) throws -> ManifestLoader.Loaded? {
         guard let copy = ManifestCopy(of: record, in: root) else { return nil }
         var loaded = ManifestLoader.Loaded(decoded: try decoded(copy))
-        loaded.notice =
-            "\(why) The last good copy of \(record.name), \(copy.age), is used. Name its new place once, as in `mirror sync PATH`, or forget it: mirror forget \(record.name)"
+        loaded.notice = Notice(
+            "\(why) The last good copy of \(record.name), \(copy.age), is used.",
+            remedy: Remedy(.nameManifest, record.name))
         return loaded
     }
 

@@ -22,7 +22,7 @@ struct ManifestLoader: Sendable {
     struct Loaded: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?
-        var notice: String?
+        var notice: Notice?
         /// Until when the server's answer is fresh; nil if it did not say, or was not asked.
         var freshUntil: Instant?
     }
@@ -165,8 +165,9 @@ struct ManifestLoader: Sendable {
         var loaded = try decode(copy, url)
         // The use of a copy does not make it newer, so its row stays as it is.
         loaded.memory = nil
-        loaded.notice =
+        loaded.notice = Notice(
             "\(url): the manifest could not be fetched (\(error.code.rawValue)); the last good copy, \(copy.age), is used."
+        )
         return loaded
     }
 }

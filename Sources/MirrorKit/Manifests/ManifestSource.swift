@@ -52,6 +52,6 @@ public struct LoadedManifests: Sendable {
     /// For each manifest, until when its server's answer is fresh; nil if the server did not say,
     /// or was not asked.
     public var freshUntil: [Instant?] = []
-    /// Sentences for people, for example if an old copy was used.
-    public var notices: [String] = []
+    /// Notices for people, for example of the use of an old copy.
+    public var notices: [Notice] = []
 }

@@ -84,8 +84,8 @@ private struct Resolution {
                 guard there?.isFile == true else {
                     throw MirrorError(
                         .conflict,
-                        "\(ending.target): mirror's version is not there, so its copy was kept. Run mirror sync first.",
-                        target: ending.target)
+                        "\(ending.target): mirror's version is not there, so its copy was kept.",
+                        target: ending.target, remedy: Remedy(.syncFirst))
                 }
                 for copy in ending.removed { try entry.sibling(copy.copy.name).unlink() }
             }

@@ -77,7 +77,7 @@ extension MirrorSession {
         for memory in memories {
             do { add(try await loader.load(memory), to: &result) } catch let error as MirrorError {
                 guard passesOverLost, error.code == .manifestUnreadable else { throw error }
-                result.notices.append(error.message)
+                result.notices.append(Notice(error.message, remedy: error.remedy))
             }
         }
         return result
@@ -89,7 +89,7 @@ extension MirrorSession {
         result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
         if loaded.decoded.list != nil {
-            result.notices += loaded.decoded.warnings.map { "\($0.file): \($0.message)." }
+            result.notices += loaded.decoded.warnings.map { Notice("\($0.file): \($0.message).") }
         }
         if let memory = loaded.memory { fetchedManifests[memory.record.name] = memory }
     }

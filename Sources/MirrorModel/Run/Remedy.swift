@@ -44,7 +44,10 @@ public struct Remedy: Sendable, Hashable {
         public static let keepTheirs = Kind(rawValue: "keep-theirs")
         /// Permit values of the environment; the subject is a list of `NAME@ORIGIN`, by spaces.
         public static let grant = Kind(rawValue: "grant")
-
+        /// Fetch what a manifest wants first.
+        public static let syncFirst = Kind(rawValue: "sync-first")
+        /// Name a manifest's new place once, or forget the manifest; the subject is its name.
+        public static let nameManifest = Kind(rawValue: "name-manifest")
         /// Say at which URL the files of a list are.
         public static let nameBase = Kind(rawValue: "name-base")
         /// Say which format a list has; the subject is the likeliest one, or empty.
@@ -53,7 +56,8 @@ public struct Remedy: Sendable, Hashable {
         /// The kinds that this version knows.
         package static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
-            .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .nameBase, .nameFormat,
+            .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
+            .nameBase, .nameFormat,
         ]
     }
 }

@@ -73,6 +73,6 @@ struct ManifestArguments {
 extension LoadedManifests {
     /// Prints the notices about manifests, e.g. taken from the last good copy.
     fileprivate func showNotices() {
-        for notice in notices { Console.error.line("mirror: note: \(notice.printable)") }
+        for notice in notices { Console.error.line("mirror: note: \(notice.sentence.printable)") }
     }
 }

@@ -18,6 +18,9 @@ extension Remedy {
         case .goOnline: "Run once without --offline."
         case .keepTheirs: "Or use --keep theirs."
         case .grant: "Pass \(grants)."
+        case .syncFirst: "Run mirror sync first."
+        case .nameManifest:
+            "Name its new place once, as in `mirror sync PATH`, or forget it with `mirror forget \(subject)`."
         case .nameBase: "Say where with --base URL."
         case .nameFormat:
             subject.isEmpty ? "Insist with --from FORMAT." : "Insist with --from \(subject)."
@@ -66,6 +69,14 @@ extension Event {
         case .plan, .start, .progress, .done, .removed: break
         }
         return event
+    }
+}
+
+extension Notice {
+    /// The message with what helps.
+    var sentence: String {
+        guard let words = remedy?.sentence, !words.isEmpty else { return message }
+        return "\(message) \(words)"
     }
 }
 
