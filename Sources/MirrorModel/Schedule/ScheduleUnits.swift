@@ -11,7 +11,7 @@ package struct ScheduleUnits: Sendable {
     package let words: [String]
     /// The greatest delay by chance, in seconds.
     package let jitter: Int64
-    /// The program that waits for the network before a sync, with its words; nil if none shall.
+    /// The program that waits for the network before a sync, with its words; nil to wait for none.
     package var waiter: [String]?
     /// Whether the machine's units wait for the network.
     package var needsNetwork = false

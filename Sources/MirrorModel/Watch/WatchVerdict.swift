@@ -2,9 +2,9 @@
 package enum WatchVerdict {
     /// Whether the first sync of a watch shows that none of them can succeed.
     ///
-    /// These are a usage error, an invalid or missing manifest, an unusable root, and an index of a
-    /// newer mirror. Whoever starts a watch wants to know of them at once; later they may come and
-    /// go while somebody works on the device.
+    /// Such failures are a usage error, an invalid or missing manifest, an unusable root, and an
+    /// index of a newer mirror. Whoever starts a watch wants to know of them at once; later they
+    /// may come and go while somebody works on the device.
     package static func isFinal(exit: Int32) -> Bool { [64, 65, 66, 70, 73, 78].contains(exit) }
 
     /// Whether an early retry may succeed where this sync failed.

@@ -39,13 +39,15 @@ import Testing
     func namedMembersExist(_ page: DocsPage) throws {
         for word in DocsPage.codeWords(in: try page.text()) {
             let parts = word.split(separator: ".").map(String.init)
-            guard parts.count == 2, Self.looksLikeType(parts[0]), parts[1] != "swift" else {
-                continue
-            }
+            guard parts.count == 2, parts[1] != "swift", parts[0].first?.isUppercase == true,
+                parts[1].first?.isLowercase == true
+            else { continue }
             let files = DocsPage.sourceFiles.filter { path in
                 let name = path.split(separator: "/").last.map(String.init) ?? ""
                 return name.hasPrefix(parts[0] + ".") || name.hasPrefix(parts[0] + "+")
             }
+            // A name such as Cargo.lock is a file's.
+            guard !files.isEmpty || Self.looksLikeType(parts[0]) else { continue }
             let isDeclared = try files.contains { path in
                 let words = try DocsPage(path).text()
                     .split { !$0.isLetter && !$0.isNumber && $0 != "_" }
