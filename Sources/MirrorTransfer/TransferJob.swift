@@ -10,7 +10,7 @@ package struct TransferJob: Sendable {
     package let sources: [PreparedSource]
     /// The body of a POST; nil for a GET.
     package let postBody: [UInt8]?
-    /// What the bytes must be.
+    /// The size, digests and media type that the bytes must have.
     package let expectation: Expectation
     /// The version at the target, for a conditional request; nil makes the request unconditional.
     package let local: LocalVersion?

@@ -9,7 +9,7 @@ enum CargoList {
 
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         for package in tree["package"]?.elements ?? [] {
-            // What has no source belongs to the project itself.
+            // A package without a source belongs to the project itself.
             guard let source = package["source"]?.string else { continue }
             guard registries.contains(source) else {
                 collector.note(

@@ -10,7 +10,7 @@ enum DebianField {
         return !name.isEmpty && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? name : nil
     }
 
-    /// What is behind the name and its colon.
+    /// The text behind the name and its colon.
     static func value(of line: ListLine, behind name: Substring) -> ListWord {
         let rest = Substring(line.text.utf8[name.endIndex...].dropFirst())
         return line.word(Substring(rest.utf8.drop { $0 == 0x20 || $0 == 0x09 }))

@@ -17,7 +17,7 @@ enum ListDetection {
         let reason: String
     }
 
-    /// What was found.
+    /// The result of the detection.
     enum Finding {
         case found(ListFormat)
         /// No format fits; the misfit is that of the format that accepts the most lines.

@@ -4,7 +4,7 @@ internal import MirrorModel
 ///
 /// Lists of other programs in XML come in here too.
 struct XMLManifestDecoder {
-    /// What the document turned out to be.
+    /// The kind of the document.
     enum Finding {
         case manifest(DecodedManifest.Notation)
         case list(ListCollector)

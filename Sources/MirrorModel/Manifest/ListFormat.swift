@@ -45,7 +45,7 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     /// CycloneDX in JSON.
     case cyclonedx
 
-    /// What people call it.
+    /// The name for people.
     public var title: String {
         switch self {
         case .urls: "a list of URLs"
@@ -75,7 +75,7 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 extension ListFormat {
-    /// What the format is written in.
+    /// The notation of the format.
     package var notation: String {
         switch self {
         case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"

@@ -31,7 +31,7 @@ public struct Owners: Sendable, Hashable {
         self.init(text: sorted.joined(separator: "\u{1F}"))
     }
 
-    /// What the index keeps.
+    /// Takes the text that the index keeps.
     public init(text: String) { self.text = text }
 
     /// Each name, in the order of their bytes.

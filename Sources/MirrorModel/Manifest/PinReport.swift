@@ -13,11 +13,11 @@ public struct PinFinding: Sendable, Hashable {
     /// Whether the manifest declares the size and a digest that proves the bytes.
     public var isDeclared = false
 
-    /// What becomes of a resource.
+    /// The change of a resource's declarations.
     public enum Verdict: Sendable, Hashable {
         /// It gains what it does not declare yet.
         case pin(size: Bool, sha256: Bool)
-        /// What it declares is replaced, because another version was fetched.
+        /// Its declarations are replaced, because another version was fetched.
         case update(size: Bool, sha256: Bool)
         /// It declares its size and its sha256 already.
         case keep

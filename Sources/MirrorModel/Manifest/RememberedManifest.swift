@@ -15,7 +15,7 @@ public struct RememberedManifest: Sendable, Hashable {
     /// When a sync with it last ended that had something to do, or found another text or place.
     public var syncedAt: Instant?
 
-    /// What a place is.
+    /// The kinds of places.
     public enum Kind: String, Sendable, Hashable {
         case path, url
     }

@@ -31,7 +31,7 @@ public struct SourceURL: Sendable, Hashable {
         self.query = query
     }
 
-    /// What credentials and headers of this URL belong to.
+    /// The origin that credentials and headers of this URL belong to.
     public var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
 
     /// Origin and path, without query or user information: safe to print and to store.

@@ -55,7 +55,7 @@ package struct TargetDispute: Sendable, Hashable {
     package var given: Claim
     /// The other one.
     package var other: Claim
-    /// What they do not agree on.
+    /// The difference between their declarations.
     package var difference: TargetDifference
     /// Whether both manifests are of the run; a takeover would then not say which one is meant.
     package var areBothGiven: Bool
@@ -101,6 +101,6 @@ package struct TargetDispute: Sendable, Hashable {
             + "\(difference.because). Name it in one of them."
     }
 
-    /// What helps besides; nil where both manifests are part of the run.
+    /// The remedy; nil if both manifests are part of the run.
     package var remedy: Remedy? { areBothGiven ? nil : Remedy(.takeOver, given.name) }
 }

@@ -1,6 +1,6 @@
-/// What the reconciler decided for one situation.
+/// The reconciler's decision for one situation.
 public struct Decision: Sendable, Hashable {
-    /// What is done.
+    /// The action.
     public var kind: Step.Kind
     /// Why.
     public var reason: Reason

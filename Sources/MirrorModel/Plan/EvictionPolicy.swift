@@ -82,7 +82,7 @@ public struct Eviction: Sendable {
     public var quota: Int64
     /// How many files of mirror's are in Caches.
     public var files: Int
-    /// What they take up in bytes.
+    /// Their size in bytes.
     public var bytesBefore: Int64
     /// Bytes that remain when the chosen files are gone.
     public var bytesAfter: Int64

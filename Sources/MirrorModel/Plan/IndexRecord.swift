@@ -12,7 +12,7 @@ public struct IndexRecord: Sendable, Hashable {
     public var otherDigest: Digest?
     /// Where the version came from; nil when it was adopted or copied by digest.
     public var provenance: Provenance?
-    /// What the server said of the version.
+    /// The validators that the server sent with the version.
     public var validators = Validators()
     /// The media type that was sent with it, without parameters.
     public var mediaType: String?

@@ -1,4 +1,4 @@
-/// What the file system says of a file; equal stamps mean that its bytes were not touched.
+/// A file's size, times and inode; equal stamps mean that its bytes were not touched.
 public struct FileStamp: Sendable, Hashable {
     /// The size in bytes.
     public var size: Int64

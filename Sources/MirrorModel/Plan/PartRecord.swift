@@ -1,10 +1,10 @@
-/// What the index knows of an unfinished download.
+/// The index's row of an unfinished download.
 public struct PartRecord: Sendable, Hashable {
     /// The part's file name in `tmp/`.
     public var name: String
     /// The target that the part is for.
     public var target: Target
-    /// What its bytes belong to.
+    /// The version that its bytes belong to.
     public var identity: PartIdentity
     /// The size of the whole file, where known.
     public var total: Int64?
@@ -16,7 +16,7 @@ public struct PartRecord: Sendable, Hashable {
     public var mediaType: String?
     /// How far the bytes were vouched for, by length, ascending.
     public var milestones: [Milestone]
-    /// What further connections fetched beyond that, by start.
+    /// Ranges that further connections fetched beyond that, by start.
     public var extents: [Extent]
     /// How many runs wrote to it; from 1.
     public var runs: Int
@@ -38,7 +38,7 @@ public struct PartRecord: Sendable, Hashable {
     }
 }
 
-/// What the bytes of a part belong to, and so what may continue it.
+/// The version that the bytes of a part belong to, and so the source that may continue it.
 public enum PartIdentity: Sendable, Hashable {
     /// A declared digest: any source of the same resource may continue it.
     case digest(Digest)

@@ -110,7 +110,7 @@ public struct Plan: Sendable {
     }
 }
 
-/// What a plan comes to, in numbers.
+/// A plan in numbers.
 public struct PlanTotals: Sendable, Hashable {
     /// How many steps of each kind there are.
     public var steps: [Step.Kind: Int] = [:]

@@ -3,7 +3,7 @@
 /// A situation is made from the manifest, the index, one look at the tree and nothing else; in
 /// particular no server is asked.
 package struct Situation: Sendable {
-    /// What is wanted.
+    /// The wanted resource.
     package var resource: Resource
     /// The owner: the manifest's name, or its substitute where it has none.
     package var owner: String
@@ -11,7 +11,7 @@ package struct Situation: Sendable {
     package var owners: Owners
     /// The keys of the resource's sources, in their order.
     package var sources: [SourceKey]
-    /// What the index knows of the target.
+    /// The index's row of the target.
     package var record: IndexRecord?
     /// The file at the target.
     package var file: LocalFile = .absent

@@ -1,4 +1,4 @@
-/// What will be done about one target, and why.
+/// The action on one target, and its reason.
 public struct Step: Sendable, Hashable {
     /// The target.
     public var target: Target
@@ -6,7 +6,7 @@ public struct Step: Sendable, Hashable {
     public var manifest: Int
     /// The resource, as a position in the manifest; nil for a target that is no longer wanted.
     public var resource: Int?
-    /// What is done, why, and with which bytes.
+    /// The action, its reason, and the bytes for it.
     public var decision: Decision
     /// The size of the whole file in bytes, where known.
     public var size: Int64?
@@ -32,7 +32,7 @@ public struct Step: Sendable, Hashable {
         self.size = size
     }
 
-    /// What is done.
+    /// The action.
     public var kind: Kind {
         get { decision.kind }
         set { decision.kind = newValue }

@@ -4,7 +4,7 @@ public struct StoredFile: Sendable, Hashable {
     public var target: Target
     /// The manifests that it is of; nil for a file that the index does not know.
     public var owners: Owners?
-    /// What a look at the file says.
+    /// The result of a look at the file.
     public var state: State
     /// The size in bytes; nil when it is not there.
     public var size: Int64?
@@ -25,7 +25,7 @@ public struct StoredFile: Sendable, Hashable {
     /// The target that a conflict copy had to make room at.
     public var conflictOf: Target?
 
-    /// What a look at a file says.
+    /// The result of a look at a file.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// As mirror put it there.
         case intact

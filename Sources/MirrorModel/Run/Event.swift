@@ -6,7 +6,7 @@ public struct Event: Sendable {
     public var time: Instant
     /// What happened.
     public var body: Body
-    /// What the run's transfers have brought by then, and what is left.
+    /// The bytes and transfers of the run so far, and those that are left.
     public var totals: RunTotals
 
     /// Takes what happened, when, in which run.
@@ -130,7 +130,7 @@ public struct Event: Sendable {
         public var bytesFreed: Int64 = 0
         /// The sha256 of the file; nil when it was neither read nor received.
         public var sha256: Digest?
-        /// What answered, without a query; nil when nothing was asked.
+        /// The source that answered, without its query; nil when none was asked.
         public var source: String?
         /// How the bytes were verified.
         public var verified: Verification

@@ -10,13 +10,13 @@ package final class Landing: Sendable {
     /// The row that is written when it is there. Its stamp has the verified size; the rest of the
     /// stamp is filled in by the promotion.
     package let record: IndexRecord
-    /// What was at the target when the plan was made; anything else found there now is a conflict.
+    /// The file at the target when the plan was made; any other file found there now is a conflict.
     package let expected: ExpectedFile
     /// The modification time that the file gets, in seconds since the Unix epoch.
     package let modified: Int64
     /// Whether the mode is 0755 instead of 0644.
     package let isExecutable: Bool
-    /// What happens to other people's bytes.
+    /// The treatment of bytes that mirror did not put there.
     package let onConflict: ConflictPolicy
 
     package init(

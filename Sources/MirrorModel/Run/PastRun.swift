@@ -32,11 +32,11 @@ public struct PastRun: Sendable, Hashable {
     }
 }
 
-/// What a run decided about a target, why, and how it ended.
+/// A run's decision about a target: its step, its reason, and how it ended.
 public struct PastDecision: Sendable, Hashable {
     /// The target.
     public var target: Target
-    /// What the plan said.
+    /// The step of the plan.
     public var step: Step.Kind
     /// Why, as a code for scripts.
     public var reason: String
@@ -48,7 +48,7 @@ public struct PastDecision: Sendable, Hashable {
     public var bytesReceived: Int64 = 0
     /// Bytes that were there and not fetched again.
     public var bytesReused: Int64 = 0
-    /// What answered, without a query.
+    /// The source that answered, without its query.
     public var source: String?
     /// How the bytes were verified.
     public var verified: Verification?

@@ -5,7 +5,7 @@
 public struct Remedy: Sendable, Hashable {
     /// What helps. More kinds may come.
     public var kind: Kind
-    /// What it is about, as the kind says; empty where it is about nothing.
+    /// The thing that the kind is about; empty if there is none.
     public var subject: String
 
     /// Takes what helps, and what it is about.

@@ -6,13 +6,13 @@ package indirect enum RunInput: Sendable {
     case roomIsShort
     /// Nothing may begin, because of this.
     case refused(MirrorError)
-    /// What the index knows for steps, as `read` asked.
+    /// The rows for steps that `read` asked for.
     case found([KnownRow])
     /// Targets of transfers belong to this run now, and this is what the index knows of them.
     case claimed([KnownRow])
     /// Another run of the process has these steps' targets; how it ends comes as `joined`.
     case occupied([Int])
-    /// What the index knows for steps could not be read.
+    /// The rows for these steps could not be read.
     case unreadable([Int], MirrorError)
     /// A transfer tells something.
     case transfer(Int, TransferEvent)
@@ -42,7 +42,7 @@ package indirect enum RunInput: Sendable {
     case tick
 }
 
-/// What a run wants done.
+/// An action that a run asks of its driver.
 package indirect enum RunAction: Sendable {
     /// An event is sent.
     case tell(Event.Body)
@@ -60,7 +60,7 @@ package indirect enum RunAction: Sendable {
     case confirm(Int, Confirmed)
     /// An orphan is removed; `removed` comes next.
     case remove(Int, Removal)
-    /// What waits for the disk need not wait for company.
+    /// Works that wait for the disk are promoted now, without waiting for more.
     case hurry
     /// Parts that nothing will use are removed.
     case discard(parts: [String])
@@ -92,7 +92,7 @@ package struct RowWish: Sendable {
     package let target: Target
 }
 
-/// What the index knows for a step.
+/// The index's row for a step.
 package struct KnownRow: Sendable {
     /// The step.
     package let position: Int
@@ -122,7 +122,7 @@ package struct Submission: Sendable {
     }
 }
 
-/// What ends a run before its end.
+/// The cause that ends a run early.
 package enum RunEnding: Sendable {
     /// Nothing more can be done, or a limit was reached.
     case error(MirrorError)
@@ -132,7 +132,7 @@ package enum RunEnding: Sendable {
     case firstFailure
 }
 
-/// What a run is asked to heed.
+/// The rules that a run follows.
 package struct RunRules: Sendable {
     /// Whether no request is made.
     package var isOffline = false
@@ -144,9 +144,9 @@ package struct RunRules: Sendable {
     package var stopsAtFirstFailure = false
     /// Seconds after which the run ends; nil is no limit.
     package var deadline: Int64?
-    /// What happens to other people's bytes.
+    /// The treatment of bytes that mirror did not put there.
     package var onConflict = ConflictPolicy.rename
-    /// What is not to be fetched until somebody says so.
+    /// Targets that are not fetched until somebody says so.
     package var paused = PausedTargets()
     /// How many transfers the loop should know at once.
     package var window = 1024

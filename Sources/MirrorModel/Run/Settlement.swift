@@ -1,4 +1,4 @@
-/// What follows for a step once its bytes, or a response about them, are there.
+/// The consequence for a step of its bytes, or of a response about them.
 package enum Settlement: Sendable {
     /// The bytes get their final name; when they have it, the step has ended so.
     case land(Landing, Event.Done)
@@ -260,7 +260,7 @@ extension Settler {
 }
 
 extension Landing.ExpectedFile {
-    /// What the promotion must find at the target for a step.
+    /// The file that the promotion must find at a step's target.
     init(_ existing: Step.ExistingFile) {
         switch existing {
         case .nothing, .recorded, .obstacle: self = .nothing

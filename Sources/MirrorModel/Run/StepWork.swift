@@ -1,4 +1,4 @@
-/// What a run knows of a step while it is under way.
+/// A run's knowledge of a step under way.
 ///
 /// It belongs to one run. It is a class, because the run reads it with every message about the
 /// step, and reading must not copy it.
@@ -12,7 +12,7 @@ final class StepWork {
     var done: Event.Done?
     /// The bytes in memory that are on their way to the final name.
     var bytesInMemory = 0
-    /// What its transfer has brought; nil until it begins.
+    /// The bytes that its transfer has brought; nil until it begins.
     var count: TransferCount?
 
     enum Purpose: Sendable {

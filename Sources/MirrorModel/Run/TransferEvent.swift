@@ -1,4 +1,4 @@
-/// What a transfer tells while it runs.
+/// A report of a running transfer.
 package indirect enum TransferEvent: Sendable {
     /// A request is about to be made, or a source file read; sent once a job.
     case started(source: String, size: Int64?, offset: Int64)
@@ -25,7 +25,7 @@ package indirect enum TransferResult: Sendable {
 }
 
 extension TransferResult {
-    /// What the transfer cost.
+    /// The cost of the transfer.
     var cost: TransferCost {
         switch self {
         case .received(let body): body.cost
@@ -34,7 +34,7 @@ extension TransferResult {
     }
 }
 
-/// What a transfer cost.
+/// The cost of a transfer.
 package struct TransferCost: Sendable, Hashable {
     /// Requests made, redirects and retries included.
     package var requests = 0

@@ -5,9 +5,9 @@ package struct ScheduleUnits: Sendable {
     /// The line after a crontab's.
     package static let endMark = "# mirror schedule ends"
 
-    /// What is started, when.
+    /// The schedule, which says when it starts.
     package let schedule: Schedule
-    /// What is started: a program's absolute path and its words.
+    /// The command that is started: a program's absolute path and its words.
     package let words: [String]
     /// The greatest delay by chance, in seconds.
     package let jitter: Int64

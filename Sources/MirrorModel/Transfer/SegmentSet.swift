@@ -221,7 +221,7 @@ extension SegmentSet {
         if let source = helpers[id]?.assignment.source { barred.insert(source) }
     }
 
-    /// What the end of a further connection shows about its host.
+    /// The lesson about a host from the end of a further connection.
     package enum HostNote: Sendable {
         /// It may speak no HTTP/1.1.
         case leavesProtocol(source: Int)

@@ -80,7 +80,7 @@ package struct SyncEnd: Sendable, Hashable {
 
     /// The number of syncs in a row that failed and that another one may mend, this one included.
     package var failures = 0
-    /// What becomes due first; nil where nothing will.
+    /// The file that becomes due first; nil if none will.
     package var nextDue: Due?
     /// Why something was not fetched; nil where nothing was put off.
     package var deferral: Deferral?
@@ -91,7 +91,7 @@ package struct SyncEnd: Sendable, Hashable {
 
 /// When a watch syncs next, and why then.
 package struct NextSync: Sendable, Hashable {
-    /// What the sync is for.
+    /// The reason for the sync.
     package enum Cause: Sendable, Hashable {
         /// Nothing is due before.
         case every

@@ -1,4 +1,4 @@
-/// What the exit code of a sync means for the watch that made it.
+/// The meaning of a sync's exit code for its watch.
 package enum WatchVerdict {
     /// Whether the first sync of a watch shows that none of them can succeed.
     ///

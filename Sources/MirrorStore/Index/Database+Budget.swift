@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// What has been spent of the budget: one row of `meta`, the period's beginning and the bytes.
+/// The account of the budget: one row of `meta` with the period's beginning and the bytes spent.
 extension Database {
     /// The account; nil when no run had a budget yet.
     mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {

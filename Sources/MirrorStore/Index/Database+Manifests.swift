@@ -19,7 +19,7 @@ extension Database {
         }
     }
 
-    // What lists were read with: a row of `meta` for each, named after the manifest.
+    // The hints of lists: a row of `meta` for each, named after the manifest.
     private static let hintPrefix = "list "
 
     private mutating func hints() throws(IndexError) -> [String: ListHint] {

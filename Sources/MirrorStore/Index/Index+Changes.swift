@@ -1,8 +1,8 @@
 package import MirrorModel
 internal import MirrorSystem
 
-/// What a session writes into the index: one transaction a call, errors as callers of the library
-/// see them.
+/// The changes that a session makes to the index: one transaction a call, errors as callers of the
+/// library see them.
 extension Index {
     /// Notes that a target was used.
     package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {

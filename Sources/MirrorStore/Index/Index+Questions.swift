@@ -1,6 +1,6 @@
 package import MirrorModel
 
-/// What a session reads from the index: one call a question, errors as callers of the library see
+/// The questions of a session to the index: one call each, errors as callers of the library see
 /// them.
 extension Index {
     /// The parts of a target.
@@ -64,7 +64,7 @@ extension Index {
         }
     }
 
-    /// What has been spent of the budget; nil when no run had one yet.
+    /// The account of the budget; nil if no run had one yet.
     package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in
             try database.budgetAccount()

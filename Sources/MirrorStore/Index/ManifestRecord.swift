@@ -20,11 +20,11 @@ package struct ManifestRecord: Sendable, Hashable {
     package var copyDigest: Digest?
     /// Where the copy came from; nil for a path.
     package var provenance: Provenance?
-    /// What the server said of the copy.
+    /// The validators that the server sent with the copy.
     package var validators = Validators()
     /// Until when HTTP caching calls the copy fresh.
     package var freshUntil: Instant?
-    /// What it was read with, if it is a list of another program.
+    /// The hint that it was read with, if it is a list of another program.
     package var hint = ListHint()
 
     package init(name: String, place: ManifestPlace) {
@@ -44,7 +44,7 @@ extension ManifestPlace {
         }
     }
 
-    /// What the columns say; nil for what makes no sense.
+    /// The place in the columns; nil if they make no sense.
     package init?(kind: String, location: String?, beside: String?) {
         switch (kind, location, beside) {
         case ("path", nil, let beside?): self = .relative(beside)

@@ -14,7 +14,7 @@ package struct RootLocation: Hashable {
     /// Whether it comes from `--root` or `$MIRROR_ROOT`, and so may be made when it is not there.
     let isExplicit: Bool
 
-    /// What the decision rests on besides the file system.
+    /// The values that decide, besides the file system.
     package struct Surroundings {
         /// The current folder, absolute.
         var currentFolder: String

@@ -82,7 +82,7 @@ package final class RootLock: Sendable {
         }
     }
 
-    /// What to say about a file system whose locks other machines may not see.
+    /// The warning about a file system whose locks other machines may not see.
     package static func warning(for kind: FileSystemKind) -> String? {
         kind.networkName.map {
             "The root is on a network file system (\($0)): locks may not hold between machines."

@@ -1,7 +1,7 @@
 import MirrorKit
 import MirrorModel
 
-/// What verbs that fetch as a part of their work have in common: a session, manifests, a shown run.
+/// The common work of verbs that fetch among other things: a session, manifests, a shown run.
 struct FetchWork {
     let root: RootOptions
     let network: NetworkOptions

@@ -17,7 +17,7 @@ struct ImportOptions: ParsableArguments {
             "The folder of the files that a list names without URLs.", valueName: "url"))
     var base: String?
 
-    /// What the options say; throws `MirrorError` with `usage`.
+    /// The hint from the options; throws `MirrorError` with `usage`.
     func hint(name: String? = nil) throws -> ListHint {
         if from == nil, base == nil, name == nil { return ListHint() }
         return try ListHint(format: from, base: try base.map(ImportOptions.url), name: name)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MirrorModel
 
-/// What a run leaves for those who look after the device: a log, metrics, and programs that it starts.
+/// A run's log and metrics, and the programs that it starts at its end.
 struct OperationOptions: ParsableArguments {
     @Option(
         name: .long,

@@ -40,7 +40,7 @@ struct SyncOptions {
         return try MirrorSession(root: root.root, configuration: configuration)
     }
 
-    /// What the run may do, and for how long.
+    /// The limits and permissions of the run.
     func runOptions() throws -> RunOptions {
         var options = RunOptions()
         running.apply(to: &options)
