@@ -105,7 +105,8 @@ let package = Package(
                 "MirrorSimulation",
             ] + rooms,
             exclude: [
-                "Manifests/good", "Manifests/bad", "Manifests/json-schema.py", "Imports/lists",
+                "History/recorded", "Manifests/good", "Manifests/bad", "Manifests/json-schema.py",
+                "Imports/lists",
                 "Imports/bad",
             ],
             swiftSettings: strict),

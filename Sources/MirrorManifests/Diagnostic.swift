@@ -60,6 +60,16 @@ public struct ManifestRefusal: Error, Sendable, Hashable, CustomStringConvertibl
         self.omitted = omitted
     }
 
+    /// A refusal with one error, about another file than a manifest perhaps.
+    package init(file: String, at place: TextPosition, _ message: String) {
+        self.init(
+            diagnostics: [
+                Diagnostic(
+                    file: file, line: place.line, column: place.column, severity: .error,
+                    message: message)
+            ], omitted: 0)
+    }
+
     /// A line for each error, and the number of further errors.
     public var description: String {
         let lines = diagnostics.map(\.description)

@@ -5,6 +5,8 @@ package struct TextPosition: Hashable, Comparable {
     package var line = 1
     package var column = 1
 
+    package init(line: Int = 1, column: Int = 1) { (self.line, self.column) = (line, column) }
+
     package static func < (left: TextPosition, right: TextPosition) -> Bool {
         (left.line, left.column) < (right.line, right.column)
     }

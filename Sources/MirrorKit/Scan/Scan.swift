@@ -59,8 +59,12 @@ struct Scan: ~Copyable {
 
     /// Scans and decides; `path` is the name of the root in the plan.
     ///
-    /// Throws `MirrorError`, or `ManifestRefusal` if another manifest wants a target differently.
-    consuming func plan(for path: String) throws -> Plan {
+    /// With `recording`, everything is decided on this thread in the order of the targets, and each
+    /// decision is told with what it was made from. Throws `MirrorError`, or `ManifestRefusal` if
+    /// another manifest wants a target differently.
+    consuming func plan(
+        for path: String, recording: DecisionRecording? = nil
+    ) throws -> Plan {
         if let index = view.index {
             for part in try index.allParts() {
                 view.parts[part.target, default: []].append(part)
@@ -68,11 +72,11 @@ struct Scan: ~Copyable {
         }
         let count = view.wanted.entries.count
         var findings =
-            hasSplit
+            hasSplit && recording == nil
             ? try Scan.findings(of: view, splitAt: count / 2)
-            : try ScanShard(0..<count, of: view).look()
+            : try ScanShard(0..<count, of: view, recording: recording).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
-        try TreeSources(view).look(&findings)
+        try TreeSources(view, recording: recording).look(&findings)
         let removals = removals(beside: findings)
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,

@@ -1,6 +1,9 @@
 internal import MirrorModel
 internal import MirrorStore
 
+/// Takes a decision with what it was made from.
+typealias DecisionRecording = (RecordedDecision) throws -> Void
+
 /// Looks at a shard of the targets in their order.
 ///
 /// It merges three sorted streams in one pass: wanted resources, index rows and files. If a file is
@@ -17,18 +20,22 @@ struct ScanShard: ~Copyable {
     private var owner: [UInt8] = []
     private var ownedRows = 0
     private let isPlain: Bool
+    private let recording: DecisionRecording?
 
     /// Takes a range of the wanted entries.
     ///
     /// Rows before its first entry belong to the previous shard. Rows from the first entry behind
     /// the range on belong to the next shard.
-    init(_ range: Range<Int>, of view: ScanView) {
+    init(_ range: Range<Int>, of view: ScanView, recording: DecisionRecording? = nil) {
         self.view = view
+        self.recording = recording
         next = range.lowerBound
         end = range.upperBound
         scan = view.root.map { StatCursor($0) }
         found = ScanFindings(of: view.wanted.manifests)
-        isPlain = !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
+        isPlain =
+            !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
+            && recording == nil
     }
 
     /// Looks at the targets and decides. Throws `MirrorError`.
@@ -154,7 +161,11 @@ struct ScanShard: ~Copyable {
         if case .transfer = decision.means, view.index != nil,
             situation.resource.pin != nil || situation.file == .absent
         {
-            found.search(with: isPlain ? nil : situation)
+            let isMadeAgain = isPlain && (recording == nil || situation.saysNothingMore)
+            found.search(with: isMadeAgain ? nil : situation)
+        } else {
+            try recording?(
+                RecordedDecision(of: situation, by: view.reconciler, now: view.now))
         }
         if isPlain {
             found.steps.appendPlainFetch(
@@ -245,5 +256,12 @@ struct ScanShard: ~Copyable {
             if error.code == .cancelled { throw error }
             found.unreadOrphans += 1
         }
+    }
+}
+
+extension Situation {
+    /// Whether the resource alone tells all of it, so that it can be made again from that.
+    fileprivate var saysNothingMore: Bool {
+        record == nil && parts.isEmpty && owners == Owners(owner)
     }
 }

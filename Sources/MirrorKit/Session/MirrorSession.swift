@@ -48,11 +48,15 @@ public actor MirrorSession {
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
-                    let scan = try Scan(
-                        manifests: manifests, options: options, root: view.root,
-                        index: view.index, leases: leases, now: SystemClock.now(),
-                        isCancelled: { cancellation.isSet })
-                    return try scan.plan(for: root)
+                    let make = { (record: DecisionRecording?) in
+                        let scan = try Scan(
+                            manifests: manifests, options: options, root: view.root,
+                            index: view.index, leases: leases, now: SystemClock.now(),
+                            isCancelled: { cancellation.isSet })
+                        return try scan.plan(for: root, recording: record)
+                    }
+                    return try options.recording.map { try DecisionFile($0).write(make) }
+                        ?? make(nil)
                 }
             } onCancel: {
                 cancellation.set()

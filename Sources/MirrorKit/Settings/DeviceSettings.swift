@@ -67,15 +67,14 @@ package struct DeviceSettings: Sendable {
         let tree = try JSONTree(bytes, file: file)
         guard case .object(let members) = tree.value else {
             throw ManifestRefusal(
-                file: file, line: tree.place.line, column: tree.place.column,
+                file: file, at: tree.place,
                 "the settings are an object, such as { \"jobs\": 4 }")
         }
         var settings: [Setting] = []
         for member in members {
             guard let value = Value(member.value) else {
-                let place = member.value.place
                 throw ManifestRefusal(
-                    file: file, line: place.line, column: place.column,
+                    file: file, at: member.value.place,
                     "\(member.key): write a text, a number, true, false, or a list of texts")
             }
             settings.append(
@@ -88,7 +87,8 @@ package struct DeviceSettings: Sendable {
 
     /// The error of a setting that is wrong, with its place in the file.
     package func refusal(of setting: Setting, _ message: String) -> ManifestRefusal {
-        ManifestRefusal(file: path, line: setting.line, column: setting.column, message)
+        ManifestRefusal(
+            file: path, at: TextPosition(line: setting.line, column: setting.column), message)
     }
 
     /// The value of an option.
@@ -152,16 +152,5 @@ extension DeviceSettings.Value {
         case .flag(let flag): flag ? "true" : "false"
         case .texts(let texts): texts.joined(separator: ", ")
         }
-    }
-}
-
-extension ManifestRefusal {
-    /// A refusal with one error.
-    fileprivate init(file: String, line: Int, column: Int, _ message: String) {
-        self.init(
-            diagnostics: [
-                Diagnostic(
-                    file: file, line: line, column: column, severity: .error, message: message)
-            ], omitted: 0)
     }
 }

@@ -77,6 +77,23 @@ public struct StoredFile: Sendable, Hashable {
     }
 }
 
+/// Files about which there is nothing to say: wanted, pinned, and as mirror put them there.
+public struct KeptFiles: Sendable, Hashable {
+    /// How many they are.
+    public var count = 0
+    /// Their sizes together, in bytes.
+    public var bytes: Int64 = 0
+
+    /// None.
+    public init() {}
+
+    /// Counts a file.
+    package mutating func add(_ size: Int64) {
+        count += 1
+        bytes = bytes.addingSaturated(size)
+    }
+}
+
 extension Freshness {
     /// One word for scripts.
     public var word: String {

@@ -45,13 +45,16 @@ package struct FileReplacement {
     ///
     /// After an error the old file is there, unchanged; or, if the folder alone could not be flushed,
     /// the new one. Either is whole. Throws the errors of `body`, or `MirrorError`.
-    package func write(_ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void) throws {
+    package func write<Value>(
+        _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Value
+    ) throws -> Value {
         do {
             let folder = try FileReplacement.open(folderPath, O_RDONLY | O_DIRECTORY, for: path)
             FileReplacement.removeLeftovers(in: folder, path: folderPath)
             let (hidden, file) = try make()
+            let value: Value
             do {
-                try fill(file, body)
+                value = try fill(file, body)
                 try refuseOtherChange()
                 try retryingLibc("rename", path) { rename(hidden, path) }
             } catch {
@@ -59,6 +62,7 @@ package struct FileReplacement {
                 throw error
             }
             try folder.flush(path: folderPath)
+            return value
         } catch let error as Errno {
             throw MirrorError(error)
         }
@@ -92,11 +96,11 @@ package struct FileReplacement {
         }
     }
 
-    private func fill(
-        _ file: Descriptor, _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Void
-    ) throws {
+    private func fill<Value>(
+        _ file: Descriptor, _ body: ((_ bytes: [UInt8]) throws -> Void) throws -> Value
+    ) throws -> Value {
         var offset: Int64 = 0
-        try body { bytes in
+        let value = try body { bytes in
             try file.write(bytes, at: offset, path: path)
             offset += Int64(bytes.count)
         }
@@ -106,6 +110,7 @@ package struct FileReplacement {
             try retryingLibc("fchmod", path) { fchmod(file.number, before.st_mode & 0o7777) }
         }
         try file.flush(path: path)
+        return value
     }
 
     /// Refuses to replace a file that another program changed meanwhile, so that no change is lost.

@@ -27,6 +27,7 @@ struct PlanCommand: AsyncParsableCommand {
     var network: ManifestNetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "What is kept") var storage: StorageOptions
+    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
@@ -41,6 +42,7 @@ struct PlanCommand: AsyncParsableCommand {
         let manifests = try await arguments.load(in: session)
         var options = selection.planOptions
         storage.apply(to: &options)
+        options.recording = recording.recording()
         let plan = try await session.plan(manifests, options: options)
         try PlanOutput(options: output).show(
             plan, try await session.permissionStatus(of: when.permission))

@@ -31,6 +31,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
+    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
@@ -41,7 +42,7 @@ struct SyncCommand: AsyncParsableCommand {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,
             when: when, storage: storage, running: running, removal: removal,
-            operations: operations, output: output)
+            operations: operations, recording: recording, output: output)
     }
 
     func run() async throws {

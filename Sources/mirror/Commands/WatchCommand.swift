@@ -31,6 +31,7 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
+    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Option(
@@ -57,7 +58,7 @@ struct WatchCommand: AsyncParsableCommand {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,
             when: when, storage: storage, running: running, removal: removal,
-            operations: operations, output: output)
+            operations: operations, recording: recording, output: output)
     }
 
     /// When it syncs.

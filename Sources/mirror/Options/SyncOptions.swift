@@ -16,6 +16,7 @@ struct SyncOptions {
     var running: RunningOptions
     var removal: RemovalOptions
     var operations: OperationOptions
+    var recording: RecordingOptions
     var output: OutputOptions
 
     /// The manifests, with what the options ask of them.
@@ -30,6 +31,7 @@ struct SyncOptions {
     var planOptions: PlanOptions {
         var options = selection.planOptions
         storage.apply(to: &options)
+        options.recording = recording.recording()
         return options
     }
 

@@ -58,6 +58,8 @@ struct WhyOutput {
     let options: any OutputChoices
     let root: String
     let now: Instant
+    /// Why a run now would not fetch what its step fetches; nil where it would.
+    let deferral: Deferral?
 
     /// Prints the decisions, the newest first, after what a run now would do.
     func show(
@@ -73,6 +75,10 @@ struct WhyOutput {
         if let step {
             let because = step.reason.because(on: clock).printable
             lines.line("  now: \(step.kind.rawValue), because: \(because)")
+            if let deferral {
+                let because = Reason.deferred(deferral).because(on: clock)
+                lines.line("  but deferred, because: \(because.printable)")
+            }
         } else {
             lines.line("  now: no manifest wants it")
         }
@@ -120,6 +126,7 @@ struct WhyOutput {
                     json.member("reason", step.reason.code)
                     json.member("because", step.reason.because)
                     json.member("size", step.size)
+                    json.member("deferred", deferral.map { Reason.deferred($0).code })
                 }
             } else {
                 json.null()
