@@ -30,8 +30,12 @@ package struct ScheduleBook: Sendable {
     }
 
     /// A schedule of a root: its name follows from root and manifests, so that the same is replaced.
+    ///
+    /// The offset follows from the machine, too: on each device of a fleet, which may all have the
+    /// same root and manifests, it is another one.
     package static func schedule(
-        root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager
+        root: String, manifests: [ManifestSource], every: Int64, manager: Schedule.Manager,
+        machine: String = Machine.identity
     ) -> (schedule: Schedule, offset: UInt64) {
         let place = LocalManifest.canonical(folder: root)
         let places = manifests.map { source in
@@ -41,12 +45,13 @@ package struct ScheduleBook: Sendable {
             case .standardInput: "-"
             }
         }
-        let hash = ByteHasher.digest(
-            .sha256, of: Array(([place] + places).joined(separator: "\n").utf8))
+        let text = ([place] + places).joined(separator: "\n")
+        let hash = ByteHasher.digest(.sha256, of: Array(text.utf8))
+        let chance = ByteHasher.digest(.sha256, of: Array((machine + "\n" + text).utf8))
         let schedule = Schedule(
             name: Schedule.name(root: place, hash: hash.hex), manager: manager, every: every,
             root: place, manifests: places)
-        return (schedule, hash.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) })
+        return (schedule, chance.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     /// The absolute path of this program.

@@ -27,15 +27,15 @@ package struct SchedulePeriod: Sendable, Hashable {
 
     /// The first five fields of a crontab line; nil where cron has no such period.
     ///
-    /// - Parameter offset: any number, which chooses the minute, so that devices do not all begin at
-    ///   the full hour.
+    /// - Parameter offset: any number, which chooses the moment within the period, so that devices do
+    ///   not all begin at the same one.
     package func cron(offset: UInt64) -> String? {
         let minute = offset % 60
         return switch shape {
         case .minutes(1): "* * * * *"
         case .minutes(let minutes): "\(offset % UInt64(minutes))-59/\(minutes) * * * *"
         case .hours(1): "\(minute) * * * *"
-        case .hours(let hours): "\(minute) */\(hours) * * *"
+        case .hours(let hours): "\(minute) \(offset / 60 % UInt64(hours))-23/\(hours) * * *"
         case .day: "\(minute) \(offset / 60 % 24) * * *"
         case .week: "\(minute) \(offset / 60 % 24) * * \(offset / 1440 % 7)"
         case nil: nil

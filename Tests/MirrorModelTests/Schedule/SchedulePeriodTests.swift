@@ -5,7 +5,7 @@ import Testing
 @Suite struct SchedulePeriodTests {
     @Test(arguments: [
         (60, "*-*-* *:*:00", "* * * * *"), (900, "*-*-* *:00/15:00", "7-59/15 * * * *"),
-        (3600, "*-*-* *:00:00", "7 * * * *"), (21_600, "*-*-* 00/6:00:00", "7 */6 * * *"),
+        (3600, "*-*-* *:00:00", "7 * * * *"), (21_600, "*-*-* 00/6:00:00", "7 2-23/6 * * *"),
         (86_400, "*-*-* 00:00:00", "7 2 * * *"), (604_800, "Mon *-*-* 00:00:00", "7 2 * * 0"),
     ])
     func periodsOfTheCalendarAreExpressed(seconds: Int64, calendar: String, cron: String) throws {
