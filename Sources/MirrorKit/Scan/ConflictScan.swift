@@ -8,7 +8,7 @@ internal import MirrorSystem
 /// index is lost, and a crash during a promotion cannot make the two differ.
 struct ConflictScan {
     private var folders: Set<String> = []
-    private var last = ""
+    private var last: [UInt8] = []
     /// Targets whose names may have been cut to make room for the mark.
     private var long: [Target] = []
 
@@ -16,10 +16,20 @@ struct ConflictScan {
 
     /// Notes a target, whose folder will be searched.
     mutating func note(_ target: Target) {
-        let folder = target.folder
-        if folder != last { folders.insert(folder) }
-        last = folder
-        if target.name.utf8.count > ConflictScan.longName { long.append(target) }
+        var path = target.path
+        path.withUTF8 { note($0) }
+    }
+
+    /// Notes the target that a path is; a neighbour in the same folder costs a comparison.
+    mutating func note(_ path: UnsafeBufferPointer<UInt8>) {
+        guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
+        let folder = UnsafeBufferPointer(rebasing: path[..<slash])
+        if !folder.elementsEqual(last) {
+            last = Array(folder)
+            folders.insert(String(decoding: last, as: UTF8.self))
+        }
+        guard path.count - slash - 1 > ConflictScan.longName else { return }
+        if let target = try? Target(String(decoding: path, as: UTF8.self)) { long.append(target) }
     }
 
     /// The existing copies, in the order of their paths' bytes. Throws `MirrorError`.

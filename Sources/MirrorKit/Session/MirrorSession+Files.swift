@@ -78,6 +78,25 @@ extension MirrorSession {
         }
     }
 
+    /// Passes the files to the body about which there is something to say, and counts the others.
+    ///
+    /// A file that a manifest wants and pins, and that is as mirror put it there, is only counted. So
+    /// a million of them take little time. Otherwise like `forEachFile`.
+    public func forEachNotableFile(
+        of manifests: [Manifest], only tags: Set<String> = [],
+        _ body: @escaping @Sendable (StoredFile) throws -> Void
+    ) async throws -> KeptFiles {
+        try await reading { view in
+            try await Offload.run {
+                var inventory = try Inventory(
+                    view: view, manifests: manifests, only: tags, countingKept: true,
+                    now: SystemClock.now())
+                try inventory.files(body)
+                return inventory.kept
+            }
+        }
+    }
+
     /// Reads every file that the index knows or a manifest wants, and reports differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let root = root

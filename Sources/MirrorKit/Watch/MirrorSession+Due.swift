@@ -7,7 +7,7 @@ extension MirrorSession {
     /// Files that are due already are left out, because a sync has just asked for them.
     package func nextDue(of manifests: [Manifest]) async throws -> SyncEnd.Due? {
         let first = Mutex<SyncEnd.Due?>(nil)
-        try await forEachFile(of: manifests) { file in
+        _ = try await forEachNotableFile(of: manifests) { file in
             guard case .fresh(let until?) = file.freshness else { return }
             first.withLock { first in
                 if first.map({ until < $0.at }) ?? true {

@@ -25,6 +25,11 @@ extension Database {
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
         verified FROM files WHERE path >= ? ORDER BY path
         """
+    /// The same, and behind it the whole record, whose columns cost little unless they are read.
+    static let everyRowWithRecord = """
+        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
+        \(Schema.recordColumns) FROM files WHERE path >= ? ORDER BY path
+        """
     private static let insertion = """
         INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
         """

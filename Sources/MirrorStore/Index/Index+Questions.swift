@@ -83,6 +83,13 @@ extension Index {
         }
     }
 
+    /// A walk over all rows that can read the whole record of each without another question.
+    package func cursorOfRecords() throws(MirrorError) -> ProjectionCursor {
+        do throws(IndexError) {
+            return try projections(Database.everyRowWithRecord, from: "")
+        } catch { throw error.mirrorError }
+    }
+
     /// A walk over the rows of an area, which knows when each file was last used.
     package func cursorOfUses(in area: Area) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {

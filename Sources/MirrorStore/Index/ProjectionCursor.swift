@@ -20,6 +20,8 @@ package struct ProjectionCursor: ~Copyable {
     private var database: Database?
     private var statement: OpaquePointer?
     private let note: (IndexError) -> Void
+    /// Whether the columns of the whole record stand behind those of the projection.
+    private let hasRecord: Bool
 
     /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
     /// caller.
@@ -29,6 +31,7 @@ package struct ProjectionCursor: ~Copyable {
     ) throws(IndexError) {
         self.note = note
         self.database = database
+        hasRecord = sql == Database.everyRowWithRecord
         do throws(IndexError) {
             statement = try self.database?.start(sql) { $0.add(start) }
         } catch {
@@ -99,7 +102,8 @@ package struct ProjectionCursor: ~Copyable {
     package mutating func record() throws(IndexError) -> IndexRecord {
         do throws(IndexError) {
             guard let statement else { throw IndexError.damaged("a row is gone") }
-            var row = Row(statement: statement)
+            var row = Row(statement: statement, from: hasRecord ? 9 : 0)
+            if hasRecord { return try row.record() }
             let path = try row.text()
             guard let record = try database?.record(at: path) else {
                 throw IndexError.damaged("a row is gone")

@@ -4,9 +4,13 @@ internal import MirrorModel
 /// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
 struct Row {
     private let statement: OpaquePointer
-    private var index: Int32 = -1
+    private var index: Int32
 
-    init(statement: OpaquePointer) { self.statement = statement }
+    /// Reads from a column on.
+    init(statement: OpaquePointer, from column: Int32 = 0) {
+        self.statement = statement
+        index = column - 1
+    }
 
     /// The next column, an integer or NULL.
     mutating func optionalInt() throws(IndexError) -> Int64? {

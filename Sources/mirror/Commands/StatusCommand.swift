@@ -61,9 +61,13 @@ struct StatusCommand: AsyncParsableCommand {
             return patterns.isEmpty
                 || patterns.contains { fnmatch($0, file.target.path, 0) == 0 }
         }
+        let count = { @Sendable (file: StoredFile) in if selects(file) { status.count(file) } }
         status.begin()
-        try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if selects(file) { status.count(file) }
+        if output.json || !patterns.isEmpty {
+            try await session.forEachFile(of: manifests, only: Set(only), count)
+        } else {
+            let kept = try await session.forEachNotableFile(of: manifests, only: Set(only), count)
+            if !due { status.count(kept) }
         }
         status.conclude()
         let isSelection = due || !patterns.isEmpty || !only.isEmpty

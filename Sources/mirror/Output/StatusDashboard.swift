@@ -55,6 +55,14 @@ struct StatusDashboard {
         }
     }
 
+    /// Counts files about which there is nothing to say.
+    mutating func add(_ kept: KeptFiles) {
+        if kept.count == 0 { return }
+        counts[.intact, default: 0] += kept.count
+        files += kept.count
+        bytes = bytes.addingSaturated(kept.bytes)
+    }
+
     /// The line of totals; `good` is the last run that ended well, `last` the last that ended.
     func totals(good: PastRun?, last: PastRun?, clock: LocalClock) -> String {
         var facts = ["\(due) due"]

@@ -53,6 +53,9 @@ final class StatusOutput: Sendable {
         }
     }
 
+    /// Counts files about which there is nothing to say.
+    func count(_ kept: KeptFiles) { state.withLock { $0.dashboard.add(kept) } }
+
     /// Prints the totals and what needs attention; ends the document.
     func conclude() {
         state.withLock { state in
