@@ -47,6 +47,7 @@ struct GetCommand: AsyncParsableCommand {
             try await work.run(manifest) { [work] session, manifests, shown in
                 try await work.fetch(manifests, planning, in: session, shown) {
                     for target in arrivals.all { try await session.withFile(target) { _ in } }
+                    if let refusal = arrivals.refusal { throw refusal }
                 }
             }
         } catch {
@@ -76,17 +77,37 @@ struct GetCommand: AsyncParsableCommand {
 
 /// The files that a run brought, or found there.
 private final class Arrivals: Sendable {
-    private let state = Mutex((targets: Set<Target>(), root: ""))
+    private struct State {
+        var targets: Set<Target> = []
+        var root = ""
+        /// Why the first file that did not come was left out.
+        var refusal: MirrorError?
+    }
+
+    private let state = Mutex(State())
 
     var all: Set<Target> { state.withLock { $0.targets } }
     var root: String { state.withLock { $0.root } }
+    var refusal: MirrorError? { state.withLock { $0.refusal } }
 
     func note(_ event: Event) {
         switch event.body {
-        case .done(let done) where ![.deferred, .evicted].contains(done.outcome):
+        case .done(let done) where done.outcome == .evicted:
+            leave(done, .spaceLimit, "A file larger than the quota does not come: raise --quota.")
+        case .done(let done) where done.outcome == .deferred:
+            leave(done, .noRun, "mirror resume \(done.target) lets it come.")
+        case .done(let done):
             state.withLock { _ = $0.targets.insert(done.target) }
         case .summary(let summary): state.withLock { $0.root = summary.root }
         default: break
         }
+    }
+
+    /// Notes why a file did not come; whoever asked for it must not go on as if it were there.
+    private func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {
+        let target = done.target
+        let error = MirrorError(
+            code, "\(target): not here: \(done.reason.because). \(advice)", target: target)
+        state.withLock { $0.refusal = $0.refusal ?? error }
     }
 }
