@@ -101,8 +101,12 @@ extension ProbeReport {
     }
 
     private static func refusal(_ status: Int, _ url: SourceURL) -> MirrorError {
+        let mayPass = StatusCode.isPassing(status)
         var error = MirrorError(
-            .httpStatus, "\(url): the server answered \(status). Check the URL.")
+            .httpStatus,
+            "\(url): the server answered \(status). \(mayPass ? "Try again later." : "Check the URL.")"
+        )
+        error.isRetryable = mayPass
         error.status = status
         error.source = url.description
         return error

@@ -9,7 +9,8 @@ struct ProbeCommand: AsyncParsableCommand {
         abstract: "Say what a server tells about a file, and whether its download can be resumed.",
         discussion: """
             Sends a HEAD, and asks for the first byte where the answer says too little; no file is \
-            fetched. Exits 1 when a server does not have the file.
+            fetched. Exits 1 when a server does not have the file, and 69 when only servers that are \
+            away or busy did not answer.
 
             EXAMPLES:
               mirror probe https://origin.example/world.pmtiles
@@ -31,7 +32,10 @@ struct ProbeCommand: AsyncParsableCommand {
             on: urls, configuration: network.configuration)
         ProbeOutput(options: output).show(reports)
         if Console.output.writeError != nil { throw ExitCode(74) }
-        if !reports.allSatisfy(\.isGood) { throw ExitCode(1) }
+        let errors = reports.compactMap(\.error)
+        let healing = errors.count(where: \.isRetryable)
+        let code = ExitVerdict.code(healing: healing, lasting: errors.count - healing, stale: 0)
+        if code != 0 { throw ExitCode(code) }
     }
 
     /// Reads an argument; throws `MirrorError` with `usage`.
