@@ -2,7 +2,15 @@ package import MirrorModel
 
 extension ManifestEdit {
     /// The text of a manifest that has nothing but some entries.
-    package static func text(named name: String, _ entries: [NewEntry]) -> [UInt8] {
+    package static func text(
+        named name: String, _ entries: [NewEntry], isXML: Bool = false
+    ) -> [UInt8] {
+        if isXML {
+            var text = Array(
+                "<manifest version=\"1\" name=\"\(XMLText.escaped(name))\">\n".utf8)
+            for entry in entries { text += "  \(xml(entry))\n".utf8 }
+            return text + "</manifest>\n".utf8
+        }
         var text = "{\n  \"version\": 1,\n  \"name\": ".utf8 + quoted(name)
         text += ",\n  \"resources\": [".utf8
         for (number, entry) in entries.enumerated() {
@@ -91,11 +99,13 @@ extension ManifestEdit {
         return json.bytes
     }
 
+    private static func xml(_ entry: NewEntry) -> String {
+        let (path, url) = (XMLText.escaped(entry.target.path), entry.url.textWithSecrets)
+        return "<resource path=\"\(path)\" url=\"\(XMLText.escaped(url))\"/>"
+    }
+
     private func addition(xml entries: [NewEntry], _ places: ResourcePlaces) -> TextChange {
-        let elements = entries.map { entry in
-            let (path, url) = (XMLText.escaped(entry.target.path), entry.url.textWithSecrets)
-            return "<resource path=\"\(path)\" url=\"\(XMLText.escaped(url))\"/>".utf8
-        }
+        let elements = entries.map { ManifestEdit.xml($0).utf8 }
         if let last = places.resources.last {
             let separator = SpaceAround.lineStart(before: last.range.lowerBound, in: bytes) ?? []
             let end = last.range.upperBound

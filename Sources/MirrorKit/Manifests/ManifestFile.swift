@@ -17,7 +17,8 @@ public struct ManifestFile: Sendable {
     /// Whether something exists at the path (access(2)).
     public var exists: Bool { access(path, F_OK) == 0 }
 
-    /// Adds entries behind the others; makes a manifest in JSON where there is no file.
+    /// Adds entries behind the others; makes a manifest where there is no file, in XML if its name ends
+    /// in `.xml`, else in JSON.
     ///
     /// Throws `ManifestRefusal` for a file that is no manifest, and `MirrorError` with
     /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
@@ -31,7 +32,8 @@ public struct ManifestFile: Sendable {
         } else {
             let base = path.split(separator: "/").last.map(String.init) ?? path
             let stem = base.halves(atLast: ".")?.before ?? base[...]
-            text = ManifestEdit.text(named: String(stem), entries)
+            let isXML = path.lowercased().hasSuffix(".xml")
+            text = ManifestEdit.text(named: String(stem), entries, isXML: isXML)
             _ = try ManifestReader.read(text, label: path, origin: .file(path: path))
         }
         if !isDryRun { try file.write { sink in try sink(text) } }
