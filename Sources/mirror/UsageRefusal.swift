@@ -79,7 +79,10 @@ struct UsageRefusal {
         "n|p%": "a whole number, or a percentage such as 25%",
         "time": "a whole number and a unit, such as 90s, 15m, 6h, 1d or 2w",
         "size": "a number of bytes, or a number and a unit such as 64MiB or 2GB",
-        "rate": "a number of bytes a second, or a number and a unit such as 2MiB",
+        "rate":
+            "a number of bytes a second, a number and a unit such as 2MiB, or rates by local time such as '08:00-18:00 1MiB, otherwise 0'",
+        "times": "local times of day, such as 01:00-06:00 or 22:00-06:00,12:00-13:00",
+        "budget": "an amount and its period, such as 10GiB/month, 2GiB/week or 500MiB/day",
         "target": "a path beneath Documents, Caches or tmp, such as Caches/feed.json",
     ]
 }

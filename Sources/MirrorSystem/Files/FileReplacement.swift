@@ -26,7 +26,7 @@ package struct FileReplacement {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw MirrorError(
                 .usage,
-                "\(path.printable): it is not a regular file. Write - for standard output.")
+                "\(path.printable): it is not a regular file, and only such a file is replaced.")
         }
         let resolved = realpath(path, nil)
         defer { free(resolved) }

@@ -34,6 +34,14 @@ import Testing
                 ["sync", "--on-conflict", "x"],
                 "--on-conflict \"x\": write rename, keep or replace."
             ),
+            (
+                ["sync", "--window", "01:00"],
+                "--window \"01:00\": write local times of day, such as 01:00-06:00 or 22:00-06:00,12:00-13:00."
+            ),
+            (
+                ["sync", "--budget", "10"],
+                "--budget \"10\": write an amount and its period, such as 10GiB/month, 2GiB/week or 500MiB/day."
+            ),
             (["snyc", "m.json"], "mirror has no verb \"snyc\". mirror sync?"),
             (["sync", "--jbos", "4"], "Unknown option '--jbos'. Did you mean '--jobs'?"),
             (["plan", "--jobs", "4"], "mirror plan has no --jobs; mirror sync has."),
