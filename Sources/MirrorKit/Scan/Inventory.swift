@@ -70,13 +70,20 @@ struct Inventory: ~Copyable {
             if !isWanted { try tellUnknown(body) }
         }
         conflicts.note(row.path)
-        if isWanted, countsKept, keeps(row) {
+        let isPinned = isWanted && wanted.isPlainlySatisfied(wanted.entries[next], by: row)
+        let isUntouched = scan?.isUnchanged(row.path, since: row.stamp) == true
+        if countsKept, isPinned, isUntouched, !hasPart(wanted.entries[next]) {
             next += 1
             return kept.add(row.stamp.size)
         }
         let record = try cursor.wholeRecord()
-        var file = StoredFile(record, file: try look(at: record.target))
-        if isWanted {
+        var file = StoredFile(
+            record,
+            file: isUntouched ? .file(row.stamp, sha256: nil) : try look(at: record.target))
+        if isPinned {
+            next += 1
+            (file.verified, file.freshness) = (.digest, .fresh(until: nil))
+        } else if isWanted {
             let resource = wanted.resource(of: wanted.entries[next])
             next += 1
             // A digest that the manifest declares by now proves the known bytes.
@@ -95,12 +102,8 @@ struct Inventory: ~Copyable {
         try body(withPart(file))
     }
 
-    /// Whether there is nothing to say about the file of a row that the next entry wants.
-    private mutating func keeps(_ row: RowProjection) -> Bool {
-        guard wanted.isPlainlySatisfied(wanted.entries[next], by: row),
-            parts.isEmpty || parts[wanted.target(of: wanted.entries[next])] == nil
-        else { return false }
-        return scan?.isUnchanged(row.path, since: row.stamp) == true
+    private func hasPart(_ entry: Wanted.Reference) -> Bool {
+        !parts.isEmpty && parts[wanted.target(of: entry)] != nil
     }
 
     /// Passes the next wanted file, which the index does not know, to the body.

@@ -77,9 +77,27 @@ extension Instant {
         let instant = clampedToFourDigits
         let civil = CivilTime(instant)
         let fraction = instant.milliseconds - instant.seconds * 1000
-        return "\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))T"
-            + "\(padded(civil.time.hour, 2)):\(padded(civil.time.minute, 2)):"
-            + "\(padded(civil.time.second, 2)).\(padded(fraction, 3))Z"
+        // Documents have one for each of maybe a million files, so no string is made for a field.
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var at = 0
+            func put(_ number: Int64, _ digits: Int, _ mark: Unicode.Scalar) {
+                var rest = number
+                for place in stride(from: at + digits - 1, through: at, by: -1) {
+                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+                text[at + digits] = UInt8(ascii: mark)
+                at += digits + 1
+            }
+            put(civil.year, 4, "-")
+            put(civil.month, 2, "-")
+            put(civil.day, 2, "T")
+            put(civil.time.hour, 2, ":")
+            put(civil.time.minute, 2, ":")
+            put(civil.time.second, 2, ".")
+            put(fraction, 3, "Z")
+            return at
+        }
     }
 
     /// Reads an instant as `rfc3339` writes it, with or without a fraction; nil for anything else.

@@ -12,6 +12,8 @@ final class StatusOutput: Sendable {
     }
 
     private let options: any OutputChoices
+    /// A copy: the parser's own value is dear to ask for a million times.
+    private let isJSON: Bool
     private let root: String
     private let runs: [PastRun]
     private let style: TextStyle
@@ -22,6 +24,7 @@ final class StatusOutput: Sendable {
     /// Makes an output to which nothing has been printed; `runs` are the last ones, newest first.
     init(options: any OutputChoices, root: String, runs: [PastRun]) {
         self.options = options
+        isJSON = options.json
         self.root = root
         self.runs = runs
         now = MirrorSession.clock()
@@ -45,7 +48,7 @@ final class StatusOutput: Sendable {
     func count(_ file: StoredFile) {
         state.withLock { state in
             state.dashboard.add(file)
-            guard options.json else { return }
+            guard isJSON else { return }
             file.write(to: &state.json, now: now)
             if state.json.bytes.count > 64 << 10 {
                 Console.output.write(bytes: state.json.take())
