@@ -16,6 +16,10 @@ extension RecordedDecision {
                 file: file, at: version.place,
                 "version \(number) was written for a newer mirror; this one reads \(format)")
         }
+        if case .object = tree.value, tree["v"] == nil, tree["decisions"] == nil {
+            throw ManifestRefusal(
+                file: file, at: tree.place, "these are no recorded decisions, but something else")
+        }
         let document = try JSONFields(tree, keys: ["v", "mirror", "decisions"], file: file)
         guard try document.number("v") == format else {
             throw document.refusal(of: try document.value("v"), "v: write \(format)")

@@ -48,7 +48,9 @@ import Testing
     @Test(arguments: [
         ("", "1:1: error: "),
         ("[]", "1:1: error: an object belongs here"),
-        ("{}", "1:1: error: the key v is missing"),
+        ("{}", "1:1: error: these are no recorded decisions"),
+        (#"{ "name": "m", "resources": [] }"#, "1:1: error: these are no recorded decisions"),
+        (#"{ "decisions": [] }"#, "1:1: error: the key v is missing"),
         (#"{ "v": 2, "more": [] }"#, "1:8: error: version 2 was written for a newer mirror"),
         (#"{ "v": 0, "decisions": [] }"#, "1:8: error: v: write 1"),
         (#"{ "v": 1 }"#, "1:1: error: the key decisions is missing"),
