@@ -30,7 +30,7 @@ struct WhyCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp(
             "Make the decisions of this file again, about the target or all; needs no root.",
-            valueName: "file"))
+            valueName: "file"), completion: .file(extensions: ["json"]))
     var replay: String?
 
     @OptionGroup var root: RootOptions

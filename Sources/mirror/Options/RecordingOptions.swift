@@ -8,7 +8,7 @@ struct RecordingOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "Write what decisions were made from to this file, without secrets; mirror why --replay reads it.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var record: String?
 
     /// The recording; with a target, of decisions about that one only.
