@@ -139,7 +139,7 @@ extension PartRecord {
             case .anonymous: break
             }
             json.some("total", total)
-            json.member("bytes", trustedLength)
+            json.member("bytes", loggedLength)
             guard !extents.isEmpty else { return }
             json.key("extents")
             json.array { json in
