@@ -63,6 +63,27 @@ final class ManifestBytes {
         offset += chunk.count
     }
 
+    /// At most so many bytes at an offset, without a change of what comes next; nil if they cannot be
+    /// read.
+    func piece(at offset: Int, count: Int) -> [UInt8]? {
+        switch store {
+        case .file(let descriptor, let start):
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                let raw = UnsafeMutableRawBufferPointer(buffer)
+                repeat {
+                    filled = pread(descriptor, raw.baseAddress, count, start + off_t(offset))
+                } while filled < 0 && errno == EINTR
+                failure = filled < 0 ? errno : 0
+                filled = max(0, filled)
+            }
+            return failure == 0 ? bytes : nil
+        case .stream, .memory:
+            let start = min(offset, kept.count)
+            return Array(kept[start..<min(start + count, kept.count)])
+        }
+    }
+
     /// Fills a chunk; `read` gets the rest of the buffer and the number of bytes before it.
     private func fill(
         _ chunk: inout [UInt8], from read: (UnsafeMutableRawBufferPointer, Int) -> Int
