@@ -16,7 +16,8 @@ struct SecretMask {
         func moved(_ range: Range<Int>) -> Range<Int> {
             let start = range.lowerBound < places.count ? places[range.lowerBound] : scalars.count
             let end = range.upperBound < places.count ? places[range.upperBound] : scalars.count
-            return start..<max(start, end)
+            // What is hidden has one mark for all of it.
+            return start..<max(start + (range.isEmpty ? 0 : 1), end)
         }
 
         fileprivate mutating func copy(_ line: ArraySlice<Unicode.Scalar>) {
@@ -46,9 +47,13 @@ struct SecretMask {
         switch kind {
         case .json:
             var start = 0
-            if window.isCutBefore, !beginsOutsideTexts(window) {
-                start = window.before.count
+            if window.isCutBefore, beginsInsideText(window) {
+                start = line.firstIndex(of: "\"") ?? line.count
                 masked.hide(line[..<start])
+                // Nobody knows what that was the end of, and so not what comes behind it.
+                if start < line.count { masked.copy(line[start...start]) }
+                start = min(start + 1, line.count)
+                key = ""
             }
             maskJSON(line[start...], into: &masked)
         case .xml: maskXML(line, isCut: window.isCutBefore, into: &masked)
@@ -59,17 +64,17 @@ struct SecretMask {
 
     // MARK: JSON
 
-    /// Whether the cut line begins outside of all texts: the quotes before a token come in pairs.
-    private func beginsOutsideTexts(_ window: TextWindow) -> Bool {
-        guard let first = window.after.first, first != "\\", first.value >= 0x20 else {
-            return false
-        }
+    /// Whether the cut line begins inside a text: the quotes before a token come in pairs, and those
+    /// before a place within a text do not.
+    private func beginsInsideText(_ window: TextWindow) -> Bool {
+        let first = window.after.first ?? "\\"
+        let isPlaceInside = first == "\\" || first.value < 0x20
         var quotes = 0
         for (number, scalar) in window.before.enumerated() where scalar == "\"" {
             let escapes = window.before[..<number].reversed().prefix { $0 == "\\" }.count
             if escapes % 2 == 0 { quotes += 1 }
         }
-        return quotes % 2 == 0
+        return (quotes % 2 == 1) != isPlaceInside
     }
 
     private mutating func maskJSON(
@@ -124,10 +129,9 @@ struct SecretMask {
         return line.endIndex
     }
 
-    /// Whether a value may be seen: its key is a manifest's own, or it is a digest or a URL itself.
+    /// Whether a value may be seen: its key is a manifest's own, or it is a URL itself.
     private func isShown(_ value: ArraySlice<Unicode.Scalar>) -> Bool {
         if let key { return SecretMask.open.contains(key) }
-        if value.count >= 32, value.allSatisfy(\.properties.isASCIIHexDigit) { return true }
         return String(value).firstRange(of: "://") != nil
     }
 
