@@ -39,11 +39,15 @@ public enum ManifestReader {
     ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
     ///     relative.
     ///   - hint: what is known of a list besides its text; a manifest needs none.
+    ///   - hasRead: hears after each chunk how many bytes of the text were read.
     /// - Throws: `ManifestRefusal` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
-        descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
+        descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
+        hasRead: @escaping (Int) -> Void = { _ in }
     ) throws -> DecodedManifest {
-        try read(ManifestBytes(descriptor: descriptor), label: label, origin: origin, hint)
+        try read(
+            ManifestBytes(descriptor: descriptor, hasRead: hasRead), label: label, origin: origin,
+            hint)
     }
 
     /// Reads bytes that are in memory; see the other form.

@@ -17,6 +17,8 @@ struct ScanShard: ~Copyable {
     private var owner: [UInt8] = []
     private var ownedRows = 0
     private let isPlain: Bool
+    /// How many of the entries the meter has heard of.
+    private var metered: Int
 
     /// Takes a range of the wanted entries.
     ///
@@ -25,6 +27,7 @@ struct ScanShard: ~Copyable {
     init(_ range: Range<Int>, of view: ScanView) {
         self.view = view
         next = range.lowerBound
+        metered = range.lowerBound
         end = range.upperBound
         scan = view.root.map { StatCursor($0) }
         found = ScanFindings(of: view.wanted.manifests)
@@ -42,12 +45,21 @@ struct ScanShard: ~Copyable {
             var rows = 0
             while try cursor.next(), try advance(&cursor, before: limit) {
                 rows += 1
-                if rows % 4096 == 0 { try stopIfCancelled() }
+                if rows % 4096 == 0 {
+                    try stopIfCancelled()
+                    noteProgress()
+                }
             }
         }
         while next < end { try decide(record: nil) }
         countOwned()
+        noteProgress()
         return found
+    }
+
+    private mutating func noteProgress() {
+        view.meter?.add(files: next - metered)
+        metered = next
     }
 
     /// Decides on the cursor's row, and on wanted entries before it.
@@ -135,7 +147,10 @@ struct ScanShard: ~Copyable {
     private mutating func decide(record: IndexRecord?) throws {
         let entry = view.wanted.entries[next]
         next += 1
-        if next % 512 == 0 { try stopIfCancelled() }
+        if next % 512 == 0 {
+            try stopIfCancelled()
+            noteProgress()
+        }
         var situation = view.situation(of: entry)
         let target = situation.resource.target
         situation.record = record
@@ -205,10 +220,11 @@ struct ScanShard: ~Copyable {
         for _ in 1...3 {
             guard case .file = situation.file else { return }
             let read: FileDigests?
+            noteReading(situation.resource.target)
             do throws(MirrorError) {
                 read = try FileDigests.read(
                     situation.resource.target, in: root, algorithms: algorithms,
-                    isCancelled: view.isCancelled)
+                    isCancelled: view.isCancelled, hasRead: ActivityMeter.reading(view.meter))
             } catch {
                 // A file that cannot be read is the failure of its resource, not of the plan.
                 guard error.code != .cancelled else { throw error }
@@ -222,6 +238,11 @@ struct ScanShard: ~Copyable {
             }
             situation.file = try scan?.look(at: situation.resource.target) ?? .absent
         }
+    }
+
+    private mutating func noteReading(_ target: Target) {
+        noteProgress()
+        view.meter?.name(target)
     }
 
     /// Adds an orphan, unless its file is gone or was changed.

@@ -24,14 +24,15 @@ extension MirrorSession {
         isDryRun: Bool = false
     ) async throws -> PinReport {
         let root = root
-        let cancellation = CancellationFlag()
+        let (cancellation, meter) = (CancellationFlag(), ActivityMeter.current)
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
                     let file = try FileReplacement(of: path)
                     let edit = try ManifestEdit(readingFile: path)
                     let scan = PinScan(
-                        view: view, updates: updates, isCancelled: { cancellation.isSet })
+                        view: view, updates: updates, meter: meter,
+                        isCancelled: { cancellation.isSet })
                     let found = try scan.findings(of: edit.decoded.manifest, options: options)
                     var report = PinReport(
                         root: root, manifest: path, isDryRun: isDryRun,
