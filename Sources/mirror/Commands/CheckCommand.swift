@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror check`: validates manifests and touches nothing.
-struct CheckCommand: AsyncParsableCommand {
+struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Validate a manifest; touch nothing.",
@@ -44,6 +44,7 @@ struct CheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        CommandStage.enter(.readingManifests)
         var failure: Int32 = 0
         var reports: [CheckReport] = []
         for (source, hint) in try await sources() {

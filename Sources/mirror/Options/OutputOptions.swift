@@ -3,6 +3,19 @@ import Glibc
 import MirrorKit
 import Synchronization
 
+/// A command that shows its progress.
+protocol ShowsProgress {
+    associatedtype Choices: OutputChoices
+    /// What it prints.
+    var output: Choices { get }
+    /// The same, for whoever does not know its kind.
+    var choices: any OutputChoices { get }
+}
+
+extension ShowsProgress {
+    var choices: any OutputChoices { output }
+}
+
 /// How much a command prints, and how; each verb offers only the options that apply to it.
 protocol OutputChoices: Sendable {
     /// Whether JSON for scripts is written.
@@ -19,7 +32,7 @@ protocol OutputChoices: Sendable {
 
 extension OutputChoices {
     var verbose: Bool { false }
-    var noProgress: Bool { true }
+    var noProgress: Bool { false }
     var color: ColorChoice { .never }
 
     /// Whether text on a console is coloured (https://no-color.org).
@@ -41,7 +54,8 @@ extension ColorChoice {
         case .always: true
         case .never: false
         case .auto:
-            console.isTerminal && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+            console.isTerminal && TerminalTraits.canMoveCursor
+                && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         }
     }
 }
@@ -56,6 +70,13 @@ extension DiagnosticText {
             style: TextStyle(isColored: color.applies(on: console)),
             columns: console.isTerminal ? console.size.columns : 100)
     }
+}
+
+/// The choices of verbs that have few output options.
+struct FewChoices: OutputChoices {
+    var quiet = false
+    var json = false
+    var color: ColorChoice { .auto }
 }
 
 /// The output options of verbs that give one verdict.

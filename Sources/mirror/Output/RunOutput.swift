@@ -53,10 +53,14 @@ struct RunOutput {
         if let code = Interruption.exitCode { end.summary.exit = code }
         end.summary.seconds = CommandTime.seconds
         Interruption.setLastWords(nil)
+        LiveDisplay.shared.end()
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
         } else if let line = textReport.line(for: end.event) {
             Console.output.line(line.text)
+            if Console.output.isTerminal, let saved = end.summary.saved {
+                Console.output.line(saved)
+            }
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         await conclude(end.summary, due: due)
@@ -176,38 +180,84 @@ struct RunOutput {
 
     private func report(_ run: Run) async throws {
         let report = textReport
-        let display = LiveDisplay()
-        let showsProgress = !options.noProgress && !options.quiet
-        let drawing = Task { if showsProgress { await display.run() } }
-        defer {
-            drawing.cancel()
-            display.end()
-        }
+        let isLive = LiveDisplay.shared.isShowing
+        var groups = FailureGroups()
+        // What ended the run may be thrown before its summary comes.
+        defer { for line in groups.lines(report.errorStyle) { Console.error.line(line) } }
+        var isMuch = false
         var failures = 0
         var deferrals: Set<String> = []
         for try await event in run {
             operations?.note(event)
             desk?.note(event)
             observer?(event)
-            if showsProgress { display.apply(event) }
+            LiveDisplay.shared.apply(event)
             if let because = report.deferral(in: event), deferrals.insert(because).inserted {
-                display.print("mirror: note: deferred: \(because)", on: .error)
+                Console.error.line("mirror: note: deferred: \(because)")
             }
             if held.keep(event) {
                 let more = failures - RunOutput.mostFailures
-                if more > 0 {
-                    display.print("and \(more) more failed; --json names them all", on: .error)
+                if more > 0, !isLive {
+                    Console.error.line("and \(more) more failed; --json names them all")
                 }
                 continue
             }
             if case .failed(let failed) = event.body {
                 failures += 1
                 held.note(told: failed.error)
+                if isLive {
+                    groups.add(failed)
+                    continue
+                }
                 if failures > RunOutput.mostFailures { continue }
             }
+            if case .plan(let plan) = event.body { isMuch = isLive && plan.isMuch }
+            if isMuch, event.isPlainSuccess, !options.verbose { continue }
             if let line = report.line(for: event) {
-                display.print(line.text, on: line.isResult ? .output : .error)
+                (line.isResult ? Console.output : .error).line(line.text)
             }
         }
+    }
+}
+
+// MARK: What a terminal is told
+
+extension PlanTotals {
+    /// Whether a line for each file that ends well would be too much on a terminal.
+    fileprivate var isMuch: Bool {
+        steps.reduce(0) { sum, step in
+            [.keep, .edited, .conflict].contains(step.key) ? sum : sum + step.value
+        } > 20
+    }
+}
+
+extension Event {
+    /// Whether something ended as it should, and nobody has to do anything about it.
+    fileprivate var isPlainSuccess: Bool {
+        switch body {
+        case .removed: true
+        case .done(let done):
+            ![.conflict, .edited, .stale].contains(done.outcome) && done.conflict == nil
+                && done.verified != .none
+        default: false
+        }
+    }
+}
+
+extension Summary {
+    /// What did not have to be fetched or asked for, as a line; nil where everything had to be.
+    var saved: String? {
+        var parts: [String] = []
+        if bytesReused > 0 {
+            parts.append(
+                "\(ByteCount(bytesReused)) \(Counted.verb(bytesReused, "was", "were")) there already"
+            )
+        }
+        let spared = [Outcome.kept, .adopted, .copied, .moved].reduce(0) { $0 + self[$1] }
+        if spared > 0 {
+            parts.append(
+                "\(Counted(spared, "file")) needed no request")
+        }
+        return parts.isEmpty ? nil : "Saved: " + parts.joined(separator: ", ") + "."
     }
 }
