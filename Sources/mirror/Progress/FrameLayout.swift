@@ -154,7 +154,13 @@ struct FrameLayout {
         let isQuiet = board.heard.map { now.milliseconds - $0.milliseconds > 5000 } ?? true
         if !isQuiet, !isLocal, totals.rate > 0 { line.rate = "\(ByteCount(totals.rate))/s" }
         if board.failed > 0 { line.failed = style.warning("\(board.failed) failed") }
-        line.secondsLeft = done == all ? 0 : isQuiet ? nil : totals.secondsLeft
+        if done == all {
+            line.secondsLeft = 0
+        } else if isLocal {
+            line.secondsLeft = board.localSecondsLeft(at: now)
+        } else if !isQuiet {
+            line.secondsLeft = totals.secondsLeft
+        }
         line.elapsed = style.faint(FrameLayout.clock(elapsed))
         return line
     }

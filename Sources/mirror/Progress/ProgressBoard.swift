@@ -56,6 +56,8 @@ struct ProgressBoard: Sendable {
     /// Copies, moves and removals of the plan, and how many have ended.
     private(set) var localSteps = 0
     private(set) var localEnded = 0
+    /// When they began: with the run.
+    private var localBegan: Instant?
     private(set) var failed = 0
     /// When the last event came.
     private(set) var heard: Instant?
@@ -66,6 +68,14 @@ struct ProgressBoard: Sendable {
     /// Whether a run is under way.
     var isActive: Bool { heard != nil && !hasEnded }
 
+    /// Seconds until the last copy, move or removal ends, if all go on as they did so far.
+    func localSecondsLeft(at now: Instant) -> Int64? {
+        guard let localBegan, localEnded > 0 else { return nil }
+        let spent = Double(now.milliseconds - localBegan.milliseconds)
+        let left = spent * Double(localSteps - localEnded) / Double(localEnded) / 1000
+        return Int64(exactly: left.rounded(.up))
+    }
+
     /// Forgets a run, before the next one begins.
     mutating func reset() { self = ProgressBoard() }
 
@@ -75,7 +85,7 @@ struct ProgressBoard: Sendable {
         totals = event.totals
         heard = event.time
         switch event.body {
-        case .plan(let plan): localSteps = plan.localSteps
+        case .plan(let plan): (localSteps, localBegan) = (plan.localSteps, event.time)
         case .start(let start): begin(start, at: event.time)
         case .progress(let progress): take(progress, at: event.time)
         case .retry(let again):

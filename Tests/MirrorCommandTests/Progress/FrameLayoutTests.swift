@@ -281,9 +281,9 @@ import Testing
             of: Plan(
                 root: "", manifests: [], steps: StepList(of: []), now: Self.now, orphansLeft: 0))
         plan.steps = [.remove: 4, .copy: 2]
-        tell(.plan(plan))
+        tell(.plan(plan), at: 99_000)
         tell(.removed(.init(target: try Target("Caches/a"), reason: .missing, size: nil)))
-        #expect(lines(80).last?.hasPrefix("1 of 6 files") == true)
+        #expect(lines(40).last == "1 of 6 files  16 %  5 s left  0:00")
     }
 
     @Test(

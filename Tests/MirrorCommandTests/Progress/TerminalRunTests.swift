@@ -227,9 +227,11 @@ import Testing
             let tmux = Tmux(folder: ground.playground.folder.path)
             defer { tmux.stop() }
             let program = BuiltProgram.path(of: "mirror")
+            // The screen is full, as it is after some work. At the top of an empty one tmux moves rows to its
+            // history when it wraps them, and no program can reach these.
             try tmux.start(
                 columns: 90, rows: 24,
-                "env MIRROR_ROOT=\(ground.playground.root.path) LANG=C.UTF-8 \(program) sync \(ground.manifest); echo END; read x"
+                "seq 60; env MIRROR_ROOT=\(ground.playground.root.path) LANG=C.UTF-8 \(program) sync \(ground.manifest); echo END; read x"
             )
             #expect(try tmux.wait { $0.contains(where: Self.isTotal) })
             for columns in [50, 110, 42, 80] {
