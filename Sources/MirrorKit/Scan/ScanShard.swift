@@ -241,7 +241,9 @@ struct ScanShard: ~Copyable {
     }
 
     private mutating func noteReading(_ target: Target) {
-        noteProgress()
+        // This file itself is not done.
+        view.meter?.add(files: next - 1 - metered)
+        metered = next - 1
         view.meter?.name(target)
     }
 

@@ -181,10 +181,11 @@ struct RunOutput {
     private func report(_ run: Run) async throws {
         let report = textReport
         let isLive = LiveDisplay.shared.isShowing
-        var groups = FailureGroups()
+        var terminal = TerminalReport(
+            groupsFailures: isLive,
+            countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
         // What ended the run may be thrown before its summary comes.
-        defer { for line in groups.lines(report.errorStyle) { Console.error.line(line) } }
-        var isMuch = false
+        defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
         var failures = 0
         var deferrals: Set<String> = []
         for try await event in run {
@@ -205,59 +206,12 @@ struct RunOutput {
             if case .failed(let failed) = event.body {
                 failures += 1
                 held.note(told: failed.error)
-                if isLive {
-                    groups.add(failed)
-                    continue
-                }
-                if failures > RunOutput.mostFailures { continue }
+                if !isLive, failures > RunOutput.mostFailures { continue }
             }
-            if case .plan(let plan) = event.body { isMuch = isLive && plan.isMuch }
-            if isMuch, event.isPlainSuccess, !options.verbose { continue }
+            if terminal.absorbs(event) { continue }
             if let line = report.line(for: event) {
                 (line.isResult ? Console.output : .error).line(line.text)
             }
         }
-    }
-}
-
-// MARK: What a terminal is told
-
-extension PlanTotals {
-    /// Whether a line for each file that ends well would be too much on a terminal.
-    fileprivate var isMuch: Bool {
-        steps.reduce(0) { sum, step in
-            [.keep, .edited, .conflict].contains(step.key) ? sum : sum + step.value
-        } > 20
-    }
-}
-
-extension Event {
-    /// Whether something ended as it should, and nobody has to do anything about it.
-    fileprivate var isPlainSuccess: Bool {
-        switch body {
-        case .removed: true
-        case .done(let done):
-            ![.conflict, .edited, .stale].contains(done.outcome) && done.conflict == nil
-                && done.verified != .none
-        default: false
-        }
-    }
-}
-
-extension Summary {
-    /// What did not have to be fetched or asked for, as a line; nil where everything had to be.
-    var saved: String? {
-        var parts: [String] = []
-        if bytesReused > 0 {
-            parts.append(
-                "\(ByteCount(bytesReused)) \(Counted.verb(bytesReused, "was", "were")) there already"
-            )
-        }
-        let spared = [Outcome.kept, .adopted, .copied, .moved].reduce(0) { $0 + self[$1] }
-        if spared > 0 {
-            parts.append(
-                "\(Counted(spared, "file")) needed no request")
-        }
-        return parts.isEmpty ? nil : "Saved: " + parts.joined(separator: ", ") + "."
     }
 }
