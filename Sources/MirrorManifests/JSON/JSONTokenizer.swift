@@ -155,7 +155,7 @@ struct JSONTokenizer {
         }
     }
 
-    private mutating func afterValue() {
+    mutating func afterValue() {
         expectation = containers.isEmpty ? .nothing : .commaOrEnd
         valueEnd = position
     }

@@ -38,14 +38,20 @@ struct TopCommand: AsyncParsableCommand, ShowsProgress {
         if !output.json, !output.quiet {
             Console.output.line(job.sentence(on: .ofThisProcess(now: .now)).printable)
         }
-        for await line in client.lines() { show(line) }
+        let isLive = LiveDisplay.shared.isShowing
+        var report = TerminalReport(
+            groupsFailures: isLive && !output.quiet,
+            countsSuccess: isLive && Console.output.isTerminal)
+        for await line in client.lines() { show(line, &report) }
+        let style = TextStyle(isColored: ColorChoice.auto.applies(on: .error))
+        for line in report.end(style) { Console.error.line(line) }
     }
 
-    private func show(_ line: [UInt8]) {
+    private func show(_ line: [UInt8], _ report: inout TerminalReport) {
         if output.json { return Console.output.write(bytes: line + [UInt8(ascii: "\n")]) }
         guard let event = Event(followed: line) else { return }
         LiveDisplay.shared.apply(event)
-        if output.quiet { return }
+        if output.quiet || report.absorbs(event) { return }
         switch event.body {
         case .done(let done) where ![.kept, .notModified, .deferred].contains(done.outcome):
             Console.output.line("\(done.outcome.word)  \(done.target.path.printable)")

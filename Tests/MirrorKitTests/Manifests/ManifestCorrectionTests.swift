@@ -90,6 +90,17 @@ import Testing
         #expect(try corrected(sound) == sound)
     }
 
+    /// Plain entries are taken over as bytes, so that nothing of them is a token.
+    @Test func commaBetweenEntriesStandsBehindTheFirst() throws {
+        let entry = { (name: String) in
+            "{ \"path\": \"Caches/\(name)\", \"url\": \"https://h.example/\(name)\" }"
+        }
+        let text = { (comma: String) in
+            "{ \"resources\": [\n  \(entry("a")),\n  \(entry("b"))\(comma)\n  \(entry("c"))\n] }"
+        }
+        #expect(try corrected(text("")) == text(","))
+    }
+
     /// A key without quotes ends the reading, so that each round finds one.
     @Test func slipsThatEndTheReadingAreCorrectedOneAfterTheOther() throws {
         #expect(
