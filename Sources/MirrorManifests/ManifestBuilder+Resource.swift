@@ -25,14 +25,15 @@ extension ManifestBuilder {
                 log.error(
                     at: place,
                     "type \(Quoted(text)) is no media type; write one such as application/json,"
-                        + " without parameters")
+                        + " without parameters",
+                    correction: CertainText.mediaType(text))
             }
         case .refresh: draft.refresh = refresh(value, at: place)
         case .method:
             draft.method = text(value, name, at: place).map { Located(value: $0, place: place) }
         case .body:
             draft.hasBody = true
-            guard let text = text(value, name, at: place) else { return }
+            guard let text = text(value, name, at: place, isSecret: true) else { return }
             do throws(TemplateFlaw) {
                 draft.body = Located(value: try Template(text), place: place)
             } catch {
@@ -56,7 +57,9 @@ extension ManifestBuilder {
         do throws(DigestFlaw) {
             add(try Digest(algorithm, declared: text), to: draft, at: place)
         } catch {
-            log.error(at: place, "\(algorithm.rawValue) \(Quoted(text, limit: 40)): \(error)")
+            log.error(
+                at: place, "\(algorithm.rawValue) \(Quoted(text, limit: 40)): \(error)",
+                correction: CertainText.digest(text, algorithm, error))
         }
     }
 
@@ -95,7 +98,9 @@ extension ManifestBuilder {
         do throws(DigestFlaw) {
             pieces.packed += try Digest(.sha256, declared: text).bytes
         } catch {
-            log.error(at: place, "a piece's sha256 \(Quoted(text, limit: 40)): \(error)")
+            log.error(
+                at: place, "a piece's sha256 \(Quoted(text, limit: 40)): \(error)",
+                correction: CertainText.digest(text, .sha256, error))
             pieces.isSound = false
         }
     }
@@ -187,7 +192,9 @@ extension ManifestBuilder {
             return (try Target(path), isNamedByServer)
         } catch {
             let place = draft.path?.place ?? draft.url?.place ?? draft.place
-            log.error(at: place, "path \(Quoted(path)): \(error)")
+            log.error(
+                at: place, "path \(Quoted(path)): \(error)",
+                correction: written.flatMap { CertainText.path($0) })
             return nil
         }
     }
@@ -215,7 +222,10 @@ extension ManifestBuilder {
             log.error(at: draft.method?.place ?? draft.place, "a POST needs a body; add \"body\"")
         case (let other, _):
             let place = draft.method?.place ?? draft.place
-            log.error(at: place, "method \(Quoted(other, limit: 40)): write GET or POST")
+            let upper = other.uppercased()
+            log.error(
+                at: place, "method \(Quoted(other, limit: 40)): write GET or POST",
+                correction: ["GET", "POST"].contains(upper) ? .value(other, upper) : nil)
         }
         return nil
     }

@@ -3,11 +3,16 @@ internal import MirrorModel
 // The checks of written values. If a value is wrong, a check logs the error and returns nil, false
 // or an empty list.
 extension ManifestBuilder {
-    package func text(_ value: WrittenValue, _ key: String, at place: TextPosition) -> String? {
+    /// - Parameter isSecret: whether the value may be a secret, which no correction shows.
+    package func text(
+        _ value: WrittenValue, _ key: String, at place: TextPosition, isSecret: Bool = false
+    ) -> String? {
         switch value {
         case .string(let text), .untyped(let text): return text
         case .number(let number):
-            log.error(at: place, "\(key) is a number; write \"\(Escaped(number, limit: 40))\"")
+            log.error(
+                at: place, "\(key) is a number; write \"\(Escaped(number, limit: 40))\"",
+                correction: isSecret ? nil : .written(number, "\"\(number)\""))
         default: log.error(at: place, "\(key) is \(value.kind); write a string")
         }
         return nil
@@ -26,7 +31,9 @@ extension ManifestBuilder {
                     : "\(key) \(Quoted(text, limit: 40)) is not a whole number")
         case .string(let text):
             let number = Int64(text).map { "; write \($0) without quotes" } ?? "; write a number"
-            log.error(at: place, "\(key) is the string \(Quoted(text, limit: 40))\(number)")
+            log.error(
+                at: place, "\(key) is the string \(Quoted(text, limit: 40))\(number)",
+                correction: Int64(text).map { .written("\"\(text)\"", "\($0)") })
         default: log.error(at: place, "\(key) is \(value.kind); write a whole number")
         }
         return nil
@@ -38,9 +45,14 @@ extension ManifestBuilder {
         case .untyped("true"): return true
         case .untyped("false"): return false
         case .untyped(let text):
-            log.error(at: place, "\(key) is \(Quoted(text, limit: 40)); write true or false")
+            let lower = text.lowercased()
+            log.error(
+                at: place, "\(key) is \(Quoted(text, limit: 40)); write true or false",
+                correction: ["true", "false"].contains(lower) ? .value(text, lower) : nil)
         case .string(let text) where text == "true" || text == "false":
-            log.error(at: place, "\(key) is the string \"\(text)\"; write \(text) without quotes")
+            log.error(
+                at: place, "\(key) is the string \"\(text)\"; write \(text) without quotes",
+                correction: .written("\"\(text)\"", text))
         default: log.error(at: place, "\(key) is \(value.kind); write true or false")
         }
         return false
@@ -76,14 +88,17 @@ extension ManifestBuilder {
         log.error(
             at: place,
             "refresh \(Quoted(text)) is none of always, never, http and a duration such as 90s 15m"
-                + " 6h 1d 2w")
+                + " 6h 1d 2w",
+            correction: Refresh(text.lowercased()).map { _ in .value(text, text.lowercased()) })
         return nil
     }
 
     /// The tags in one text with spaces between them, as XML has them.
     package func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
         guard case .untyped(let text) = value else {
-            log.error(at: place, "tags is \(value.kind); write a list such as [\"large\"]")
+            log.error(
+                at: place, "tags is \(value.kind); write a list such as [\"large\"]",
+                correction: CertainText.list(of: value))
             return []
         }
         // The split goes by scalars, because a space and a combining mark after it are one
@@ -114,7 +129,9 @@ extension ManifestBuilder {
         _ name: String, _ value: WrittenValue, to headers: inout [HeaderField],
         nameAt: TextPosition, valueAt: TextPosition
     ) {
-        guard let text = text(value, "the header \(Quoted(name, limit: 40))", at: valueAt)
+        guard
+            let text = text(
+                value, "the header \(Quoted(name, limit: 40))", at: valueAt, isSecret: true)
         else { return }
         if let flaw = HeaderFlaw.ofName(name) {
             log.error(at: nameAt, "header: \(flaw)")
@@ -146,7 +163,9 @@ extension ManifestBuilder {
         do throws(URLFlaw) {
             url = try SourceURL(text, relativeTo: base)
         } catch {
-            log.error(at: place, "\(key) \(shownURL(text)): \(error)")
+            log.error(
+                at: place, "\(key) \(shownURL(text)): \(error)",
+                correction: CertainText.url(text, error))
             return nil
         }
         if url.scheme == .file, !origin.isFile {
@@ -187,6 +206,8 @@ extension ManifestBuilder {
             case "resources", "mirrors", "tags": "a list"
             default: "a value"
             }
-        log.error(at: place, "\(key) is \(value.kind); write \(right)")
+        log.error(
+            at: place, "\(key) is \(value.kind); write \(right)",
+            correction: key == "mirrors" ? CertainText.list(of: value) : nil)
     }
 }

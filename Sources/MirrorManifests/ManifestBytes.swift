@@ -20,11 +20,14 @@ final class ManifestBytes {
     }
 
     private let store: Store
+    /// Hears up to which offset the bytes were read.
+    private let hasRead: (Int) -> Void
     private var kept: [UInt8] = []
     private var offset = 0
 
     /// Reads from an open descriptor, from its current offset on; the caller closes it.
-    init(descriptor: Int32) {
+    init(descriptor: Int32, hasRead: @escaping (Int) -> Void = { _ in }) {
+        self.hasRead = hasRead
         chunkSize = 64 << 10
         let start = lseek(descriptor, 0, SEEK_CUR)
         store = start >= 0 ? .file(descriptor, start: start) : .stream(descriptor)
@@ -33,6 +36,7 @@ final class ManifestBytes {
     /// Takes bytes that are in memory.
     init(_ bytes: [UInt8], chunkSize: Int = 64 << 10) {
         self.chunkSize = chunkSize
+        hasRead = { _ in }
         store = .memory
         kept = bytes
     }
@@ -61,6 +65,28 @@ final class ManifestBytes {
                 kept[offset..<min(offset + (offset == 0 ? firstChunkSize : chunkSize), kept.count)]
         }
         offset += chunk.count
+        hasRead(offset)
+    }
+
+    /// At most so many bytes at an offset, without a change of what comes next; nil if they cannot be
+    /// read.
+    func piece(at offset: Int, count: Int) -> [UInt8]? {
+        switch store {
+        case .file(let descriptor, let start):
+            var failure: Int32 = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                let raw = UnsafeMutableRawBufferPointer(buffer)
+                repeat {
+                    filled = pread(descriptor, raw.baseAddress, count, start + off_t(offset))
+                } while filled < 0 && errno == EINTR
+                failure = filled < 0 ? errno : 0
+                filled = max(0, filled)
+            }
+            return failure == 0 ? bytes : nil
+        case .stream, .memory:
+            let start = min(offset, kept.count)
+            return Array(kept[start..<min(start + count, kept.count)])
+        }
     }
 
     /// Fills a chunk; `read` gets the rest of the buffer and the number of bytes before it.

@@ -39,6 +39,11 @@ enum ForeignKey {
         key.hasPrefix("x-") || key == "$schema" || key.hasPrefix("xmlns") || key.hasPrefix("xsi:")
     }
 
+    /// The key that is meant beyond doubt: the same one in another case.
+    static func correction<Key: ManifestKey>(of key: String, in _: Key.Type) -> String? {
+        Key.allCases.first { $0.rawValue == key.lowercased() && $0.rawValue != key }?.rawValue
+    }
+
     /// The message about a key that a place does not have.
     static func message<Key: ManifestKey>(
         _ key: String, _ value: String?, in _: Key.Type, as kind: String

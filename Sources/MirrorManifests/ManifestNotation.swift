@@ -36,6 +36,16 @@ enum ManifestNotation {
         }
     }
 
+    /// How the text is divided into words; nil if it is not a text.
+    var textKind: DiagnosedText.Kind? {
+        switch self {
+        case .json: .json
+        case .xml: .xml
+        case .text: .list
+        case .compressed, .unknown: nil
+        }
+    }
+
     /// Whether a bracket opens a table's header and not an array.
     private static func isTOML(_ text: ArraySlice<UInt8>) -> Bool {
         let name = text.drop { $0 == UInt8(ascii: "[") || $0 == 0x20 }

@@ -39,11 +39,15 @@ public enum ManifestReader {
     ///   - origin: decides which sources the manifest may name, and to which URL its URLs are
     ///     relative.
     ///   - hint: what is known of a list besides its text; a manifest needs none.
+    ///   - hasRead: hears after each chunk how many bytes of the text were read.
     /// - Throws: `ManifestRefusal` with every error; `MirrorError` when the bytes cannot be read.
     public static func read(
-        descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
+        descriptor: Int32, label: String, origin: ManifestOrigin, hint: ListHint = ListHint(),
+        hasRead: @escaping (Int) -> Void = { _ in }
     ) throws -> DecodedManifest {
-        try read(ManifestBytes(descriptor: descriptor), label: label, origin: origin, hint)
+        try read(
+            ManifestBytes(descriptor: descriptor, hasRead: hasRead), label: label, origin: origin,
+            hint)
     }
 
     /// Reads bytes that are in memory; see the other form.
@@ -51,6 +55,14 @@ public enum ManifestReader {
         _ bytes: [UInt8], label: String, origin: ManifestOrigin, hint: ListHint = ListHint()
     ) throws -> DecodedManifest {
         try read(ManifestBytes(bytes), label: label, origin: origin, hint)
+    }
+
+    /// Reads bytes that are in memory, and keeps more errors than people would read.
+    package static func read(
+        _ bytes: [UInt8], label: String, origin: ManifestOrigin, mostErrors: Int
+    ) throws -> DecodedManifest {
+        try read(
+            ManifestBytes(bytes), label: label, origin: origin, ListHint(), mostErrors: mostErrors)
     }
 
     /// Reads bytes that are in memory in chunks; their length does not change the result.
@@ -62,9 +74,10 @@ public enum ManifestReader {
     }
 
     private static func read(
-        _ bytes: ManifestBytes, label: String, origin: ManifestOrigin, _ hint: ListHint
+        _ bytes: ManifestBytes, label: String, origin: ManifestOrigin, _ hint: ListHint,
+        mostErrors: Int = DiagnosticLog.limit
     ) throws -> DecodedManifest {
-        let log = DiagnosticLog(file: label)
+        let log = DiagnosticLog(file: label, limit: mostErrors)
         let builder = ManifestBuilder(log: log, origin: origin)
         do throws(DecodingStop) {
             return try decode(bytes, ListReader(builder: builder, hint: hint))
@@ -81,7 +94,10 @@ public enum ManifestReader {
         let builder = lists.builder
         var firstChunk: [UInt8] = []
         try bytes.next(&firstChunk)
-        switch ManifestNotation(firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize) {
+        let notation = ManifestNotation(
+            firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize)
+        builder.log.text = notation.textKind.map { DiagnosedText(bytes: bytes, kind: $0) }
+        switch notation {
         case .json:
             if let list = try lists.readJSON(bytes) { return try decoded(list, lists.hint) }
             return try decoded(try decodeJSON(bytes, builder), .json)
@@ -141,9 +157,10 @@ public enum ManifestReader {
     ) throws(DecodingStop) -> DecodedManifest {
         let manifest = builder.finish()
         guard builder.log.errorCount == 0 else { throw .refused }
+        let warnings = builder.log.warnings
         return DecodedManifest(
-            manifest: manifest, notation: notation, list: nil, warnings: builder.log.warnings,
-            omittedWarnings: builder.log.warningCount - builder.log.warnings.count,
+            manifest: manifest, notation: notation, list: nil, warnings: warnings,
+            omittedWarnings: builder.log.warningCount - warnings.count,
             continuation: nil)
     }
 
@@ -154,9 +171,10 @@ public enum ManifestReader {
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
         let manifest = builder.finish()
         guard builder.log.errorCount == 0 else { throw .refused }
+        let warnings = builder.log.warnings
         return DecodedManifest(
-            manifest: manifest, notation: nil, list: list.format, warnings: builder.log.warnings,
-            omittedWarnings: builder.log.warningCount - builder.log.warnings.count,
+            manifest: manifest, notation: nil, list: list.format, warnings: warnings,
+            omittedWarnings: builder.log.warningCount - warnings.count,
             continuation: list.continuation)
     }
 }

@@ -75,8 +75,10 @@ extension TransferEngine {
 
     package func tell(_ notice: TransferAction.Notice?, _ transfer: Transfer) {
         switch notice {
-        case .retry(let cause, let attempt, let wait):
-            report(transfer, .retry(cause: cause, attempt: attempt, waitMilliseconds: wait))
+        case .retry(let cause, let attempt, let wait, let tries):
+            report(
+                transfer,
+                .retry(cause: cause, attempt: attempt, waitMilliseconds: wait, tries: tries))
         case .restart(let cause, let attempt):
             report(transfer, .restart(cause: cause, attempt: attempt))
         case nil: break
@@ -129,6 +131,7 @@ extension TransferEngine {
             job: transfer.job, sent: transfer.machine?.sentDigests ?? [], inbox: inbox)
         if let file = body.file {
             mark(transfer, body) {}
+            report(transfer, .verifying(bytes: body.length))
             check.run(file, size: body.length, pipeline: body.pipeline)
         } else {
             let bytes = body.memory

@@ -24,7 +24,7 @@ struct CommandFailure {
         }
         switch failure {
         case let refusal as ManifestRefusal:
-            text = refusal.text
+            text = refusal.text(.ofErrors)
             error = wrapped
         case let failure as MirrorError:
             error = failure

@@ -3,6 +3,7 @@ import Synchronization
 /// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
+    case resting
 
     private static let current = Mutex(CommandStage.beginning)
 
@@ -21,7 +22,20 @@ enum CommandStage: Sendable {
         case .lookingAtTree: "while the tree was looked at"
         case .reading: "while files were read"
         case .removing: "while files were removed"
-        case .running: "while what had ended was put away"
+        case .running, .resting: "while what had ended was put away"
+        }
+    }
+
+    /// The work as a display names it; nil where a run tells more, or nothing is done.
+    func progress(afterRun hasEnded: Bool) -> String? {
+        switch self {
+        case .beginning, .resting: nil
+        case .readingManifests: "reading manifests"
+        case .waitingForLock: "taking the lock"
+        case .lookingAtTree: "looking at the tree"
+        case .reading: "reading files"
+        case .removing: "removing"
+        case .running: hasEnded ? "putting away" : "beginning"
         }
     }
 }

@@ -59,7 +59,11 @@ enum Main {
                 try command.run()
                 return 0
             }
-            try await work.run()
+            guard let choices = (work as? any ShowsProgress)?.choices else {
+                try await work.run()
+                return 0
+            }
+            try await LiveDisplay.shared.during(choices) { try await work.run() }
             return 0
         } catch let code as ExitCode {
             return code.rawValue

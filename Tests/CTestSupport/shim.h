@@ -14,6 +14,10 @@
 /* Calls that glibc declares only under _GNU_SOURCE, which would also change structures. */
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
+int posix_openpt(int flags);
+int grantpt(int terminal);
+int unlockpt(int terminal);
+int ptsname_r(int terminal, char *name, size_t size);
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -102,3 +106,17 @@ static inline int test_connect_local(const char *_Nonnull path) {
     close(descriptor);
     return -1;
 }
+
+/// The primary side of a new pseudo-terminal (posix_openpt(3)); -1 on an error.
+static inline int test_open_terminal(char *_Nonnull name, size_t size) {
+    int primary = posix_openpt(O_RDWR | O_NOCTTY);
+    if (primary < 0) return -1;
+    if (fcntl(primary, F_SETFD, FD_CLOEXEC) == 0 && grantpt(primary) == 0 &&
+        unlockpt(primary) == 0 && ptsname_r(primary, name, size) == 0)
+        return primary;
+    close(primary);
+    return -1;
+}
+
+/// POSIX_SPAWN_SETSID: the process leads a session of its own.
+static const short test_spawn_in_session = 0x80;

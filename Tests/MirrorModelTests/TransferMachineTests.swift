@@ -323,7 +323,7 @@ import Testing
         // Neither host may be asked now: the first that may is waited for.
         let action = machine.unreachable(refused, wait: 700)
         #expect(Self.words(action) == "a")
-        guard case .retry(_, _, 500)? = action.notice else {
+        guard case .retry(_, _, 500, nil)? = action.notice else {
             Issue.record("nobody is told of the wait")
             return
         }

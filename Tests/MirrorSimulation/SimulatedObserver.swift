@@ -37,7 +37,8 @@ final class SimulatedObserver: TransferObserver, @unchecked Sendable {
         switch event {
         case .started(let source, _, let offset): "started at \(source) from \(offset)"
         case .progress(let bytes, _, _): "\(bytes) bytes"
-        case .retry(let cause, let attempt, let wait):
+        case .verifying(let bytes): "verifying \(bytes) bytes"
+        case .retry(let cause, let attempt, let wait, _):
             "retry \(attempt) in \(wait) ms: \(cause.message)"
         case .restart(let cause, let attempt): "restart \(attempt): \(cause.message)"
         case .ended(.received(let body)): "received \(body.size) bytes"

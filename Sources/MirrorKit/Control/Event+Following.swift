@@ -28,7 +28,9 @@ extension Event.Body {
             self = .progress(
                 Event.Progress(
                     target: target, bytes: tree["bytes"]?.int ?? 0, size: tree["size"]?.int,
-                    rate: tree["rate"]?.int ?? 0))
+                    rate: tree["rate"]?.int ?? 0,
+                    stage: tree["stage"]?.string.flatMap(TransferStage.init(rawValue:))
+                        ?? .receiving))
         case ("restart", let target?): self = .restart(Event.Again(target, tree))
         case ("retry", let target?): self = .retry(Event.Again(target, tree))
         case ("done", let target?):
@@ -57,6 +59,9 @@ extension Event.Again {
                 tree["message"]?.string ?? ""),
             attempt: Int(clamping: tree["attempt"]?.int ?? 1),
             wait: Int64(((tree["wait"]?.double ?? 0) * 1000).rounded()))
+        if let next = tree["try"]?.int, let most = tree["tries"]?.int {
+            tries = RetryTries(next: Int(clamping: next), most: Int(clamping: most))
+        }
     }
 }
 

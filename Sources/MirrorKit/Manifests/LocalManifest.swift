@@ -9,7 +9,8 @@ internal import MirrorSystem
 enum LocalManifest {
     /// Reads one. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     static func read(
-        _ path: String, label: String? = nil, hint: ListHint = ListHint()
+        _ path: String, label: String? = nil, hint: ListHint = ListHint(),
+        meter: ActivityMeter? = nil
     ) throws -> ManifestLoader.Loaded {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
@@ -24,9 +25,11 @@ enum LocalManifest {
         // The stamp is taken before the read, so that a file that changes meanwhile has another
         // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
+        meter?.begin(.decoding, totalBytes: stamp?.size)
+        defer { meter?.end() }
         var decoded = try ManifestReader.read(
             descriptor: file.number, label: label ?? path, origin: .file(path: path),
-            hint: hint)
+            hint: hint, hasRead: { meter?.set(bytes: Int64($0)) })
         let place = canonical(path)
         decoded.manifest.whereabouts = .file(path: place)
         decoded.manifest.label = label ?? path
@@ -108,10 +111,10 @@ struct ManifestMemory: Sendable {
     ///
     /// If the file has a new name in it, the manifest was renamed. But if the root remembers that
     /// name as a manifest of its own, another manifest was put at this path, and the copy is used.
-    func read() throws -> ManifestLoader.Loaded {
+    func read(_ meter: ActivityMeter? = nil) throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
-            var loaded = try LocalManifest.read(path, hint: record.hint)
+            var loaded = try LocalManifest.read(path, hint: record.hint, meter: meter)
             let name = loaded.decoded.manifest.owner
             if name == record.name { return loaded }
             guard names.contains(name) else {

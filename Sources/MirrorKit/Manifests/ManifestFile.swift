@@ -39,6 +39,20 @@ public struct ManifestFile: Sendable {
         if !isDryRun { try file.write { sink in try sink(text) } }
     }
 
+    /// Corrects the text where it is certain what is right, and leaves every other byte as it is.
+    ///
+    /// Returns what was corrected; errors may remain. A file without such errors is not written.
+    /// Throws `MirrorError` with `manifestUnreadable`, `inputOutput` or `noSpace`.
+    public func correct(isDryRun: Bool = false) throws -> [Replacement] {
+        let file = try FileReplacement(of: path)
+        let correction = try ManifestCorrection(
+            of: try ManifestEdit.bytes(ofFile: path), label: path, origin: .file(path: path))
+        if !isDryRun, !correction.replacements.isEmpty {
+            try file.write { sink in try sink(correction.text) }
+        }
+        return correction.replacements
+    }
+
     /// Refuses entries whose target the manifest already names.
     private func refuse(_ entries: [NewEntry], in edit: ManifestEdit) throws {
         let targets = Set(entries.map(\.target))

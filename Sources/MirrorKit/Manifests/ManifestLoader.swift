@@ -17,6 +17,16 @@ struct ManifestLoader: Sendable {
     var fresh: Set<ManifestSource> = []
     /// The hint for sources that are lists of other programs.
     var hint = ListHint()
+    /// Hears how far the decoding is; nil where nobody listens.
+    private let meter = ActivityMeter.current
+
+    init(
+        view: TreeView, configuration: Configuration, isOffline: Bool,
+        fresh: Set<ManifestSource> = [], hint: ListHint = ListHint()
+    ) {
+        (self.view, self.configuration) = (view, configuration)
+        (self.isOffline, self.fresh, self.hint) = (isOffline, fresh, hint)
+    }
 
     /// A manifest that was read, and the facts to remember once its plan has been executed.
     struct Loaded: Sendable {
@@ -33,10 +43,10 @@ struct ManifestLoader: Sendable {
         case .path(let path):
             return try await Offload.run {
                 do {
-                    return try LocalManifest.read(path, hint: hint)
+                    return try LocalManifest.read(path, hint: hint, meter: meter)
                 } catch let refusal as ManifestRefusal {
                     guard let hint = try hintFromBefore(of: path) else { throw refusal }
-                    return try LocalManifest.read(path, hint: hint)
+                    return try LocalManifest.read(path, hint: hint, meter: meter)
                 } catch let error as MirrorError {
                     guard error.code == .manifestUnreadable,
                         let memory = try LocalManifest.memory(of: path, in: view),
@@ -47,9 +57,11 @@ struct ManifestLoader: Sendable {
             }
         case .standardInput:
             return try await Offload.run {
+                meter?.begin(.decoding)
+                defer { meter?.end() }
                 var decoded = try ManifestReader.read(
                     descriptor: STDIN_FILENO, label: source.label, origin: .standardInput,
-                    hint: hint)
+                    hint: hint, hasRead: { meter?.set(bytes: Int64($0)) })
                 decoded.manifest.whereabouts = .standardInput
                 decoded.manifest.label = source.label
                 return Loaded(decoded: decoded)
@@ -70,7 +82,7 @@ struct ManifestLoader: Sendable {
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     func load(_ memory: ManifestMemory) async throws -> Loaded {
         guard case .url(let key) = memory.record.place else {
-            return try await Offload.run { try memory.read() }
+            return try await Offload.run { [meter] in try memory.read(meter) }
         }
         if !key.text.utf8.contains(UInt8(ascii: "?")),
             let url = try? SourceURL(key.text, relativeTo: nil)

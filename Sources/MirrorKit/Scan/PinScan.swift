@@ -8,6 +8,7 @@ struct PinScan {
     let view: TreeView
     /// Whether what is declared gives way to what mirror put there last.
     var updates = false
+    var meter: ActivityMeter?
     let isCancelled: @Sendable () -> Bool
 
     /// The findings about the selected resources, each with its position in the manifest.
@@ -16,8 +17,11 @@ struct PinScan {
     ) throws -> [(position: Int, finding: PinFinding)] {
         let wanted = try Wanted([manifest], options: options, index: view.index)
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }
+        meter?.begin(.reading, total: wanted.entries.count)
+        defer { meter?.end() }
         return try wanted.entries.map { entry in
-            (Int(entry.resource), try finding(of: wanted.resource(of: entry)))
+            defer { meter?.add(files: 1) }
+            return (Int(entry.resource), try finding(of: wanted.resource(of: entry)))
         }
     }
 
@@ -42,9 +46,10 @@ struct PinScan {
             return .judge(resource, record: nil, isOfSource: false, size: nil, digests: [])
         }
         let other = resource.digests.first { $0.algorithm != .sha256 }?.algorithm
+        meter?.name(resource.target)
         let read = try FileDigests.read(
             resource.target, in: root, algorithms: [.sha256] + [other].compactMap(\.self),
-            isCancelled: isCancelled)
+            isCancelled: isCancelled, hasRead: ActivityMeter.reading(meter))
         let keys = resource.sources.map { SourceKey($0.url) }
         let isOfSource = record.provenance.map { keys.contains($0.source) } ?? true
         return .judge(

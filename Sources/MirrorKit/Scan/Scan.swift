@@ -22,7 +22,7 @@ struct Scan: ~Copyable {
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
         leases: FileLeases = FileLeases(), now: Instant, splitting many: Int = Scan.manyTargets,
-        isCancelled: @escaping @Sendable () -> Bool
+        meter: ActivityMeter? = nil, isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         var reconciler = Reconciler()
         reconciler.everythingIsDue = options.everythingIsDue
@@ -34,7 +34,7 @@ struct Scan: ~Copyable {
         let book = try OwnerBook(manifests, view: TreeView(root: root, index: index))
         view = ScanView(
             wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
-            now: now, isCancelled: isCancelled, book: book,
+            now: now, isCancelled: isCancelled, meter: meter, book: book,
             orphanOwners: Scan.orphanOwners(manifests, book, options))
         self.leases = leases
         hasSplit = view.wanted.entries.count >= max(many, 2)
@@ -71,6 +71,7 @@ struct Scan: ~Copyable {
             }
         }
         let count = view.wanted.entries.count
+        view.meter?.begin(.looking, total: count)
         var findings =
             hasSplit && recording == nil
             ? try Scan.findings(of: view, splitAt: count / 2)

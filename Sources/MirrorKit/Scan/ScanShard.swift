@@ -21,6 +21,8 @@ struct ScanShard: ~Copyable {
     private var ownedRows = 0
     private let isPlain: Bool
     private let recording: DecisionRecording?
+    /// How many of the entries the meter has heard of.
+    private var metered: Int
 
     /// Takes a range of the wanted entries.
     ///
@@ -30,6 +32,7 @@ struct ScanShard: ~Copyable {
         self.view = view
         self.recording = recording
         next = range.lowerBound
+        metered = range.lowerBound
         end = range.upperBound
         scan = view.root.map { StatCursor($0) }
         found = ScanFindings(of: view.wanted.manifests)
@@ -49,12 +52,21 @@ struct ScanShard: ~Copyable {
             var rows = 0
             while try cursor.next(), try advance(&cursor, before: limit) {
                 rows += 1
-                if rows % 4096 == 0 { try stopIfCancelled() }
+                if rows % 4096 == 0 {
+                    try stopIfCancelled()
+                    noteProgress()
+                }
             }
         }
         while next < end { try decide(record: nil) }
         countOwned()
+        noteProgress()
         return found
+    }
+
+    private mutating func noteProgress() {
+        view.meter?.add(files: next - metered)
+        metered = next
     }
 
     /// Decides on the cursor's row, and on wanted entries before it.
@@ -142,7 +154,10 @@ struct ScanShard: ~Copyable {
     private mutating func decide(record: IndexRecord?) throws {
         let entry = view.wanted.entries[next]
         next += 1
-        if next % 512 == 0 { try stopIfCancelled() }
+        if next % 512 == 0 {
+            try stopIfCancelled()
+            noteProgress()
+        }
         var situation = view.situation(of: entry)
         let target = situation.resource.target
         situation.record = record
@@ -216,10 +231,11 @@ struct ScanShard: ~Copyable {
         for _ in 1...3 {
             guard case .file = situation.file else { return }
             let read: FileDigests?
+            noteReading(situation.resource.target)
             do throws(MirrorError) {
                 read = try FileDigests.read(
                     situation.resource.target, in: root, algorithms: algorithms,
-                    isCancelled: view.isCancelled)
+                    isCancelled: view.isCancelled, hasRead: ActivityMeter.reading(view.meter))
             } catch {
                 // A file that cannot be read is the failure of its resource, not of the plan.
                 guard error.code != .cancelled else { throw error }
@@ -233,6 +249,13 @@ struct ScanShard: ~Copyable {
             }
             situation.file = try scan?.look(at: situation.resource.target) ?? .absent
         }
+    }
+
+    private mutating func noteReading(_ target: Target) {
+        // This file itself is not done.
+        view.meter?.add(files: next - 1 - metered)
+        metered = next - 1
+        view.meter?.name(target)
     }
 
     /// Adds an orphan, unless its file is gone or was changed.

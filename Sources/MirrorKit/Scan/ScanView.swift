@@ -11,6 +11,8 @@ struct ScanView: Sendable {
     let index: Index?
     let now: Instant
     var isCancelled: @Sendable () -> Bool
+    /// Hears how far the scan is; nil where nobody listens.
+    let meter: ActivityMeter?
     /// The targets that other owners want.
     let book: OwnerBook
     /// Manifests whose orphans the scan looks for, by owner.

@@ -100,12 +100,13 @@ extension MirrorSession {
     /// Reads every file that the index knows or a manifest wants, and reports differences.
     public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
         let root = root
-        let cancellation = CancellationFlag()
+        let (cancellation, meter) = (CancellationFlag(), ActivityMeter.current)
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
                     var check = try IntegrityCheck(
-                        view: view, manifests: manifests, isCancelled: { cancellation.isSet })
+                        view: view, manifests: manifests, meter: meter,
+                        isCancelled: { cancellation.isSet })
                     return try check.report(root: root)
                 }
             } onCancel: {

@@ -24,14 +24,15 @@ extension MirrorSession {
         isDryRun: Bool = false
     ) async throws -> PinReport {
         let root = root
-        let cancellation = CancellationFlag()
+        let (cancellation, meter) = (CancellationFlag(), ActivityMeter.current)
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
                     let file = try FileReplacement(of: path)
                     let edit = try ManifestEdit(readingFile: path)
                     let scan = PinScan(
-                        view: view, updates: updates, isCancelled: { cancellation.isSet })
+                        view: view, updates: updates, meter: meter,
+                        isCancelled: { cancellation.isSet })
                     let found = try scan.findings(of: edit.decoded.manifest, options: options)
                     var report = PinReport(
                         root: root, manifest: path, isDryRun: isDryRun,
@@ -58,6 +59,15 @@ extension ManifestEdit {
     ///
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     init(readingFile path: String) throws {
+        let bytes = try ManifestEdit.bytes(ofFile: path)
+        let origin = ManifestOrigin.file(path: path)
+        self.init(
+            bytes: bytes, decoded: try ManifestReader.read(bytes, label: path, origin: origin),
+            label: path, origin: origin)
+    }
+
+    /// The text of a manifest's file. Throws `MirrorError` with `manifestUnreadable`.
+    static func bytes(ofFile path: String) throws -> [UInt8] {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw MirrorError(
@@ -66,14 +76,9 @@ extension ManifestEdit {
             )
         }
         let file = Descriptor(owning: number)
-        let bytes: [UInt8]
         do throws(Errno) {
             let size = try file.status(path: path).stamp.size
-            bytes = try file.bytes(at: 0, count: Int(size), path: path)
+            return try file.bytes(at: 0, count: Int(size), path: path)
         } catch { throw MirrorError(error) }
-        let origin = ManifestOrigin.file(path: path)
-        self.init(
-            bytes: bytes, decoded: try ManifestReader.read(bytes, label: path, origin: origin),
-            label: path, origin: origin)
     }
 }

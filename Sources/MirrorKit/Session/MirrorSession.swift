@@ -44,14 +44,16 @@ public actor MirrorSession {
     ) async throws -> Plan {
         for manifest in manifests { try manifest.refuseFlaws() }
         let (root, leases) = (root, leases)
-        let cancellation = CancellationFlag()
+        let (cancellation, meter) = (CancellationFlag(), ActivityMeter.current)
         return try await reading { view in
             try await withTaskCancellationHandler {
                 try await Offload.run {
+                    defer { meter?.end() }
                     let make = { (record: DecisionRecording?) in
                         let scan = try Scan(
                             manifests: manifests, options: options, root: view.root,
                             index: view.index, leases: leases, now: SystemClock.now(),
+                            meter: meter,
                             isCancelled: { cancellation.isSet })
                         return try scan.plan(for: root, recording: record)
                     }

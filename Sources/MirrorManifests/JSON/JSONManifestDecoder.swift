@@ -195,7 +195,9 @@ extension JSONManifestDecoder {
                     var value: String?
                     if case .string = token { value = tokens.string }
                     builder.log.error(
-                        at: place, ForeignKey.message(name, value, in: Key.self, as: "key"))
+                        at: place, ForeignKey.message(name, value, in: Key.self, as: "key"),
+                        correction: ForeignKey.correction(of: name, in: Key.self)
+                            .map { .value(name, $0) })
                 }
                 try tokens.skip(token)
             }

@@ -123,8 +123,8 @@ extension JSONTokenizer {
         }
     }
 
-    mutating func failHere(_ flaw: JSONFlaw) -> DecodingStop {
+    mutating func failHere(_ flaw: JSONFlaw, correction: Correction? = nil) -> DecodingStop {
         start = position
-        return fail(flaw)
+        return fail(flaw, correction: correction)
     }
 }

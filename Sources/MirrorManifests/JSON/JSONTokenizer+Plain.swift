@@ -52,7 +52,7 @@ extension JSONTokenizer {
         line = object.line
         lineStart = object.lineStart
         continuations = object.continuations
-        expectation = .commaOrEnd
+        afterValue()
     }
 }
 

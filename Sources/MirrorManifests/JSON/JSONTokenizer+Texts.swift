@@ -14,7 +14,8 @@ extension JSONTokenizer {
                 at += 1
                 return
             case UInt8(ascii: "\\"): try readEscape()
-            case 0..<0x20: throw failHere(.controlCharacter(byte))
+            case 0..<0x20:
+                throw failHere(.controlCharacter(byte), correction: JSONTokenizer.escape(of: byte))
             case 0x80...: try readMultibyte()
             default: continue
             }
@@ -35,6 +36,14 @@ extension JSONTokenizer {
         }
         text += buffer[from..<end]
         at = end
+    }
+
+    /// The escape that belongs in the place of a control character; none for a line break, because the
+    /// text may have been meant to end there.
+    private static func escape(of byte: UInt8) -> Correction? {
+        guard byte != 0x0A, byte != 0x0D else { return nil }
+        let escape = byte == 0x09 ? "\\t" : "\\u00" + Hex.encode([byte])
+        return .written(String(Unicode.Scalar(byte)), escape)
     }
 
     private mutating func readEscape() throws(DecodingStop) {

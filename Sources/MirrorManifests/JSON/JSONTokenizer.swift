@@ -38,6 +38,8 @@ struct JSONTokenizer {
     var containers: [UInt8] = []
     var keys = KeyLedger()
     private var comma = TextPosition()
+    /// Where the last value ended.
+    private var valueEnd = TextPosition()
 
     /// Where the last token begins.
     var start = TextPosition()
@@ -83,7 +85,7 @@ struct JSONTokenizer {
                 expectation = isInObject ? .keyAfterComma : .valueAfterComma
             case _ where closes(byte): return close()
             case (.commaOrEnd, UInt8(ascii: "\"")), (.commaOrEnd, UInt8(ascii: "{")):
-                report(.missingComma)
+                report(.missingComma, correction: .missing(",", at: valueEnd))
                 expectation = isInObject ? .keyAfterComma : .valueAfterComma
             case (.commaOrEnd, _): throw fail(.unexpected(try excerpt(), wanted: wanted))
             case (.keyOrEnd, _), (.keyAfterComma, _): return try key(byte)
@@ -129,7 +131,8 @@ struct JSONTokenizer {
     private mutating func close() -> JSONToken {
         switch expectation {
         case .keyAfterComma, .valueAfterComma:
-            log.error(at: comma, JSONFlaw.trailingComma.description)
+            log.error(
+                at: comma, JSONFlaw.trailingComma.description, correction: .written(",", ""))
         default: break
         }
         at += 1
@@ -152,16 +155,20 @@ struct JSONTokenizer {
         }
     }
 
-    private mutating func afterValue() { expectation = containers.isEmpty ? .nothing : .commaOrEnd }
+    mutating func afterValue() {
+        expectation = containers.isEmpty ? .nothing : .commaOrEnd
+        valueEnd = position
+    }
 
     private mutating func key(_ byte: UInt8) throws(DecodingStop) -> JSONToken {
         guard byte == UInt8(ascii: "\"") else {
-            if byte == UInt8(ascii: "'") { throw fail(.singleQuote) }
+            if byte == UInt8(ascii: "'") { throw fail(.singleQuote, correction: .quotes) }
             let text = try excerpt()
             let isName = text.utf8.first.map {
                 $0 >= 0x80 || Template.isName(String(text.prefix(1)))
             }
-            throw fail(isName == true ? .unquotedKey(text) : .unexpected(text, wanted: "a key"))
+            guard isName == true else { throw fail(.unexpected(text, wanted: "a key")) }
+            throw fail(.unquotedKey(text), correction: .written(text, "\"\(text)\""))
         }
         try readString()
         if !keys.enter(text) { report(.duplicateKey(string)) }
@@ -195,7 +202,7 @@ struct JSONTokenizer {
             try readNumber()
             afterValue()
             return .number
-        case UInt8(ascii: "'"): throw fail(.singleQuote)
+        case UInt8(ascii: "'"): throw fail(.singleQuote, correction: .quotes)
         case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "}"), UInt8(ascii: "]"):
             throw fail(.unexpected(try excerpt(), wanted: wanted))
         default:
@@ -210,14 +217,19 @@ struct JSONTokenizer {
         case "true": .boolean(true)
         case "false": .boolean(false)
         case "null": .null
-        case let other: throw fail(.literal(other))
+        case let other:
+            let lower = other.lowercased()
+            let isMeant = ["true", "false", "null"].contains(lower)
+            throw fail(.literal(other), correction: isMeant ? .written(other, lower) : nil)
         }
     }
 
-    func report(_ flaw: JSONFlaw) { log.error(at: start, flaw.description) }
+    func report(_ flaw: JSONFlaw, correction: Correction? = nil) {
+        log.error(at: start, flaw.description, correction: correction)
+    }
 
-    func fail(_ flaw: JSONFlaw) -> DecodingStop {
-        report(flaw)
+    func fail(_ flaw: JSONFlaw, correction: Correction? = nil) -> DecodingStop {
+        report(flaw, correction: correction)
         return .refused
     }
 }

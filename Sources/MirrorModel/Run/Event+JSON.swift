@@ -46,6 +46,7 @@ extension Event.Body {
             json.member("bytes", progress.bytes)
             json.member("size", progress.size)
             json.member("rate", progress.rate)
+            json.member("stage", progress.stage.rawValue)
         case .retry(let again), .restart(let again): again.writeMembers(to: &json)
         case .done(let done): done.writeMembers(to: &json)
         case .failed(let failed): failed.writeMembers(to: &json)
@@ -108,6 +109,8 @@ extension Event.Again {
         json.member("attempt", attempt)
         json.key("wait")
         json.number(Double(wait) / 1000, decimals: 3)
+        json.member("try", tries?.next)
+        json.member("tries", tries?.most)
     }
 }
 

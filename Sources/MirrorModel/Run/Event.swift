@@ -23,7 +23,7 @@ public struct Event: Sendable {
         case plan(PlanTotals)
         /// A transfer, copy or move began.
         case start(Start)
-        /// Bytes arrived; at most twice a second a resource.
+        /// Bytes arrived, at most twice a second a resource, or all are here.
         case progress(Progress)
         /// A transfer failed in a passing way and is tried again.
         case retry(Again)
@@ -78,11 +78,15 @@ public struct Event: Sendable {
         public var size: Int64?
         /// Bytes a second.
         public var rate: Int64
+        /// What is done with the bytes.
+        public var stage: TransferStage
 
         /// Takes the values; the others have their defaults.
         public init(
-            target: Target, bytes: Int64, size: Int64?, rate: Int64
+            target: Target, bytes: Int64, size: Int64?, rate: Int64,
+            stage: TransferStage = .receiving
         ) {
+            self.stage = stage
             self.target = target
             self.bytes = bytes
             self.size = size
@@ -100,11 +104,15 @@ public struct Event: Sendable {
         public var attempt: Int
         /// Milliseconds until it begins.
         public var wait: Int64
+        /// Which of how many tries follows after a wait; nil where they are not counted.
+        public var tries: RetryTries?
 
         /// Takes the values; the others have their defaults.
         public init(
-            target: Target, cause: MirrorError, attempt: Int, wait: Int64
+            target: Target, cause: MirrorError, attempt: Int, wait: Int64,
+            tries: RetryTries? = nil
         ) {
+            self.tries = tries
             self.target = target
             self.cause = cause
             self.attempt = attempt

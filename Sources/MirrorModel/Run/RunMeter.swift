@@ -24,7 +24,7 @@ struct TransferCount: Sendable, Hashable {
         case .ended(let result):
             received = result.cost.bytesReceived
             expected = .known(received)
-        case .retry: break
+        case .retry, .verifying: break
         }
     }
 

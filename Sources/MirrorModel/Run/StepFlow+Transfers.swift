@@ -142,13 +142,14 @@ extension StepFlow {
     mutating func take(_ event: TransferEvent, of position: Int) {
         guard let work = works[position] else { return }
         count(event, of: work)
+        // Before the step goes on, because that may tell its end.
+        if let event = Event.Body(event, of: work.step) { act(.tell(event)) }
         switch event {
         case .started: accounts.noteBegun(position)
-        case .retry(_, _, let wait): if wait > 0 { window.delayed(position) }
-        case .progress, .restart: break
+        case .retry(_, _, let wait, _): if wait > 0 { window.delayed(position) }
+        case .progress, .verifying, .restart: break
         case .ended(let result): ended(position, work, result)
         }
-        if let event = Event.Body(event, of: work.step) { act(.tell(event)) }
     }
 
     private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {

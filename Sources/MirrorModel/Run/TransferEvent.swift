@@ -4,8 +4,11 @@ package indirect enum TransferEvent: Sendable {
     case started(source: String, size: Int64?, offset: Int64)
     /// Bytes on disk or in memory so far, at most twice a second.
     case progress(bytes: Int64, size: Int64?, bytesPerSecond: Int64)
+    /// All bytes are on the disk, and their digests are still to come; of large files only.
+    case verifying(bytes: Int64)
     /// A passing failure; the next request follows after `waitMilliseconds`.
-    case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
+    case retry(
+        cause: MirrorError, attempt: Int, waitMilliseconds: Int64, tries: RetryTries? = nil)
     /// The bytes so far belong to another version, or cannot be continued.
     case restart(cause: MirrorError, attempt: Int)
     /// The last event of a job.
@@ -94,7 +97,7 @@ package struct ReceivedBody: Sendable {
 }
 
 extension Event.Body {
-    /// The event that reports a transfer under way; nil for its end, after which its step continues.
+    /// The event that reports a transfer under way; nil for an end after which nothing is written.
     init?(_ event: TransferEvent, of step: Step) {
         switch event {
         case .started(let source, let size, let offset):
@@ -104,10 +107,22 @@ extension Event.Body {
                     size: size ?? step.size, offset: offset))
         case .progress(let bytes, let size, let rate):
             self = .progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))
-        case .retry(let cause, let attempt, let wait):
-            self = .retry(.init(target: step.target, cause: cause, attempt: attempt, wait: wait))
+        case .verifying(let bytes):
+            self = .progress(
+                .init(target: step.target, bytes: bytes, size: bytes, rate: 0, stage: .verifying))
+        case .retry(let cause, let attempt, let wait, let tries):
+            self = .retry(
+                .init(
+                    target: step.target, cause: cause, attempt: attempt, wait: wait, tries: tries))
         case .restart(let cause, let attempt):
             self = .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
+        case .ended(.received(let body)):
+            // A small body is promoted before anybody could look.
+            guard case .part = body.content else { return nil }
+            self = .progress(
+                .init(
+                    target: step.target, bytes: body.size, size: body.size, rate: 0,
+                    stage: .writing))
         case .ended: return nil
         }
     }

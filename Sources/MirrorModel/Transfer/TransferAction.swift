@@ -40,7 +40,8 @@ package struct TransferAction: Sendable {
     /// An event for observers that does not end the transfer.
     package enum Notice: Sendable {
         /// A passing failure; the next request is made after `waitMilliseconds`.
-        case retry(cause: MirrorError, attempt: Int, waitMilliseconds: Int64)
+        case retry(
+            cause: MirrorError, attempt: Int, waitMilliseconds: Int64, tries: RetryTries? = nil)
         /// The bytes so far are dropped.
         case restart(cause: MirrorError, attempt: Int)
     }

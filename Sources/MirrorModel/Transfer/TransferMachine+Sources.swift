@@ -54,7 +54,9 @@ extension TransferMachine {
         failedInRound = []
         return TransferAction(
             .wait(milliseconds: wait),
-            notice: .retry(cause: error, attempt: requests, waitMilliseconds: wait))
+            notice: .retry(
+                cause: error, attempt: requests, waitMilliseconds: wait,
+                tries: RetryTries(next: ladder.retries + 1, most: policy.retries + 1)))
     }
 
     /// The first source that may be asked at once.

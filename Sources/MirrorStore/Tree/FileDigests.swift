@@ -12,11 +12,11 @@ package struct FileDigests: Hashable {
 
     /// Reads a target beneath a root once for all algorithms; nil when no regular file is there.
     ///
-    /// A file that changes meanwhile is read again, three times in all; then `inputOutput` is
+    /// `hasRead` hears how many bytes each reading brought. A file that changes meanwhile is read again, three times in all; then `inputOutput` is
     /// thrown. The calling thread is blocked during the read.
     package static func read(
         _ target: Target, in root: RootDirectory, algorithms: [DigestAlgorithm] = [.sha256],
-        isCancelled: () -> Bool = { false }
+        isCancelled: () -> Bool = { false }, hasRead: (Int64) -> Void = { _ in }
     ) throws(MirrorError) -> FileDigests? {
         do throws(Errno) {
             for _ in 1...3 {
@@ -24,7 +24,8 @@ package struct FileDigests: Hashable {
                 let before = try file.status(path: target.path)
                 guard before.isFile else { return nil }
                 let digests = try compute(
-                    file, algorithms: algorithms, path: target.path, isCancelled: isCancelled)
+                    file, algorithms: algorithms, path: target.path, isCancelled: isCancelled,
+                    hasRead: hasRead)
                 guard let digests else {
                     throw Errno(number: ECANCELED, call: "read", path: target.path)
                 }
@@ -49,7 +50,7 @@ package struct FileDigests: Hashable {
     /// The digests of an open file from its start to its end; nil when cancelled.
     package static func compute(
         _ file: Descriptor, algorithms: [DigestAlgorithm], path: String,
-        isCancelled: () -> Bool = { false }
+        isCancelled: () -> Bool = { false }, hasRead: (Int64) -> Void = { _ in }
     ) throws(Errno) -> [Digest]? {
         _ = posix_fadvise(file.number, 0, 0, POSIX_FADV_SEQUENTIAL)
         var first = ByteHasher(algorithms.first ?? .sha256)
@@ -65,6 +66,7 @@ package struct FileDigests: Hashable {
             first.update(bytes)
             second?.update(bytes)
             offset += Int64(count)
+            hasRead(Int64(count))
             if count < buffer.count { break }
         }
         guard let other = second.take() else { return [first.finish()] }

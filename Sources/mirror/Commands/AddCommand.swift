@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror add`: writes entries into a manifest.
-struct AddCommand: AsyncParsableCommand {
+struct AddCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Write URLs into a manifest.",

@@ -3,17 +3,20 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror check`: validates manifests and touches nothing.
-struct CheckCommand: AsyncParsableCommand {
+struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Validate a manifest; touch nothing.",
         discussion: """
             Names every error with its line, its column and what would be right, and warns of \
-            digests that prove little.
+            digests that prove little. Where the right text is certain, such as a number without its \
+            quotes, it is shown, and --fix writes it: in place, atomically, and nothing else in the file \
+            changes.
 
             EXAMPLES:
               mirror check manifest.json
               mirror check                       every manifest that this root remembers
+              mirror check --fix manifest.json   correct what is certain, then check
               mirror check --require-pinned maps.xml && git commit maps.xml
             """)
 
@@ -23,24 +26,48 @@ struct CheckCommand: AsyncParsableCommand {
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
     var requirePinned = false
 
+    @Flag(name: .long, help: "Write the corrections that are certain into the manifest's file.")
+    var fix = false
+
+    @Flag(name: .long, help: "With --fix: say what would be corrected, and write nothing.")
+    var dryRun = false
+
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
-    @OptionGroup(title: "Output") var output: VerdictOptions
+    @OptionGroup(title: "Output") var output: ListOptions
+
+    func validate() throws {
+        if dryRun, !fix {
+            throw ValidationError("--dry-run goes with --fix; check writes nothing.")
+        }
+    }
 
     func run() async throws {
+        CommandStage.enter(.readingManifests)
         var failure: Int32 = 0
         var reports: [CheckReport] = []
         for (source, hint) in try await sources() {
-            let report = try await CheckReport.make(
-                source, hint: hint, requirePinned: requirePinned,
-                configuration: network.configuration)
+            let report = try await report(on: source, hint)
             if !output.json { CheckOutput(options: output).show(report) }
             reports.append(report)
             failure = max(failure, report.exitCode)
         }
         if output.json { CheckOutput(options: output).document(reports) }
         if failure != 0 { throw ExitCode(failure) }
+    }
+
+    private func report(
+        on source: ManifestSource, _ hint: ListHint
+    ) async throws -> CheckReport {
+        guard fix else {
+            return try await CheckReport.make(
+                source, hint: hint, requirePinned: requirePinned,
+                configuration: network.configuration)
+        }
+        return try await CheckReport.fix(
+            source, isDryRun: dryRun, hint: hint, requirePinned: requirePinned,
+            configuration: network.configuration)
     }
 
     /// The manifests that were given; only without any does the command look for a root.

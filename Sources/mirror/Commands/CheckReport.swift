@@ -11,6 +11,14 @@ struct CheckReport {
     var omitted = 0
     /// Why the manifest could not be read, or is refused as a whole.
     var error: MirrorError?
+    /// What `--fix` corrected, or would correct.
+    var fixes: [Replacement] = []
+    /// Whether corrections were asked for.
+    var isFixed = false
+    /// Whether they were written.
+    var isWritten = false
+    /// Whether `--fix` could write corrections: the manifest is a file, and was not corrected just now.
+    var fixesHelp = false
     /// The decoded manifest, when it is sound.
     var decoded: DecodedManifest?
 
@@ -20,6 +28,7 @@ struct CheckReport {
         configuration: Configuration
     ) async throws -> CheckReport {
         var report = CheckReport(label: source.label)
+        if case .path = source { report.fixesHelp = true }
         do {
             let decoded = try await MirrorSession.read(
                 source, configuration: configuration, hint: hint)
@@ -34,6 +43,30 @@ struct CheckReport {
         } catch let error as MirrorError {
             report.error = error
         }
+        return report
+    }
+
+    /// Corrects a manifest's file where that is certain, then checks it.
+    ///
+    /// After a dry run the file is as it was, and so is what the check says of it.
+    static func fix(
+        _ source: ManifestSource, isDryRun: Bool, hint: ListHint, requirePinned: Bool,
+        configuration: Configuration
+    ) async throws -> CheckReport {
+        guard case .path(let path) = source else {
+            throw MirrorError(
+                .usage, "\(source.label.printable): --fix writes into files only. Name a file.")
+        }
+        var fixes: [Replacement] = []
+        var failure: MirrorError?
+        do { fixes = try ManifestFile(path: path).correct(isDryRun: isDryRun) } catch {
+            failure = MirrorError(wrapping: error)
+        }
+        var report = try await make(
+            source, hint: hint, requirePinned: requirePinned, configuration: configuration)
+        report.error = report.error ?? failure
+        (report.fixes, report.isFixed, report.fixesHelp) = (fixes, failure == nil, isDryRun)
+        report.isWritten = !isDryRun && !fixes.isEmpty
         return report
     }
 

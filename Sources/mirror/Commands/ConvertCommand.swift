@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror convert`: writes a manifest in another notation.
-struct ConvertCommand: AsyncParsableCommand {
+struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "convert",
         abstract: "Write a manifest in another notation: JSON, XML or Metalink 4.",
@@ -54,7 +54,10 @@ struct ConvertCommand: AsyncParsableCommand {
         }
     }
 
+    var output: FewChoices { FewChoices(quiet: quiet) }
+
     func run() async throws {
+        CommandStage.enter(.readingManifests)
         guard let notation else { return }
         let source = try ManifestSource(argument: input)
         let decoded = try await MirrorSession.read(source, configuration: network.configuration)

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror evict`: shrinks Caches to a quota.
-struct EvictCommand: AsyncParsableCommand {
+struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Shrink Caches to a quota, least recently used first.",

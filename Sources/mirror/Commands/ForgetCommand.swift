@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror forget`: makes the root forget a manifest.
-struct ForgetCommand: AsyncParsableCommand {
+struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "forget",
         abstract: "Forget a manifest that this root remembers.",

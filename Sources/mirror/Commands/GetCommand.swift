@@ -4,7 +4,7 @@ import MirrorModel
 import Synchronization
 
 /// `mirror get`: brings single files, whatever a quota left out, and says where they are.
-struct GetCommand: AsyncParsableCommand {
+struct GetCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Bring single files now, and print where they are.",

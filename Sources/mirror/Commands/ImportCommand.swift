@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror import`: makes a manifest of lists that other programs wrote.
-struct ImportCommand: AsyncParsableCommand {
+struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Make a manifest of a list that another program wrote.",
@@ -54,7 +54,10 @@ struct ImportCommand: AsyncParsableCommand {
         }
     }
 
+    var output: FewChoices { FewChoices(quiet: quiet) }
+
     func run() async throws {
+        CommandStage.enter(.readingManifests)
         var lists: [DecodedManifest] = []
         for source in try sources.map({ try ManifestSource(argument: $0) }) {
             lists.append(try await read(source))

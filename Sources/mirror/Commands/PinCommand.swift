@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror pin`: writes sizes and digests of the fetched files into a manifest.
-struct PinCommand: AsyncParsableCommand {
+struct PinCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Write sizes and digests of what was fetched into a manifest.",
@@ -71,6 +71,7 @@ struct PinCommand: AsyncParsableCommand {
         if update { return try await refetch(path) }
         let session = try MirrorSession(root: root.root)
         if !check { try session.requireRoot() }
+        CommandStage.enter(.reading)
         let report = try await session.pin(path, options: options, isDryRun: dryRun || check)
         try conclude(report)
     }
@@ -95,6 +96,8 @@ struct PinCommand: AsyncParsableCommand {
         let work = FetchWork(root: root, network: network, running: running, output: output)
         try await work.run([path]) { session, manifests, shown in
             try await work.fetch(manifests.map(\.withoutPins), options, in: session, shown)
+            LiveDisplay.shared.resume()
+            CommandStage.enter(.reading)
             try conclude(try await session.pin(path, options: options, updates: true))
         }
     }

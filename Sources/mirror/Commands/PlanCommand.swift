@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror plan`: shows the steps that sync would take, and why.
-struct PlanCommand: AsyncParsableCommand {
+struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Say what sync would do, and why.",

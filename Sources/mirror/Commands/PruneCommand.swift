@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror prune`: removes orphans.
-struct PruneCommand: AsyncParsableCommand {
+struct PruneCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "prune",
         abstract: "Remove files that a manifest named before and no longer names.",

@@ -4,7 +4,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror status`: shows what is in the tree, how fresh, how sure, and what needs attention.
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Say what is in the tree, how fresh, how sure, and what needs attention.",

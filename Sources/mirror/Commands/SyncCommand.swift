@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror sync`: makes the tree match.
-struct SyncCommand: AsyncParsableCommand {
+struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "sync",
         abstract: "Make the tree match its manifests.",

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror top`: the live display of a run in another terminal.
-struct TopCommand: AsyncParsableCommand {
+struct TopCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "top",
         abstract: "Show the transfers of a run that another process makes.",
@@ -20,6 +20,9 @@ struct TopCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: VerdictOptions
 
+    /// With `--quiet` only the lines of progress are left.
+    var choices: any OutputChoices { FewChoices(json: output.json) }
+
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
@@ -31,28 +34,29 @@ struct TopCommand: AsyncParsableCommand {
                 "\(session.root): no run is under way at the moment. `mirror jobs` lists what runs."
             )
         }
+        LiveDisplay.shared.follow(since: job.since)
         if !output.json, !output.quiet {
             Console.output.line(job.sentence(on: .ofThisProcess(now: .now)).printable)
         }
-        let display = LiveDisplay()
-        let drawing = Task { if !output.json { await display.run() } }
-        defer {
-            drawing.cancel()
-            display.end()
-        }
-        for await line in client.lines() { show(line, display) }
+        let isLive = LiveDisplay.shared.isShowing
+        var report = TerminalReport(
+            groupsFailures: isLive && !output.quiet,
+            countsSuccess: isLive && Console.output.isTerminal)
+        for await line in client.lines() { show(line, &report) }
+        let style = TextStyle(isColored: ColorChoice.auto.applies(on: .error))
+        for line in report.end(style) { Console.error.line(line) }
     }
 
-    private func show(_ line: [UInt8], _ display: LiveDisplay) {
+    private func show(_ line: [UInt8], _ report: inout TerminalReport) {
         if output.json { return Console.output.write(bytes: line + [UInt8(ascii: "\n")]) }
         guard let event = Event(followed: line) else { return }
-        display.apply(event)
-        if output.quiet { return }
+        LiveDisplay.shared.apply(event)
+        if output.quiet || report.absorbs(event) { return }
         switch event.body {
         case .done(let done) where ![.kept, .notModified, .deferred].contains(done.outcome):
-            display.print("\(done.outcome.word)  \(done.target.path.printable)", on: .output)
+            Console.output.line("\(done.outcome.word)  \(done.target.path.printable)")
         case .failed(let failed):
-            display.print("failed  \(failed.error.sentence.printable)", on: .error)
+            Console.error.line("failed  \(failed.error.sentence.printable)")
         default: break
         }
     }

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror verify`: reads every file again.
-struct VerifyCommand: AsyncParsableCommand {
+struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Read every file again and compare it with the index and the manifests.",

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror watch`: keeps the tree right for as long as it runs.
-struct WatchCommand: AsyncParsableCommand {
+struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "watch",
         abstract: "Sync whenever something is due, until it is told to end.",

@@ -1,5 +1,20 @@
 import ArgumentParser
 import Glibc
+import MirrorKit
+import Synchronization
+
+/// A command that shows its progress.
+protocol ShowsProgress {
+    associatedtype Choices: OutputChoices
+    /// What it prints.
+    var output: Choices { get }
+    /// The same, for whoever does not know its kind.
+    var choices: any OutputChoices { get }
+}
+
+extension ShowsProgress {
+    var choices: any OutputChoices { output }
+}
 
 /// How much a command prints, and how; each verb offers only the options that apply to it.
 protocol OutputChoices: Sendable {
@@ -17,18 +32,51 @@ protocol OutputChoices: Sendable {
 
 extension OutputChoices {
     var verbose: Bool { false }
-    var noProgress: Bool { true }
+    var noProgress: Bool { false }
     var color: ColorChoice { .never }
 
     /// Whether text on a console is coloured (https://no-color.org).
-    func usesColor(on console: Console) -> Bool {
-        switch color {
+    func usesColor(on console: Console) -> Bool { color.applies(on: console) }
+}
+
+extension ColorChoice {
+    private static let choice = Mutex(ColorChoice.auto)
+
+    /// The choice of this command, for what is printed when it fails.
+    static var ofCommand: ColorChoice {
+        get { choice.withLock { $0 } }
+        set { choice.withLock { $0 = newValue } }
+    }
+
+    /// Whether text on a console is coloured (https://no-color.org).
+    func applies(on console: Console) -> Bool {
+        switch self {
         case .always: true
         case .never: false
         case .auto:
-            console.isTerminal && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
+            console.isTerminal && TerminalTraits.canMoveCursor
+                && (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true)
         }
     }
+}
+
+extension DiagnosticText {
+    /// The form of the errors that end this command.
+    static var ofErrors: DiagnosticText { on(.error, color: .ofCommand) }
+
+    /// The form for a console; a pipe gets lines of 100 columns.
+    static func on(_ console: Console, color: ColorChoice) -> DiagnosticText {
+        DiagnosticText(
+            style: TextStyle(isColored: color.applies(on: console)),
+            columns: console.isTerminal ? console.size.columns : 100)
+    }
+}
+
+/// The choices of verbs that have few output options.
+struct FewChoices: OutputChoices {
+    var quiet = false
+    var json = false
+    var color: ColorChoice { .auto }
 }
 
 /// The output options of verbs that give one verdict.
@@ -50,6 +98,8 @@ struct ListOptions: ParsableArguments, OutputChoices {
 
     var json: Bool { verdict.json }
     var quiet: Bool { verdict.quiet }
+
+    func validate() throws { ColorChoice.ofCommand = color }
 }
 
 /// The output options of verbs that print a list and by default leave part of it out.

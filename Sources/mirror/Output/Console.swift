@@ -23,6 +23,7 @@ final class Console: Sendable {
     init(descriptor: Int32, isJournal: Bool = false) {
         self.descriptor = descriptor
         self.isJournal = isJournal
+        isTerminal = isatty(descriptor) == 1
     }
 
     /// The `errno` of the first write that failed, other than EPIPE; nil while all writes succeed.
@@ -31,7 +32,7 @@ final class Console: Sendable {
     }
 
     /// Whether the console is a terminal.
-    var isTerminal: Bool { isatty(descriptor) == 1 }
+    let isTerminal: Bool
 
     /// Columns and rows of the terminal; 80 and 24 where it reports none.
     var size: (columns: Int, rows: Int) {
@@ -50,15 +51,22 @@ final class Console: Sendable {
     /// Writes text as it is.
     func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
-    /// Writes all bytes; writes none after an earlier failure.
+    /// Writes all bytes, above what the screen shows; writes none after an earlier failure.
     func write(bytes: [UInt8]) {
+        if isTerminal, !bytes.isEmpty, Screen.shared.print(bytes) { return }
         failure.withLock { write(bytes, &$0) }
+    }
+
+    /// Writes what the screen has composed.
+    func writeRaw(_ text: String) {
+        failure.withLock { write(Array(text.utf8), &$0) }
     }
 
     /// Writes the last bytes of the output, unless another thread is writing at this moment.
     func write(last bytes: [UInt8]) {
+        let erasure = isTerminal ? Array(Screen.shared.lastErasure().utf8) : []
         _ = failure.withLockIfAvailable { failure in
-            write(bytes, &failure)
+            write(erasure + bytes, &failure)
             failure = EPIPE
         }
     }

@@ -92,9 +92,9 @@ extension Diagnostic {
 }
 
 extension ManifestRefusal {
-    /// A line for each error, with what helps, and how many more there are.
-    var text: String {
-        let lines = diagnostics.map(\.printed)
+    /// Each error with the lines that it is in and with what helps, and how many more there are.
+    func text(_ form: DiagnosticText) -> String {
+        let lines = diagnostics.flatMap(form.lines)
         return (lines + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
     }
 }

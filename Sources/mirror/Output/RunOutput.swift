@@ -53,10 +53,14 @@ struct RunOutput {
         if let code = Interruption.exitCode { end.summary.exit = code }
         end.summary.seconds = CommandTime.seconds
         Interruption.setLastWords(nil)
+        LiveDisplay.shared.end()
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
         } else if let line = textReport.line(for: end.event) {
             Console.output.line(line.text)
+            if Console.output.isTerminal, let saved = end.summary.saved {
+                Console.output.line(saved)
+            }
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         await conclude(end.summary, due: due)
@@ -176,37 +180,37 @@ struct RunOutput {
 
     private func report(_ run: Run) async throws {
         let report = textReport
-        let display = LiveDisplay()
-        let showsProgress = !options.noProgress && !options.quiet
-        let drawing = Task { if showsProgress { await display.run() } }
-        defer {
-            drawing.cancel()
-            display.end()
-        }
+        let isLive = LiveDisplay.shared.isShowing
+        var terminal = TerminalReport(
+            groupsFailures: isLive,
+            countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
+        // What ended the run may be thrown before its summary comes.
+        defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
         var failures = 0
         var deferrals: Set<String> = []
         for try await event in run {
             operations?.note(event)
             desk?.note(event)
             observer?(event)
-            if showsProgress { display.apply(event) }
+            LiveDisplay.shared.apply(event)
             if let because = report.deferral(in: event), deferrals.insert(because).inserted {
-                display.print("mirror: note: deferred: \(because)", on: .error)
+                Console.error.line("mirror: note: deferred: \(because)")
             }
             if held.keep(event) {
                 let more = failures - RunOutput.mostFailures
-                if more > 0 {
-                    display.print("and \(more) more failed; --json names them all", on: .error)
+                if more > 0, !isLive {
+                    Console.error.line("and \(more) more failed; --json names them all")
                 }
                 continue
             }
             if case .failed(let failed) = event.body {
                 failures += 1
                 held.note(told: failed.error)
-                if failures > RunOutput.mostFailures { continue }
+                if !isLive, failures > RunOutput.mostFailures { continue }
             }
+            if terminal.absorbs(event) { continue }
             if let line = report.line(for: event) {
-                display.print(line.text, on: line.isResult ? .output : .error)
+                (line.isResult ? Console.output : .error).line(line.text)
             }
         }
     }

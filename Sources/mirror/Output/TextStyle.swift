@@ -32,6 +32,9 @@ struct TextStyle {
     /// Paints a remark in a faint style.
     func faint(_ text: String) -> String { paint(text, "2") }
 
+    /// Paints a text as what it means.
+    func paint(_ text: String, _ meaning: Meaning) -> String { paint(text, meaning.rawValue) }
+
     private func paint(_ text: String, _ code: String) -> String {
         isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }

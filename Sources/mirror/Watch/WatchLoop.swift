@@ -74,6 +74,7 @@ extension WatchLoop {
 
     private func sync() async -> SyncResult {
         CommandTime.restart()
+        LiveDisplay.shared.resume()
         service?.tell(.status("Syncing."))
         var result = SyncResult()
         do {
@@ -158,6 +159,7 @@ extension WatchLoop {
     private func rest(after end: SyncEnd) async throws {
         let now = MirrorSession.clock()
         let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
+        CommandStage.enter(.resting)
         tell(next, now)
         desk.rest(until: next.at)
         desk.open()

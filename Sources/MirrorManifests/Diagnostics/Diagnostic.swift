@@ -22,6 +22,12 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public let message: String
     /// A remedy other than a change of the manifest.
     public let remedy: Remedy?
+    /// The column behind what is meant, in Unicode scalars from 1; the column itself if unknown.
+    public package(set) var endColumn: Int
+    /// The lines that the place is in; nil where the text is not at hand.
+    public package(set) var excerpt: Excerpt?
+    /// The change of the text that is right beyond doubt; nil where there is none.
+    public package(set) var replacement: Replacement?
 
     /// Takes a place and a message.
     package init(
@@ -34,6 +40,7 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         self.severity = severity
         self.message = message
         self.remedy = remedy
+        endColumn = column
     }
 
     /// `file:line:column: error: message`, as compilers print it.

@@ -17,52 +17,78 @@ package struct TextPosition: Hashable, Comparable {
 /// The tokenizer and the builder share it. It keeps a limited number of diagnostics and counts the
 /// rest, so that a hostile manifest cannot fill memory or a terminal with its errors.
 package final class DiagnosticLog {
-    /// How many errors, and how many warnings, are kept.
+    /// How many errors, and how many warnings, are kept for people.
     package static let limit = 20
 
+    /// A diagnostic, and the correction that the decoder knows.
+    struct Entry {
+        var diagnostic: Diagnostic
+        var correction: Correction?
+    }
+
     private let file: String
-    private var errors: [Diagnostic] = []
-    private(set) var warnings: [Diagnostic] = []
+    private let limit: Int
+    private var errorEntries: [Entry] = []
+    private var warningEntries: [Entry] = []
     private(set) var errorCount = 0
     private(set) var warningCount = 0
+    /// What the places are in; nil where a text is read in pieces that nobody keeps.
+    var text: DiagnosedText?
 
-    package init(file: String) { self.file = file }
+    package init(file: String, limit: Int = DiagnosticLog.limit) {
+        (self.file, self.limit) = (file, limit)
+    }
 
     /// Forgets everything, because the text is read again.
     func clear() {
-        (errors, warnings) = ([], [])
+        (errorEntries, warningEntries) = ([], [])
         (errorCount, warningCount) = (0, 0)
     }
 
     package func error(
-        at place: TextPosition, _ message: @autoclosure () -> String, remedy: Remedy? = nil
+        at place: TextPosition, _ message: @autoclosure () -> String, remedy: Remedy? = nil,
+        correction: @autoclosure () -> Correction? = nil
     ) {
         errorCount += 1
-        if errors.count < Self.limit {
-            errors.append(diagnostic(.error, place, message(), remedy))
-        }
+        guard errorEntries.count < limit else { return }
+        let diagnostic = diagnostic(.error, place, message(), remedy)
+        errorEntries.append(Entry(diagnostic: diagnostic, correction: correction()))
     }
 
     package func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
         warningCount += 1
-        if warnings.count < Self.limit { warnings.append(diagnostic(.warning, place, message())) }
+        guard warningEntries.count < limit else { return }
+        warningEntries.append(Entry(diagnostic: diagnostic(.warning, place, message(), nil)))
     }
+
+    /// The warnings that were kept, in the order of the text.
+    var warnings: [Diagnostic] { finished(warningEntries) }
 
     /// The refusal with the errors; nil if there are none.
     package var refusal: ManifestRefusal? {
         guard errorCount > 0 else { return nil }
-        let sorted = errors.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
-        return ManifestRefusal(diagnostics: sorted, omitted: errorCount - errors.count)
+        let sorted = errorEntries.sorted { $0.diagnostic.place < $1.diagnostic.place }
+        return ManifestRefusal(
+            diagnostics: finished(sorted), omitted: errorCount - errorEntries.count)
+    }
+
+    private func finished(_ entries: [Entry]) -> [Diagnostic] {
+        text?.complete(entries) ?? entries.map(\.diagnostic)
     }
 
     private func diagnostic(
         _ severity: Diagnostic.Severity, _ place: TextPosition, _ message: String,
-        _ remedy: Remedy? = nil
+        _ remedy: Remedy?
     ) -> Diagnostic {
         Diagnostic(
             file: file, line: place.line, column: place.column, severity: severity,
             message: message, remedy: remedy)
     }
+}
+
+extension Diagnostic {
+    /// Where it begins.
+    var place: TextPosition { TextPosition(line: line, column: column) }
 }
 
 /// Why decoding ended before the end of a manifest.

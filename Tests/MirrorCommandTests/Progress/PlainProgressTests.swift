@@ -3,19 +3,19 @@ import Testing
 
 @testable import mirror
 
-/// The total line of a run's progress, from the totals that its events carry.
-@Suite struct ProgressBoardTests {
+/// The line of progress in a pipe, from the totals that events carry.
+@Suite struct PlainProgressTests {
     private func total(_ change: (inout RunTotals) -> Void) throws -> String {
         var totals = RunTotals()
         change(&totals)
-        var board = ProgressBoard()
-        board.apply(
+        var layout = FrameLayout()
+        layout.board.apply(
             Event(
                 run: "", time: Instant(milliseconds: 0),
                 body: .removed(
                     .init(target: try Target("Caches/a"), reason: .missing, size: nil)),
                 totals: totals))
-        return board.total
+        return layout.plainTotal
     }
 
     @Test func theTotalSaysTransfersAndBytes() throws {

@@ -1,0 +1,216 @@
+internal import MirrorModel
+
+/// The text that diagnostics are about; adds to them what stands at their places.
+///
+/// The decoders keep no text. So whoever has diagnostics to show reads it once more: once for the
+/// beginnings of the lines, then a window around each place.
+struct DiagnosedText {
+    /// How a text is divided into words.
+    enum Kind { case json, xml, list }
+
+    /// The most bytes of a line before a place that are read to find it.
+    private static let longestSearch = 16 << 20
+    /// The most scalars before a place that an excerpt has, and the most bytes from it on.
+    private static let mostBefore = 120
+    private static let mostAfter = 4096
+    /// The most scalars of a line around the place.
+    private static let mostShown = 400
+
+    let bytes: ManifestBytes
+    let kind: Kind
+
+    /// The diagnostics of a log, with their excerpts and with what corrects them.
+    func complete(_ entries: [DiagnosticLog.Entry]) -> [Diagnostic] {
+        guard !entries.isEmpty, let starts = lineStarts(of: entries) else {
+            return entries.map(\.diagnostic)
+        }
+        return entries.map { entry in
+            var diagnostic = entry.diagnostic
+            guard let window = window(at: diagnostic.place, starts) else { return diagnostic }
+            let count = TextToken.length(at: window, kind: kind)
+            diagnostic.endColumn = diagnostic.column + count
+            diagnostic.excerpt = excerpt(window, markedScalars: count, starts)
+            diagnostic.replacement = entry.correction.flatMap {
+                replacement($0, at: window, tokenLength: count, starts)
+            }
+            return diagnostic
+        }
+    }
+
+    // MARK: Finding
+
+    /// The offsets at which lines begin that are shown; nil if the text cannot be read again.
+    private func lineStarts(of entries: [DiagnosticLog.Entry]) -> [Int: Int]? {
+        var wanted: Set<Int> = []
+        for entry in entries {
+            let line = entry.diagnostic.line
+            wanted.formUnion([line - 1, line, line + 1])
+            if case .missing(_, let place) = entry.correction { wanted.insert(place.line) }
+        }
+        var starts: [Int: Int] = [:]
+        var (line, offset) = (1, 0)
+        let last = wanted.max() ?? 0
+        while line <= last, let chunk = bytes.piece(at: offset, count: 64 << 10), !chunk.isEmpty {
+            var at = 0
+            if offset == 0 {
+                at = chunk.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+                if wanted.contains(1) { starts[1] = at }
+            }
+            while let newline = chunk[at...].firstIndex(of: 0x0A) {
+                at = newline + 1
+                line += 1
+                if wanted.contains(line) { starts[line] = offset + at }
+            }
+            offset += chunk.count
+        }
+        return offset > 0 ? starts : nil
+    }
+
+    /// What stands around a place; nil if it is not there or too far into its line.
+    private func window(at place: TextPosition, _ starts: [Int: Int]) -> TextWindow? {
+        guard let start = starts[place.line] else { return nil }
+        var (left, offset) = (place.column - 1, start)
+        var before: [UInt8] = []
+        var isCut = false
+        search: while left > 0 {
+            guard let piece = bytes.piece(at: offset, count: 4096), !piece.isEmpty,
+                offset - start < Self.longestSearch
+            else { break }
+            for byte in piece {
+                if byte == 0x0A { break search }
+                let beginsScalar = byte & 0xC0 != 0x80
+                if beginsScalar, left == 0 { break search }
+                if beginsScalar { left -= 1 }
+                before.append(byte)
+                offset += 1
+            }
+            if before.count > 8 * Self.mostBefore {
+                before.removeFirst(before.count - 4 * Self.mostBefore)
+                isCut = true
+            }
+        }
+        // Bytes that continue the last scalar may begin the next piece.
+        while left == 0, !before.isEmpty, let next = bytes.piece(at: offset, count: 1)?.first,
+            next & 0xC0 == 0x80
+        {
+            before.append(next)
+            offset += 1
+        }
+        guard left == 0, let rest = bytes.piece(at: offset, count: Self.mostAfter) else {
+            return nil
+        }
+        let after = Array(rest.prefix { $0 != 0x0A })
+        var scalars = Array(String(decoding: before, as: UTF8.self).unicodeScalars)
+        if scalars.count > Self.mostBefore {
+            scalars.removeFirst(scalars.count - Self.mostBefore)
+            isCut = true
+        }
+        return TextWindow(
+            place: place, before: scalars,
+            after: Array(String(decoding: after, as: UTF8.self).unicodeScalars).withoutReturn,
+            isCutBefore: isCut, isCutAfter: after.count == Self.mostAfter)
+    }
+
+    // MARK: Showing
+
+    private func excerpt(
+        _ window: TextWindow, markedScalars count: Int, _ starts: [Int: Int]
+    ) -> Excerpt? {
+        let window = window.shortened(to: Self.mostShown)
+        guard !window.scalars.contains("\0") else { return nil }
+        let at = window.before.count
+        let mark = at..<min(at + count, window.scalars.count)
+        // Lines beside a part of a long line say nothing about it.
+        let isWhole = !window.isCutBefore && !window.isCutAfter
+        let line = window.place.line
+        let previous = isWhole ? neighbour(line - 1, starts) : nil
+        let next = isWhole ? neighbour(line + 1, starts) : nil
+        let windows = [previous, window, next].compactMap { $0 }
+        var mask = SecretMask(kind: kind)
+        var lines: [Excerpt.Line] = []
+        var shownMark = mark
+        for shown in windows {
+            let masked = mask.mask(shown)
+            if shown.place == window.place { shownMark = masked.moved(mark) }
+            lines.append(shown.line(masked.text))
+        }
+        return Excerpt(lines: lines, marked: previous == nil ? 0 : 1, mark: shownMark)
+    }
+
+    /// The line before or after the one that is meant; nil if it is blank.
+    private func neighbour(_ line: Int, _ starts: [Int: Int]) -> TextWindow? {
+        guard let window = window(at: TextPosition(line: line, column: 1), starts) else {
+            return nil
+        }
+        let isBlank = window.after.allSatisfy { $0 == " " || $0 == "\t" }
+        return isBlank || window.after.contains("\0") ? nil : window.shortened(to: Self.mostShown)
+    }
+
+    // MARK: Correcting
+
+    private func replacement(
+        _ correction: Correction, at window: TextWindow, tokenLength: Int, _ starts: [Int: Int]
+    ) -> Replacement? {
+        var window = window
+        guard let change = TextToken.change(for: correction, at: window, tokenLength, kind)
+        else { return nil }
+        if case .missing(_, let place) = correction {
+            guard let other = self.window(at: place, starts) else { return nil }
+            window = other
+        }
+        let column = window.place.column + change.offset
+        var corrected = window
+        let range = change.offset..<change.offset + change.count
+        let old = window.after[range]
+        corrected.after.replaceSubrange(range, with: Array(change.text.unicodeScalars))
+        corrected = corrected.shortened(to: Self.mostShown)
+        var mask = SecretMask(kind: kind)
+        let masked = mask.mask(corrected)
+        let at = corrected.before.count + change.offset
+        let end = min(at + change.text.unicodeScalars.count, corrected.scalars.count)
+        return Replacement(
+            line: window.place.line, column: column, endColumn: column + change.count,
+            old: String(old), new: change.text,
+            corrected: Excerpt(
+                lines: [corrected.line(masked.text)], marked: 0,
+                mark: masked.moved(min(at, end)..<end)))
+    }
+}
+
+/// The part of a line around a place.
+struct TextWindow {
+    let place: TextPosition
+    /// What stands before the place, and from it on.
+    var before: [Unicode.Scalar]
+    var after: [Unicode.Scalar]
+    var isCutBefore: Bool
+    var isCutAfter: Bool
+
+    var scalars: [Unicode.Scalar] { before + after }
+
+    /// At most so many scalars of it.
+    func shortened(to most: Int) -> TextWindow {
+        guard before.count + after.count > most else { return self }
+        var short = self
+        short.after = Array(after.prefix(most - before.count))
+        short.isCutAfter = true
+        return short
+    }
+
+    func line(_ text: String) -> Excerpt.Line {
+        Excerpt.Line(
+            number: place.line, text: text, isCutBefore: isCutBefore, isCutAfter: isCutAfter)
+    }
+}
+
+extension String {
+    init(_ scalars: some Sequence<Unicode.Scalar>) {
+        var view = UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        self = String(view)
+    }
+}
+
+extension [Unicode.Scalar] {
+    fileprivate var withoutReturn: [Unicode.Scalar] { last == "\r" ? dropLast() : self }
+}

@@ -1,0 +1,124 @@
+import MirrorKit
+import MirrorModel
+
+/// A diagnostic for people: the line that compilers print, the manifest's own lines with a mark under
+/// what is meant, and the corrected line where it is certain.
+///
+/// The width and the colours come from outside, so that the text is a function of values.
+struct DiagnosticText {
+    let style: TextStyle
+    /// The columns of the output; a longer line is shown around its mark.
+    let columns: Int
+
+    /// The diagnostic, its excerpt and its help, as lines.
+    func lines(for diagnostic: Diagnostic) -> [String] {
+        let meaning: TextStyle.Meaning = diagnostic.severity == .error ? .failure : .warning
+        var lines = [header(diagnostic, meaning)]
+        guard let excerpt = diagnostic.excerpt else { return lines }
+        lines += self.lines(of: excerpt, mark: "^", meaning)
+        if let replacement = diagnostic.replacement {
+            lines.append(style.paint("help", .good) + ": " + help(replacement))
+            lines += self.lines(of: replacement.corrected, mark: "~", .good)
+        }
+        return lines
+    }
+
+    private func header(_ diagnostic: Diagnostic, _ meaning: TextStyle.Meaning) -> String {
+        "\(diagnostic.file.printable):\(diagnostic.line):\(diagnostic.column): "
+            + style.paint(diagnostic.severity.rawValue, meaning) + ": " + diagnostic.sentence
+    }
+
+    private func help(_ replacement: Replacement) -> String {
+        if replacement.new.isEmpty {
+            return replacement.old == ","
+                ? "remove the comma" : "remove \(replacement.old.printable)"
+        }
+        if replacement.old.isEmpty, replacement.new == "," { return "add a comma" }
+        let new = replacement.new.printable.clipped(toColumns: 60)
+        return (replacement.old.isEmpty ? "add " : "write ") + new
+    }
+
+    /// The lines with their numbers; the mark stands under what is meant.
+    private func lines(
+        of excerpt: Excerpt, mark: Character, _ meaning: TextStyle.Meaning
+    ) -> [String] {
+        guard excerpt.lines.indices.contains(excerpt.marked) else { return [] }
+        let gutter = "\(excerpt.lines.last?.number ?? 0)".count + 2
+        let room = max(20, columns - gutter - 3)
+        let line = excerpt.lines[excerpt.marked]
+        let marked = MarkedLine(line, mark: excerpt.mark, columns: room)
+        // Lines beside a part of a long one would not stand above and below what belongs to them.
+        let shown = marked.isWhole ? excerpt.lines : [line]
+        return shown.flatMap { shown -> [String] in
+            let number = "\(shown.number)"
+            let bar = style.faint(
+                String(repeating: " ", count: gutter - number.count) + number + " |")
+            if shown.number != line.number {
+                let text = MarkedLine(shown, mark: 0..<0, columns: room).text
+                return [text.isEmpty ? bar : "\(bar) \(text)"]
+            }
+            let empty = style.faint(String(repeating: " ", count: gutter) + " |")
+            let indentation = String(repeating: " ", count: marked.mark.lowerBound)
+            let marks = String(repeating: mark, count: max(1, marked.mark.count))
+            return [
+                "\(bar) \(marked.text)", "\(empty) \(indentation)" + style.paint(marks, meaning),
+            ]
+        }
+    }
+}
+
+/// A line made fit for a terminal, and the columns of its mark.
+///
+/// Control characters are shown by number, a tab as spaces up to the next fourth column.
+struct MarkedLine {
+    private struct Cell {
+        let text: String
+        let width: Int
+    }
+
+    private(set) var text = ""
+    /// The columns of the mark, from 0.
+    private(set) var mark = 0..<0
+    /// Whether nothing was left out at the line's beginning.
+    private(set) var isWhole = true
+
+    init(_ line: Excerpt.Line, mark: Range<Int>, columns: Int) {
+        let cells = MarkedLine.cells(line.text)
+        let width = { (range: Range<Int>) in cells[range].reduce(0) { $0 + $1.width } }
+        let count = cells.count
+        let marked = min(mark.lowerBound, count)..<min(mark.upperBound, count)
+        var start = 0
+        // The mark begins in the first third, if the whole does not fit.
+        if width(0..<count) > columns, width(0..<marked.upperBound) >= columns - 1 {
+            while start < marked.lowerBound, width(start..<marked.lowerBound) > columns / 3 {
+                start += 1
+            }
+        }
+        isWhole = start == 0 && !line.isCutBefore
+        var used = isWhole ? 0 : 1
+        text = isWhole ? "" : "…"
+        var (first, last) = (used, used)
+        var end = start
+        while end < count, used + cells[end].width <= columns - 1 {
+            if end == marked.lowerBound { first = used }
+            text += cells[end].text
+            used += cells[end].width
+            end += 1
+            if end <= marked.upperBound { last = used }
+        }
+        if end <= marked.lowerBound { (first, last) = (used, used) }
+        if end < count || line.isCutAfter { text += "…" }
+        self.mark = first..<max(first, last)
+    }
+
+    private static func cells(_ text: String) -> [Cell] {
+        var column = 0
+        return text.unicodeScalars.map { scalar in
+            var shown = String(scalar).printable
+            if scalar == "\t" { shown = String(repeating: " ", count: 4 - column % 4) }
+            let cell = Cell(text: shown, width: DisplayWidth.of(shown))
+            column += cell.width
+            return cell
+        }
+    }
+}

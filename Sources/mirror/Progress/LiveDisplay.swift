@@ -1,0 +1,142 @@
+import Glibc
+import MirrorKit
+import MirrorModel
+import Synchronization
+
+/// The progress of the command, from its first half second to its end: lines on a terminal that are
+/// rewritten in place, elsewhere a line every 30 seconds.
+final class LiveDisplay: Sendable {
+    /// The display of this process.
+    static let shared = LiveDisplay()
+
+    /// Before this time, in seconds, nothing is shown: most commands end sooner.
+    private static let patience = 0.5
+
+    private struct State {
+        var board = ProgressBoard()
+        /// The work that is no transfer, and when it began.
+        var stage: (key: String, began: ContinuousClock.Instant)?
+        var style = ProgressStyle()
+        /// Whether the command shows progress, and whether it rests now.
+        var isOn = false
+        var isResting = false
+        /// When a run of another process began; nil for this process's own.
+        var began: Instant?
+    }
+
+    private let state = Mutex(State())
+    /// What the library's calls report to.
+    let meter = ActivityMeter()
+    /// Whether standard error is a terminal that can go up a line.
+    let isLive: Bool
+
+    init() { isLive = Console.error.isTerminal && TerminalTraits.canMoveCursor }
+
+    /// Whether lines are shown on a terminal, or will be.
+    var isShowing: Bool { isLive && state.withLock { $0.isOn && !$0.isResting } }
+
+    /// Follows a run of another process, which began earlier.
+    func follow(since began: Instant) { state.withLock { $0.began = began } }
+
+    /// Takes in an event of a run.
+    func apply(_ event: Event) { state.withLock { $0.board.apply(event) } }
+
+    /// Shows progress while a command works.
+    func during<Value>(
+        _ choices: any OutputChoices, _ body: () async throws -> Value
+    ) async throws -> Value {
+        guard !choices.json, !choices.quiet, !choices.noProgress else { return try await body() }
+        state.withLock {
+            $0.isOn = true
+            $0.style = ProgressStyle(
+                isColored: choices.usesColor(on: .error), isUnicode: TerminalTraits.isUnicode)
+        }
+        let drawing = Task { await draw() }
+        defer {
+            drawing.cancel()
+            end()
+        }
+        return try await ActivityMeter.$current.withValue(meter) { try await body() }
+    }
+
+    /// Removes the lines before the last words of a command.
+    func end() {
+        state.withLock { state in
+            state.isResting = true
+            Screen.shared.clear()
+        }
+    }
+
+    /// Shows lines again, for the next run of a watch.
+    func resume() {
+        state.withLock { state in
+            state.isResting = false
+            state.board.reset()
+        }
+    }
+
+    private func draw() async {
+        let pause: Duration = isLive ? .milliseconds(100) : .seconds(30)
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: pause) } catch { break }
+            tick()
+        }
+    }
+
+    private func tick() {
+        let stage = CommandStage.now
+        state.withLock { state in
+            guard !state.isResting, CommandTime.seconds >= Self.patience else { return }
+            let words = stage.progress(afterRun: state.board.hasEnded)
+            let layout = layout(&state, words)
+            guard layout.stage != nil || layout.board.isActive else { return Screen.shared.clear() }
+            if isLive {
+                let size = Console.error.size
+                Screen.shared.draw(
+                    layout.lines(columns: size.columns, rows: size.rows, now: .now))
+            } else {
+                for line in layout.plainLines(now: .now) { Console.error.line(line) }
+            }
+        }
+    }
+
+    private func layout(_ state: inout State, _ words: String?) -> FrameLayout {
+        var layout = FrameLayout()
+        (layout.board, layout.style) = (state.board, state.style)
+        layout.elapsed =
+            state.began.map { (Instant.now.milliseconds - $0.milliseconds) / 1000 }
+            ?? Int64(CommandTime.seconds)
+        guard !state.board.isActive, let words else {
+            state.stage = nil
+            return layout
+        }
+        let activity = meter.activity
+        let key = "\(words) \(activity.number)"
+        if state.stage?.key != key { state.stage = (key, .now) }
+        let began = state.stage?.began ?? .now
+        let (seconds, attoseconds) = began.duration(to: .now).components
+        layout.stage = StageProgress(
+            words: words, activity: activity,
+            milliseconds: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+        return layout
+    }
+}
+
+/// What is known of the terminal from the environment.
+enum TerminalTraits {
+    /// Whether the cursor can be moved: every terminal that says what it is, but for `dumb`.
+    static var canMoveCursor: Bool {
+        guard let name = variable("TERM") else { return false }
+        return name != "dumb"
+    }
+
+    /// Whether characters beyond ASCII are shown (locale(7)).
+    static var isUnicode: Bool {
+        let locale = variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG") ?? ""
+        return locale.lowercased().contains("utf-8") || locale.lowercased().contains("utf8")
+    }
+
+    private static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

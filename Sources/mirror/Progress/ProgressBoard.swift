@@ -1,0 +1,201 @@
+import MirrorModel
+
+/// The transfers of a run and the progress of the whole: events in, what to show out.
+///
+/// It knows no terminal and no clock: whoever draws passes the time.
+struct ProgressBoard: Sendable {
+    /// A transfer under way.
+    struct Flight: Sendable {
+        /// What it is doing.
+        enum Doing: Sendable, Hashable {
+            case connecting, resuming(from: Int64), receiving, copying, verifying, writing
+            case waiting(until: Instant, cause: String, tries: RetryTries?)
+            case startingOver
+        }
+
+        var doing: Doing
+        var bytes: Int64 = 0
+        var size: Int64?
+        var rate: Int64 = 0
+        /// When it began, and when bytes came last.
+        let began: Instant
+        var moved: Instant
+        /// Its position in the order of beginning.
+        let number: Int
+    }
+
+    /// Small files that have ended, which have no lines of their own.
+    struct SmallFiles: Sendable {
+        var count = 0
+        /// The path of the last one.
+        var last = ""
+        /// When the last one ended.
+        var ended: Instant?
+        /// Files a second over the last seconds.
+        var rate = 0.0
+        private var sample: (time: Instant, count: Int)?
+
+        mutating func add(_ path: String, at time: Instant) {
+            count += 1
+            (last, ended) = (path, time)
+            guard let sample else { return self.sample = (time, count - 1) }
+            let span = time.milliseconds - sample.time.milliseconds
+            if span >= 1000 {
+                rate = Double(count - sample.count) * 1000 / Double(span)
+                self.sample = (time, count)
+            } else if rate == 0, span > 0 {
+                rate = Double(count - sample.count) * 1000 / Double(max(span, 250))
+            }
+        }
+    }
+
+    private(set) var flights: [String: Flight] = [:]
+    private(set) var small = SmallFiles()
+    private(set) var totals = RunTotals()
+    private(set) var outage = OutageNote()
+    /// Copies, moves and removals of the plan, and how many have ended.
+    private(set) var localSteps = 0
+    private(set) var localEnded = 0
+    /// When they began: with the run.
+    private var localBegan: Instant?
+    private(set) var failed = 0
+    /// When the last event came.
+    private(set) var heard: Instant?
+    private var begun = 0
+    /// Whether the run has told its summary.
+    private(set) var hasEnded = false
+
+    /// Whether a run is under way.
+    var isActive: Bool { heard != nil && !hasEnded }
+
+    /// Seconds until the last copy, move or removal ends, if all go on as they did so far.
+    func localSecondsLeft(at now: Instant) -> Int64? {
+        guard let localBegan, localEnded > 0 else { return nil }
+        let spent = Double(now.milliseconds - localBegan.milliseconds)
+        let left = spent * Double(localSteps - localEnded) / Double(localEnded) / 1000
+        return Int64(exactly: left.rounded(.up))
+    }
+
+    /// Forgets a run, before the next one begins.
+    mutating func reset() { self = ProgressBoard() }
+
+    /// Takes in an event of the run.
+    mutating func apply(_ event: Event) {
+        outage.apply(event)
+        totals = event.totals
+        heard = event.time
+        switch event.body {
+        case .plan(let plan): (localSteps, localBegan) = (plan.localSteps, event.time)
+        case .start(let start): begin(start, at: event.time)
+        case .progress(let progress): take(progress, at: event.time)
+        case .retry(let again):
+            change(again.target, at: event.time) { flight in
+                flight.rate = 0
+                flight.doing = ProgressBoard.doing(of: again, at: event.time)
+            }
+        case .restart(let again):
+            change(again.target, at: event.time) { flight in
+                (flight.bytes, flight.rate, flight.doing) = (0, 0, .startingOver)
+            }
+        case .done(let done): end(done.target, done.step, hasFailed: false, at: event.time)
+        case .failed(let failure):
+            end(failure.target, failure.step, hasFailed: true, at: event.time)
+        case .removed: localEnded += 1
+        case .summary: hasEnded = true
+        }
+    }
+
+    private mutating func begin(_ start: Event.Start, at time: Instant) {
+        begun += 1
+        var doing = Flight.Doing.connecting
+        if start.source == nil {
+            doing = .copying
+        } else if start.offset > 0 {
+            doing = .resuming(from: start.offset)
+        }
+        flights[start.target.path] = Flight(
+            doing: doing, bytes: start.offset, size: start.size, began: time, moved: time,
+            number: begun)
+    }
+
+    private mutating func take(_ progress: Event.Progress, at time: Instant) {
+        change(progress.target, at: time) { flight in
+            if progress.bytes != flight.bytes { flight.moved = time }
+            (flight.bytes, flight.size) = (progress.bytes, progress.size ?? flight.size)
+            flight.rate = progress.rate
+            flight.doing =
+                switch progress.stage {
+                case .receiving: .receiving
+                case .verifying: .verifying
+                case .writing: .writing
+                }
+        }
+    }
+
+    /// Changes a transfer; whoever begins to look while a run is under way has not seen it begin.
+    private mutating func change(
+        _ target: Target, at time: Instant, _ body: (inout Flight) -> Void
+    ) {
+        if flights[target.path] == nil { begun += 1 }
+        body(
+            &flights[
+                target.path,
+                default: Flight(doing: .connecting, began: time, moved: time, number: begun)])
+    }
+
+    private mutating func end(
+        _ target: Target, _ step: Step.Kind, hasFailed: Bool, at time: Instant
+    ) {
+        let flight = flights.removeValue(forKey: target.path)
+        if step == .copy || step == .move { localEnded += 1 }
+        if hasFailed {
+            failed += 1
+        } else if let flight, !flight.hasLine(at: time) {
+            small.add(target.path, at: time)
+        }
+    }
+
+    private static func doing(of again: Event.Again, at time: Instant) -> Flight.Doing {
+        let cause =
+            again.cause.status.map { "\($0)" }
+            ?? again.cause.code.rawValue
+            .split(separator: "-").joined(separator: " ")
+        return .waiting(
+            until: Instant(milliseconds: time.milliseconds + again.wait), cause: cause,
+            tries: again.tries)
+    }
+}
+
+extension ProgressBoard.Flight {
+    /// From this size on, in bytes, a transfer has a line of its own at once.
+    static let largeSize: Int64 = 4 << 20
+    /// After this time, in milliseconds, every transfer has one.
+    static let brief: Int64 = 1000
+    /// After so many milliseconds without a byte a transfer counts as stalled.
+    static let stalls: Int64 = 5000
+
+    /// Whether it has a line of its own: it is large, or takes its time, or waits.
+    func hasLine(at now: Instant) -> Bool {
+        if case .waiting(let until, _, _) = doing, until.milliseconds > began.milliseconds {
+            return true
+        }
+        return (size ?? 0) >= Self.largeSize || now.milliseconds - began.milliseconds >= Self.brief
+    }
+
+    /// The seconds for which no byte has come where bytes should; nil while they come.
+    func stalledSeconds(at now: Instant) -> Int64? {
+        switch doing {
+        case .receiving, .resuming, .connecting, .startingOver:
+            let idle = now.milliseconds - moved.milliseconds
+            return idle >= Self.stalls ? idle / 1000 : nil
+        case .copying, .verifying, .writing, .waiting: return nil
+        }
+    }
+}
+
+extension PlanTotals {
+    /// Steps that change the tree and ask no server.
+    fileprivate var localSteps: Int {
+        [Step.Kind.copy, .move, .remove].reduce(0) { $0 + (steps[$1] ?? 0) }
+    }
+}
