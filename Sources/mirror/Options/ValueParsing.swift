@@ -84,6 +84,8 @@ extension ConflictSide: ExpressibleByArgument {}
 
 extension ListFormat: ExpressibleByArgument {}
 
+extension ExportFormat: ExpressibleByArgument {}
+
 extension DecodedManifest.Notation: ExpressibleByArgument {}
 
 /// When output is coloured.
