@@ -2,7 +2,8 @@ import Synchronization
 
 /// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
-    case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
+    case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running,
+        serving
 
     private static let current = Mutex(CommandStage.beginning)
 
@@ -21,6 +22,7 @@ enum CommandStage: Sendable {
         case .lookingAtTree: "while the tree was looked at"
         case .reading: "while files were read"
         case .removing: "while files were removed"
+        case .serving: "while the tree was served"
         case .running: "while what had ended was put away"
         }
     }

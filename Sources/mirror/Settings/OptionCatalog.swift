@@ -32,7 +32,7 @@ struct OptionCatalog {
     /// What no setting can set: the root decides which settings count, and these say nothing about how
     /// to work, or are about one manifest.
     private static let excluded: Set<String> = [
-        "root", "help", "version", "from", "base", "name", "output",
+        "root", "help", "version", "from", "base", "name", "output", "as",
     ]
 
     /// Reads the parser's description of the command.
