@@ -19,7 +19,7 @@ struct ExportCommand: AsyncParsableCommand {
               mirror export --as npm-cache package-lock.json | sh
             """)
 
-    @Argument(help: ManifestArguments.help)
+    @Argument(help: ManifestArguments.help, completion: .file())
     var manifests: [String] = []
 
     @Option(
@@ -33,17 +33,19 @@ struct ExportCommand: AsyncParsableCommand {
         name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp(
             "Where it goes. Folders need it; the default of the others is standard output.",
-            valueName: "path"))
+            valueName: "path"), completion: .file())
     var destination: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"))
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
     var only: [String] = []
 
     @Option(
-        name: .long, help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag")
-    )
+        name: .long,
+        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
     var skip: [String] = []
 
     @Flag(
