@@ -10,7 +10,7 @@ let strict: [SwiftSetting] = [
 /// The rooms beneath `MirrorKit`, which is all that a user of the library imports.
 let rooms: [Target.Dependency] = [
     "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorParts", "MirrorStore",
-    "MirrorTransfer",
+    "MirrorTransfer", "MirrorServer",
 ]
 
 let package = Package(
@@ -31,6 +31,9 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(
             name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CCompression"),
         .target(name: "MirrorModel", swiftSettings: strict),
@@ -51,6 +54,10 @@ let package = Package(
         .target(
             name: "MirrorTransfer",
             dependencies: ["MirrorModel", "MirrorSystem", "MirrorParts", "CCurl", "CLinux"],
+            swiftSettings: strict),
+        .target(
+            name: "MirrorServer",
+            dependencies: ["MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux"],
             swiftSettings: strict),
         .target(name: "MirrorKit", dependencies: rooms, swiftSettings: strict),
         .executableTarget(

@@ -1,7 +1,9 @@
 #pragma once
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -364,6 +366,47 @@ static inline int linux_local_connect(const char *path) {
         return result;
     }
     return descriptor;
+}
+
+/* A socket that listens at an address of this machine, IPv4 or IPv6 in digits; `port` becomes the one
+   that it has. A negated error number otherwise: -EINVAL for what is no address. */
+static inline int linux_internet_listen(const char *host, uint16_t *port) {
+    struct sockaddr_storage storage;
+    memset(&storage, 0, sizeof storage);
+    struct sockaddr_in *four = (struct sockaddr_in *)&storage;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)&storage;
+    socklen_t length;
+    if (inet_pton(AF_INET, host, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(*port);
+        length = sizeof *four;
+    } else if (inet_pton(AF_INET6, host, &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(*port);
+        length = sizeof *six;
+    } else {
+        return -EINVAL;
+    }
+    int number = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (number < 0) return -errno;
+    int on = 1;
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (storage.ss_family == AF_INET6)
+        setsockopt(number, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(number, (struct sockaddr *)&storage, length) < 0 || listen(number, 1024) < 0 ||
+        getsockname(number, (struct sockaddr *)&storage, &length) < 0) {
+        int problem = errno;
+        close(number);
+        return -problem;
+    }
+    *port = ntohs(storage.ss_family == AF_INET ? four->sin_port : six->sin6_port);
+    return number;
+}
+
+/* Another descriptor of an open file, for whoever closes its own. */
+static inline int linux_duplicate(int descriptor) {
+    int number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    return number < 0 ? -errno : number;
 }
 
 /* The next connection; -EAGAIN where there is none. */

@@ -2,8 +2,6 @@ internal import MirrorModel
 
 /// Turns a manifest into text a resource at a time, so that memory never holds the whole text.
 protocol ManifestEncoder {
-    /// Takes a folder, to which `file:` URLs beneath it are written relative.
-    init(folder: SourceURL?)
     /// The number of bytes that wait to be taken.
     var pendingBytes: Int { get }
     mutating func begin(_ manifest: Manifest)

@@ -39,13 +39,13 @@ public struct ManifestWriter: Sendable {
         try check(manifest)
         let base = folder.flatMap { SourceURL(folder: $0) }
         switch notation {
-        case .json: try write(manifest, JSONManifestEncoder(folder: base), sink)
-        case .xml: try write(manifest, XMLManifestEncoder(folder: base), sink)
-        case .metalink: try write(manifest, MetalinkEncoder(folder: base), sink)
+        case .json: try Self.write(manifest, JSONManifestEncoder(folder: base), sink)
+        case .xml: try Self.write(manifest, XMLManifestEncoder(folder: base), sink)
+        case .metalink: try Self.write(manifest, MetalinkEncoder(folder: base), sink)
         }
     }
 
-    private func write(
+    static func write(
         _ manifest: Manifest, _ encoder: some ManifestEncoder, _ sink: ([UInt8]) throws -> Void
     ) throws {
         var encoder = encoder

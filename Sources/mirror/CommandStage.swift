@@ -3,7 +3,7 @@ import Synchronization
 /// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
-    case resting
+    case resting, serving
 
     private static let current = Mutex(CommandStage.beginning)
 
@@ -22,6 +22,7 @@ enum CommandStage: Sendable {
         case .lookingAtTree: "while the tree was looked at"
         case .reading: "while files were read"
         case .removing: "while files were removed"
+        case .serving: "while the tree was served"
         case .running, .resting: "while what had ended was put away"
         }
     }
@@ -29,7 +30,7 @@ enum CommandStage: Sendable {
     /// The work as a display names it; nil where a run tells more, or nothing is done.
     func progress(afterRun hasEnded: Bool) -> String? {
         switch self {
-        case .beginning, .resting: nil
+        case .beginning, .resting, .serving: nil
         case .readingManifests: "reading manifests"
         case .waitingForLock: "taking the lock"
         case .lookingAtTree: "looking at the tree"

@@ -34,11 +34,10 @@ struct MirrorCommand: AsyncParsableCommand {
             SyncCommand.self, WatchCommand.self, PlanCommand.self, StatusCommand.self,
             VerifyCommand.self, CheckCommand.self, GetCommand.self, PruneCommand.self,
             EvictCommand.self, ProbeCommand.self, AddCommand.self, RemoveCommand.self,
-            PinCommand.self, ImportCommand.self, ConvertCommand.self, ManifestsCommand.self,
-            ForgetCommand.self,
-            ResolveCommand.self, HistoryCommand.self, WhyCommand.self,
-            SettingsCommand.self, ScheduleCommand.self, JobsCommand.self, TopCommand.self,
-            PauseCommand.self,
-            ResumeCommand.self, CancelCommand.self,
+            PinCommand.self, ImportCommand.self, ExportCommand.self, ConvertCommand.self,
+            ManifestsCommand.self, ForgetCommand.self, ResolveCommand.self, HistoryCommand.self,
+            WhyCommand.self, SettingsCommand.self, ScheduleCommand.self, JobsCommand.self,
+            TopCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self,
+            ServeCommand.self,
         ])
 }

@@ -19,9 +19,12 @@ import Testing
             "MirrorModel", "MirrorSystem", "MirrorParts", "CCurl", "CLinux", "Glibc",
             "Synchronization",
         ],
+        "MirrorServer": [
+            "MirrorModel", "MirrorSystem", "CMicrohttpd", "CLinux", "Glibc", "Synchronization",
+        ],
         "MirrorKit": [
             "MirrorModel", "MirrorSystem", "MirrorManifests", "MirrorParts", "MirrorStore",
-            "MirrorTransfer", "CLinux", "Glibc", "Synchronization",
+            "MirrorTransfer", "MirrorServer", "CLinux", "Glibc", "Synchronization",
         ],
         "mirror": ["MirrorKit", "MirrorModel", "ArgumentParser", "Glibc", "Synchronization"],
     ]

@@ -2,6 +2,7 @@ import MirrorModel
 import Testing
 
 @testable import MirrorManifests
+@testable import MirrorServer
 @testable import MirrorTransfer
 
 /// Libraries that are loaded when they are needed, and what is said where they are not there.
@@ -25,6 +26,14 @@ import Testing
         #expect(error.message.contains("Debian: libxml2"))
     }
 
+    @Test func aMissingLibmicrohttpdIsNamedWithWhatToDo() throws {
+        let error = try #require(throws: MirrorError.self) {
+            try MicrohttpdLibrary.load("libmicrohttpd-that-is-not-there.so").get()
+        }
+        #expect(error.code == .inputOutput)
+        #expect(error.message.contains("Debian: libmicrohttpd12"))
+    }
+
     /// A library of the right name that is another one has none of the functions.
     @Test func libraryWithoutTheNeededFunctionsIsRefused() throws {
         let error = try #require(throws: MirrorError.self) {
@@ -33,8 +42,9 @@ import Testing
         #expect(error.message.contains("libsqlite3.so.0 has no curl_global_init"))
     }
 
-    @Test func libcurlAndLibxml2LoadOnThisMachine() throws {
+    @Test func theLibrariesLoadOnThisMachine() throws {
         _ = try CurlLibrary.functions.get()
         _ = try XMLLibrary.functions.get()
+        _ = try MicrohttpdLibrary.functions.get()
     }
 }

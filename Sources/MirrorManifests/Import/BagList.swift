@@ -27,17 +27,9 @@ enum BagList {
         }
     }
 
-    /// A path in which only `%0A`, `%0D` and `%25` stand for something (RFC 8493 §2.1.3).
+    /// A path without its escapes.
     static func decoded(_ path: ListWord) -> ListWord {
-        guard path.value.utf8.contains(UInt8(ascii: "%")) else { return path }
-        var text = ""
-        var rest = path.value[...]
-        while let (before, after) = rest.halves(atFirst: "%") {
-            let byte = ["0A": "\n", "0D": "\r", "25": "%"][after.prefix(2).uppercased()]
-            text += before + (byte ?? "%")
-            rest = byte == nil ? after : after.dropFirst(2)
-        }
-        return ListWord(value: text + rest, place: path.place)
+        ListWord(value: BagEscapes.decoded(path.value), place: path.place)
     }
 }
 

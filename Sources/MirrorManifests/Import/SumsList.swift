@@ -65,7 +65,7 @@ enum SumsList {
     ) -> Sum? {
         guard !name.isEmpty else { return nil }
         var word = line.word(name)
-        if isEscaped { word.value = unescaped(word.value) }
+        if isEscaped { word.value = SumsEscapes.unescaped(word.value) }
         word.value = word.value.withoutDotSlash
         return Sum(algorithm: algorithm, hex: line.word(hex), name: word)
     }
@@ -74,23 +74,5 @@ enum SumsList {
     static func algorithm(of hex: Substring) -> DigestAlgorithm? {
         guard Hex.decode(hex.utf8) != nil else { return nil }
         return DigestAlgorithm.allCases.first { $0.byteCount * 2 == hex.utf8.count }
-    }
-
-    /// Replaces `\\`, `\n` and `\r` by the characters that they stand for.
-    private static func unescaped(_ name: String) -> String {
-        var bytes: [UInt8] = []
-        var isEscape = false
-        for byte in name.utf8 {
-            if isEscape {
-                isEscape = false
-                bytes.append(
-                    byte == UInt8(ascii: "n") ? 0x0A : byte == UInt8(ascii: "r") ? 0x0D : byte)
-            } else if byte == UInt8(ascii: "\\") {
-                isEscape = true
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -22,6 +22,11 @@ package enum ReprDigest {
         return found.values.sorted { $0.algorithm > $1.algorithm }
     }
 
+    /// The field of a sha256.
+    package static func field(of sha256: Digest) -> String {
+        "sha-256=:\(Base64.encode(sha256.bytes)):"
+    }
+
     private static let algorithms: [String: DigestAlgorithm] = [
         "sha-256": .sha256, "sha-512": .sha512,
     ]

@@ -114,6 +114,8 @@ extension FailureCode {
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
     /// The run received as many bytes as it may.
     public static let transferLimit = FailureCode(rawValue: "transfer-limit")
+    /// Files cannot be in an export, and they are not to be left out.
+    public static let exportIncomplete = FailureCode(rawValue: "export-incomplete")
     /// The index was written by a newer mirror.
     public static let indexNewer = FailureCode(rawValue: "index-newer")
     /// A bug in mirror.
@@ -129,6 +131,7 @@ extension FailureCode: CaseIterable {
         .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
         .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
         .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
-        .locked, .noRun, .deleteLimit, .spaceLimit, .transferLimit, .indexNewer, .internalError,
+        .locked, .noRun, .deleteLimit, .spaceLimit, .transferLimit, .exportIncomplete, .indexNewer,
+        .internalError,
     ]
 }

@@ -53,11 +53,14 @@ public struct Remedy: Sendable, Hashable {
         /// Say which format a list has; the subject is the likeliest one, or empty.
         public static let nameFormat = Kind(rawValue: "name-format")
 
+        /// Leave out what an export cannot hold.
+        public static let leaveOut = Kind(rawValue: "leave-out")
+
         /// The kinds that this version knows.
         package static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
             .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
-            .nameBase, .nameFormat,
+            .nameBase, .nameFormat, .leaveOut,
         ]
     }
 }

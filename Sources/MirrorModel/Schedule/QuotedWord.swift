@@ -38,6 +38,12 @@ package enum QuotedWord {
         return "'\(quoted)'"
     }
 
+    /// A word of a command that sh(1) reads.
+    package static func shell(_ word: String) -> String {
+        if isPlain(word) { return word }
+        return "'" + word.parts(at: "'", keepingEmpty: true).joined(separator: "'\\''") + "'"
+    }
+
     private static func isPrintable(_ word: String) -> Bool {
         word.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }

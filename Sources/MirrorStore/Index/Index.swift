@@ -40,6 +40,9 @@ package final class Index: Sendable {
         /// Holds a private copy as long as it is read.
         let copy: PrivateCopy?
 
+        /// Whether SQLite may write to it, as it does even to read beside others.
+        var isWritable: Bool { flags & SQLITE_OPEN_READWRITE != 0 }
+
         /// Opens a further connection.
         func connect() throws(IndexError) -> Database {
             try Database(name, flags: flags, beneath: file.folder)
@@ -60,6 +63,9 @@ package final class Index: Sendable {
     deinit {
         if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
     }
+
+    /// Whether it shows what other processes write: neither a copy nor a file that is taken to stay.
+    var isLive: Bool { location.map { $0.copy == nil && $0.isWritable } ?? false }
 
     /// Reads with the writing connection, so that it sees what was written.
     ///

@@ -9,7 +9,7 @@ package struct FolderCache {
 
     /// An open folder and the file system that it is on.
     package struct Folder {
-        let descriptor: Descriptor
+        package let descriptor: Descriptor
         let device: UInt64
     }
 

@@ -84,6 +84,16 @@ extension ConflictSide: ExpressibleByArgument {}
 
 extension ListFormat: ExpressibleByArgument {}
 
+extension ExportFormat: ExpressibleByArgument {}
+
+extension ListenAddress: ExpressibleByArgument {
+    /// Reads the argument of an option.
+    public init?(argument: String) { self.init(argument) }
+
+    /// The address, for the help.
+    public var defaultValueDescription: String { description }
+}
+
 extension DecodedManifest.Notation: ExpressibleByArgument {}
 
 /// When output is coloured.

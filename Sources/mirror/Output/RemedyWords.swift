@@ -24,6 +24,7 @@ extension Remedy {
         case .nameBase: "Say where with --base URL."
         case .nameFormat:
             subject.isEmpty ? "Insist with --from FORMAT." : "Insist with --from \(subject)."
+        case .leaveOut: "Leave them out with --lossy."
         default: ""
         }
     }

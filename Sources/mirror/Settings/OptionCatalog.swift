@@ -33,6 +33,7 @@ struct OptionCatalog {
     /// options that do not say how to work or are about one manifest.
     private static let excluded: Set<String> = [
         "root", "help", "version", "from", "base", "name", "output", "record", "replay",
+        "as",
     ]
 
     /// Reads the parser's description of the command.

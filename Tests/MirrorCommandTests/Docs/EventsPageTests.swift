@@ -12,6 +12,12 @@ import Testing
                 == Set(FailureCode.allCases.map(\.rawValue)))
     }
 
+    @Test func everyOmissionOfAnExportHasItsRow() throws {
+        #expect(
+            try page.tableKeys(beneath: "The export document")
+                == Set(ExportOmission.Reason.all.map(\.rawValue)))
+    }
+
     @Test func everyOutcomeHasItsRow() throws {
         #expect(
             try page.tableKeys(beneath: "Outcomes") == Set(Outcome.allCases.map(\.rawValue)))

@@ -78,6 +78,12 @@ public final class Command: Sendable {
         self.errors = errors
     }
 
+    /// What was written to standard output so far.
+    public var outputSoFar: String { output.text() }
+
+    /// What was written to standard error so far.
+    public var errorsSoFar: String { errors.text() }
+
     /// Sends a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 

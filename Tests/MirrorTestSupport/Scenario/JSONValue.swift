@@ -23,6 +23,9 @@ public enum JSONValue: Sendable, Equatable {
         return members[key]
     }
 
+    /// The elements of an array; none of anything else.
+    public var elements: [JSONValue] { if case .array(let values) = self { values } else { [] } }
+
     /// The value as a word of a scenario: a string itself, a whole number without a fraction.
     public var word: String {
         switch self {

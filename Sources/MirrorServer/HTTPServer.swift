@@ -1,0 +1,191 @@
+internal import CLinux
+internal import CMicrohttpd
+internal import Glibc
+package import MirrorModel
+internal import MirrorSystem
+internal import Synchronization
+
+/// An HTTP/1.1 server on libmicrohttpd: a few threads with an epoll(7) each, files by sendfile(2).
+///
+/// It speaks HTTP and decides nothing: the answers are the responder's.
+package final class HTTPServer: @unchecked Sendable {
+    // The daemon is written once, before another thread knows of it, and read by `stop` only.
+    private var daemon: OpaquePointer?
+    private let library: UnsafePointer<cmicrohttpd>
+    private let responder: any Responder
+    private let readers: WorkPool
+    private let cancellation = CancellationFlag()
+    private let isStopping = Mutex(false)
+    /// The listening socket belongs to the daemon once it runs.
+    private let socket: Int32
+    /// Where it listens, with the port that it got.
+    package let address: ListenAddress
+
+    /// Listens and begins to answer. Throws `MirrorError` with `usage` or `inputOutput`.
+    package init(
+        at address: ListenAddress, limits: ServerLimits = ServerLimits(), responder: any Responder
+    ) throws(MirrorError) {
+        library = try MicrohttpdLibrary.functions.get().table
+        self.responder = responder
+        var port = address.port
+        do throws(Errno) {
+            socket = try retrying("listen", address.description) {
+                linux_internet_listen(address.host, &port)
+            }
+        } catch { throw HTTPServer.sentence(on: error, address) }
+        do throws(Errno) {
+            readers = try WorkPool(name: "server reads", threads: limits.readers)
+        } catch {
+            close(socket)
+            throw MirrorError(error)
+        }
+        self.address = ListenAddress(host: address.host, port: port)
+        var numbers = cmicrohttpd_limits(
+            threads: UInt32(limits.threads), connections: UInt32(limits.connections),
+            connections_of_address: UInt32(limits.connectionsOfAddress),
+            idle_seconds: UInt32(limits.idleSeconds),
+            memory_of_connection: limits.memoryOfConnection)
+        daemon = cmicrohttpd_start(
+            library, socket, &numbers, HTTPServer.access,
+            Unmanaged.passUnretained(self).toOpaque())
+        guard daemon != nil else {
+            close(socket)
+            readers.stop()
+            throw MirrorError(
+                .inputOutput,
+                "\(address): libmicrohttpd does not start. End other programs, or raise the limits of this one (ulimit), then run again."
+            )
+        }
+    }
+
+    private static func sentence(on error: Errno, _ address: ListenAddress) -> MirrorError {
+        switch error.number {
+        case EADDRINUSE:
+            MirrorError(
+                .usage,
+                "\(address): another program listens there. Choose another port; 0 is any free one."
+            )
+        case EADDRNOTAVAIL, EINVAL, EAFNOSUPPORT:
+            MirrorError(
+                .usage,
+                "\(address): this machine has no such address. Choose 127.0.0.1, 0.0.0.0, or one of its own."
+            )
+        case EACCES:
+            MirrorError(
+                .usage, "\(address): ports below 1024 are for root. Choose a greater one.")
+        default: MirrorError(error)
+        }
+    }
+
+    /// Closes all connections and ends the threads. Call it once; no work goes on afterwards.
+    package func stop() {
+        isStopping.withLock { $0 = true }
+        cancellation.set()
+        // The library must not be stopped while a connection waits for a reader.
+        readers.stop()
+        cmicrohttpd_stop(library, daemon)
+    }
+
+    /// How often the library has asked about a request, kept where it lets its user keep a pointer.
+    private enum Progress: Int {
+        case headRead = 1
+        case workDone = 2
+
+        init?(_ mark: UnsafeMutableRawPointer?) { self.init(rawValue: Int(bitPattern: mark)) }
+
+        var mark: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: rawValue) }
+    }
+
+    private static let access: MHD_AccessHandlerCallback = {
+        context, connection, path, method, _, _, uploaded, state in
+        guard let context, let connection, let path, let method, let uploaded, let state else {
+            return .NO
+        }
+        let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+        let verb = String(cString: method)
+        // An answer to the head alone closes the connection, which is right only where a body may
+        // follow that nobody wants.
+        let isReading = verb == "GET" || verb == "HEAD"
+        if isReading, state.pointee == nil {
+            state.pointee = Progress.headRead.mark
+            return .YES
+        }
+        if uploaded.pointee > 0 {
+            // The body of a GET means nothing (RFC 9110 §9.3.1).
+            uploaded.pointee = 0
+            return .YES
+        }
+        return server.answer(connection, verb, String(cString: path), &state.pointee)
+    }
+
+    private func answer(
+        _ connection: OpaquePointer, _ method: String, _ path: String,
+        _ mark: inout UnsafeMutableRawPointer?
+    ) -> MHD_Result {
+        var request = ServedRequest(
+            method: method, path: path,
+            after: cmicrohttpd_argument(library, connection, "after").map { String(cString: $0) })
+        cmicrohttpd_fields(library, connection, HTTPServer.collect, &request)
+        let isRepeated = Progress(mark) == .workDone
+        switch responder.reply(to: request, isRepeated: isRepeated) {
+        case .answer(let answer, let file): return send(answer, file, to: connection)
+        case .work(let work):
+            mark = Progress.workDone.mark
+            if wait(connection, for: work) { return .YES }
+            return send(.refusal(503), nil, to: connection)
+        }
+    }
+
+    private static let collect: MHD_KeyValueIterator = { context, _, name, value in
+        guard let context, let name, let value else { return .YES }
+        let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+        let field = bytes.withMemoryRebound(to: UInt8.self) { ServedRequest.Field($0) }
+        guard let field else { return .YES }
+        context.assumingMemoryBound(to: ServedRequest.self).pointee
+            .add(field, String(cString: value))
+        return .YES
+    }
+
+    /// Lets a connection wait while a reader does the work; false while the server stops.
+    private func wait(
+        _ connection: OpaquePointer, for work: @escaping @Sendable (CancellationFlag) -> Void
+    ) -> Bool {
+        let waiting = Waiting(connection: connection)
+        // Nobody may stop the readers between the two: what waits would be resumed by nobody.
+        return isStopping.withLock { isStopping in
+            guard !isStopping else { return false }
+            cmicrohttpd_suspend(library, connection)
+            readers.submit { [self] in
+                work(cancellation)
+                cmicrohttpd_resume(library, waiting.connection)
+            }
+            return true
+        }
+    }
+
+    /// A suspended connection: the library keeps it until it is resumed, by any thread.
+    private struct Waiting: @unchecked Sendable { let connection: OpaquePointer }
+
+    private func send(
+        _ answer: ServedAnswer, _ file: Descriptor?, to connection: OpaquePointer
+    ) -> MHD_Result {
+        var response: OpaquePointer?
+        switch answer.body {
+        case .text(let bytes):
+            response = bytes.withUnsafeBytes { cmicrohttpd_text(library, $0.baseAddress, $0.count) }
+        case .file(let range):
+            guard let file, !range.isEmpty else {
+                response = cmicrohttpd_text(library, nil, 0)
+                break
+            }
+            let own = linux_duplicate(file.number)
+            guard own >= 0 else { return send(.refusal(503), nil, to: connection) }
+            response = cmicrohttpd_file(
+                library, own, UInt64(range.lowerBound), UInt64(range.count))
+            if response == nil { close(own) }
+        }
+        guard let response else { return .NO }
+        for (name, value) in answer.fields { cmicrohttpd_add(library, response, name, value) }
+        return cmicrohttpd_send(library, connection, UInt32(answer.status), response)
+    }
+}

@@ -1,0 +1,70 @@
+internal import MirrorModel
+
+/// Rows as a server of the tree asks for them.
+extension Database {
+    private static let columns = "path, size, modified, changed, inode, sha256, media_type"
+
+    /// The row of a path.
+    mutating func servedFile(at path: String) throws(IndexError) -> ServedFile? {
+        try first("SELECT \(Database.columns) FROM files WHERE path = ?") {
+            $0.add(path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.servedFile()
+        }
+    }
+
+    /// The rows with a digest whose paths are in a range: from the first to before the last.
+    mutating func servedFiles(
+        with sha256: Digest, from first: String, to last: String?
+    ) throws(IndexError) -> [ServedFile] {
+        let end = last == nil ? "" : " AND path < ?"
+        return try all(
+            "SELECT \(Database.columns) FROM files WHERE path >= ?\(end) AND +sha256 = ?"
+        ) {
+            $0.add(first)
+            if let last { $0.add(last) }
+            $0.add(sha256.bytes)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.servedFile()
+        }
+    }
+
+    /// The next files beneath a folder in the order of their paths' bytes, at most so many.
+    ///
+    /// - Parameters:
+    ///   - folder: the folder's path with the slash at its end; empty for all.
+    ///   - start: where to begin; its own path, too, if `isIncluded`.
+    mutating func servedFiles(
+        beneath folder: String, from start: String, isIncluded: Bool, most: Int64
+    ) throws(IndexError) -> [ServedFile] {
+        // The byte behind the slash bounds what begins with the folder's path.
+        let end = folder.isEmpty ? "" : " AND path < ?"
+        let sign = isIncluded ? ">=" : ">"
+        return try all(
+            "SELECT \(Database.columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?"
+        ) {
+            $0.add(start)
+            if !folder.isEmpty { $0.add(folder.dropLast() + "0") }
+            $0.add(most)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.servedFile()
+        }
+    }
+
+    /// A number that changes with each commit of another connection (PRAGMA data_version).
+    mutating func changeCount() throws(IndexError) -> Int64 {
+        try number("PRAGMA data_version")
+    }
+}
+
+extension Row {
+    fileprivate mutating func servedFile() throws(IndexError) -> ServedFile {
+        let target = try target()
+        let stamp = FileStamp(
+            size: try int(), modified: try int(), changed: try int(),
+            inode: UInt64(bitPattern: try int()))
+        return ServedFile(
+            target: target, stamp: stamp, sha256: try digest(.sha256), mediaType: try optionalText()
+        )
+    }
+}

@@ -1,0 +1,45 @@
+package import MirrorModel
+
+/// The index as a server of the tree asks it.
+extension Index {
+    /// What the index knows of a target's file.
+    package func servedFile(at target: Target) throws(MirrorError) -> ServedFile? {
+        try asked { (database: inout Database) throws(IndexError) in
+            try database.servedFile(at: target.path)
+        }
+    }
+
+    /// The files with a digest whose paths are in one of the ranges.
+    package func servedFiles(
+        with sha256: Digest, in ranges: [(from: String, to: String?)]
+    ) throws(MirrorError) -> [ServedFile] {
+        try asked { (database: inout Database) throws(IndexError) in
+            var files: [ServedFile] = []
+            for range in ranges {
+                files += try database.servedFiles(with: sha256, from: range.from, to: range.to)
+            }
+            return files
+        }
+    }
+
+    /// The next files beneath a folder; see `Database.servedFiles`.
+    package func servedFiles(
+        beneath folder: String, from start: String, isIncluded: Bool, most: Int64
+    ) throws(MirrorError) -> [ServedFile] {
+        try asked { (database: inout Database) throws(IndexError) in
+            try database.servedFiles(
+                beneath: folder, from: start, isIncluded: isIncluded, most: most)
+        }
+    }
+
+    /// A number that changes whenever another process has written to the index.
+    package func changeCount() throws(MirrorError) -> Int64 {
+        try asked { (database: inout Database) throws(IndexError) in try database.changeCount() }
+    }
+
+    private func asked<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try read(body) }
+    }
+}

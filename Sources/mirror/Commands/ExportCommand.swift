@@ -1,0 +1,91 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// `mirror export`: writes what other programs read of the files that manifests want.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write what other programs read: aria2, sha256sum, pip, npm, Bazel, BagIt.",
+        discussion: """
+            aria2, sums and metalink are lists of all files that the manifests want, with what the \
+            manifests and the tree know of them; npm-cache is a script that adds packages to npm's \
+            cache. wheelhouse, bazel-distdir and bagit are folders with copies of files, verified, \
+            which appear whole or not at all and replace nothing. Nothing is fetched.
+
+            EXAMPLES:
+              mirror export --as sums -o Documents.sha256
+              mirror export --as wheelhouse -o wheels uv.lock
+              mirror export --as npm-cache package-lock.json | sh
+            """)
+
+    @Argument(help: ManifestArguments.help, completion: .file())
+    var manifests: [String] = []
+
+    @Option(
+        name: [.customLong("as")],
+        help: ArgumentHelp(
+            "aria2, sums, metalink, wheelhouse, npm-cache, bazel-distdir or bagit.",
+            valueName: "format"))
+    var format: ExportFormat
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp(
+            "Where it goes. Folders need it; the default of the others is standard output.",
+            valueName: "path"), completion: .file())
+    var destination: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
+    var only: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
+    var skip: [String] = []
+
+    @Flag(
+        name: .long,
+        help: "Leave out files that are not there or that the format has no words for, with notes.")
+    var lossy = false
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
+    @OptionGroup(title: "How a manifest's server is talked to")
+    var network: ManifestNetworkOptions
+    @OptionGroup(title: "Output") var output: VerdictOptions
+
+    func validate() throws {
+        if path == nil, format.isFolder {
+            throw ValidationError("\(format.rawValue) is a folder. Say where with -o DIR.")
+        }
+        if path == nil, output.json {
+            throw ValidationError("--json reports on standard output. Name a file with -o FILE.")
+        }
+    }
+
+    /// The path that the export goes to; nil for standard output.
+    private var path: String? { destination == "-" ? nil : destination }
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        try session.requireRoot()
+        let manifests = try await ManifestArguments(
+            locations: manifests, network: network, lists: lists
+        ).load(in: session)
+        var options = PlanOptions()
+        options.only = Set(only)
+        options.skip = Set(skip)
+        options.refusesUnknownNames = true
+        CommandStage.enter(.reading)
+        let report = try await session.export(
+            manifests, as: format, options: options, leavesOut: lossy,
+            to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) })
+        if path == nil, Console.output.writeError != nil { throw ExitCode(74) }
+        ExportOutput(options: output).show(report)
+    }
+}

@@ -1,0 +1,106 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+/// What an export never does: half a folder, wrong bytes, or a way into the tree.
+@Suite(.timeLimit(.minutes(10))) struct ExportSafetyTests {
+    private static let one = TestBytes.make(3000, seed: 1)
+    private static let two = TestBytes.make(5000, seed: 2)
+
+    private func stage() async throws -> SyncedStage {
+        let stage = try SyncedStage()
+        try await stage.sync([
+            stage.entry("Documents/one.bin", Self.one, url: "one.bin"),
+            stage.entry("Documents/two.bin", Self.two, url: "two.bin"),
+        ])
+        return stage
+    }
+
+    @Test func anEditedFileIsNeverExportedAsTheWantedOne() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        try stage.ground.root.write("Documents/two.bin", TestBytes.make(5000, seed: 3))
+        let refused = try await stage.export("bagit", to: "bag")
+        #expect(refused.ending == .exited(1))
+        #expect(
+            refused.errors.hasPrefix(
+                "mirror: error: 1 file cannot be exported as bagit, so nothing was written: "
+                    + "1 not in the tree as the manifest wants it (mirror sync brings it), such as "
+                    + "Documents/two.bin. Leave them out with --lossy.\n"), "\(refused)")
+        let names = { stage.ground.folder.entries().map(\.name).filter { $0.contains("bag") } }
+        #expect(names() == [])
+        let partial = try await stage.export("bagit", to: "bag", ["--lossy"])
+        #expect(partial.ending == .exited(0))
+        #expect(partial.errors.hasPrefix("mirror: note: left out: 1 not in the tree"))
+        #expect(names().contains("bag/data/Documents/one.bin"))
+        #expect(!names().contains("bag/data/Documents/two.bin"))
+    }
+
+    @Test func aCopiedRootIsExportedLikeTheOriginal() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let copied = stage.ground.folder.full("copied")
+        _ = try await stage.tool("/bin/cp", ["-r", stage.ground.root.path, copied])
+        let written = try await stage.export("bagit", to: "bag", ["--root", copied])
+        #expect(written.ending == .exited(0), "\(written)")
+        #expect(stage.ground.folder.read("bag/data/Documents/two.bin") == Self.two)
+    }
+
+    @Test func anEditOfAnExportedFileLeavesTheTreeAlone() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        #expect(try await stage.export("bagit", to: "bag").ending == .exited(0))
+        var status = stat()
+        stat(stage.ground.folder.full("bag/data/Documents/one.bin"), &status)
+        #expect(status.st_nlink == 1)
+        try stage.ground.folder.write("bag/data/Documents/one.bin", [1], mode: "r+e")
+        #expect(stage.ground.root.read("Documents/one.bin") == Self.one)
+    }
+
+    @Test(arguments: ["bag", "bag/", "file", "dangling"])
+    func nothingThatIsThereIsReplaced(_ name: String) async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let folder = stage.ground.folder
+        try folder.write("bag/mine", [1])
+        try folder.write("file", [1])
+        symlink("nowhere", folder.full("dangling"))
+        let before = folder.entries().map(\.name)
+        let refused = try await stage.export("bagit", to: name)
+        #expect(refused.ending == .exited(64))
+        #expect(refused.errors.contains("it is there already, and an export replaces nothing."))
+        #expect(folder.entries().map(\.name) == before)
+    }
+
+    /// strace kills the program at the rename that would give the folder its name.
+    @Test func aKilledExportLeavesNothingUnderTheName() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let strace = "/usr/bin/strace"
+        try #require(BuiltProgram.exists(strace), "no strace: run scripts/setup test")
+        let killed = try stage.ground.start(
+            ["export", "--as", "bagit", "-o", stage.ground.folder.full("bag")],
+            under: [
+                strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e",
+                "inject=syncfs:signal=KILL",
+            ])
+        let result = try await DetachedThread.run { killed.wait() }
+        #expect(result.ending != .exited(0))
+        let names = { stage.ground.folder.entries().map(\.name).filter { $0.contains("bag") } }
+        #expect(names().allSatisfy { $0.hasPrefix(".bag.mirror-") } && !names().isEmpty)
+        #expect(try await stage.export("bagit", to: "bag").ending == .exited(0))
+        #expect(names().allSatisfy { $0.hasPrefix("bag") }, "\(names())")
+    }
+
+    @Test func usageIsRefusedBeforeAnythingIsRead() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let nowhere = try await stage.export("bagit")
+        #expect(nowhere.ending == .exited(64))
+        #expect(nowhere.errors.contains("bagit is a folder. Say where with -o DIR."))
+        let json = try await stage.export("sums", to: nil, ["--json"])
+        #expect(json.ending == .exited(64))
+        let unknown = try await stage.export("sums", to: nil, ["--only", "nothing"])
+        #expect(unknown.ending == .exited(64), "\(unknown)")
+    }
+}
