@@ -1,3 +1,4 @@
+internal import CTestSupport
 internal import Glibc
 
 /// A client that sends exactly the bytes that it is told, and reads when it is told.
