@@ -15,6 +15,8 @@ import Testing
     private static let untried = ["--install", "mirror schedule remove"]
     /// What is done before examples that need it.
     private static let preparations = [
+        ("mirror export --as wheelhouse", "mirror sync uv.lock"),
+        ("mirror why --replay", "mirror why Caches/tiles.bin --record tiles.decision.json"),
         ("mirror settings unset", "mirror settings set limit-rate 2MiB"),
         // The entry goes into a manifest that is made for it.
         ("mirror add https:", "rm manifest.json"),
@@ -23,6 +25,8 @@ import Testing
             "mirror pin manifest.json && mirror convert manifest.json maps.xml"
         ),
     ]
+    /// Verbs that go on until they are told to end.
+    private static let lasting: Set<String> = ["watch", "serve"]
     /// Verbs that need a run of another process, which these examples have not.
     private static let needRun: Set<String> = ["top", "pause", "resume", "cancel"]
 
@@ -73,12 +77,13 @@ import Testing
             for (start, command) in Self.preparations where example.command.hasPrefix(start) {
                 _ = try ground.run(command)
             }
-            let result = try ground.run(example.command, endsByItself: example.verb != "watch")
+            let result = try ground.run(
+                example.command, endsByItself: !Self.lasting.contains(example.verb))
             // 69: nothing runs that could be steered. 1: `pin --check` finds what is not pinned.
             var expected: [Command.Ending] = [.exited(0)]
             if Self.needRun.contains(example.verb) { expected = [.exited(69), .exited(0)] }
             if example.command.contains("pin --check") { expected = [.exited(1)] }
-            if example.verb == "watch" { expected = [.exited(143)] }
+            if Self.lasting.contains(example.verb) { expected = [.exited(143)] }
             #expect(expected.contains(result.ending), "\(result.output)\n\(result.errors)")
         }
     }
@@ -124,6 +129,23 @@ private struct ExampleGround {
             Array(
                 "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/a\": { \"version\": \"1.0.0\", \"resolved\": \"https://r.example/a/-/a-1.0.0.tgz\", \"integrity\": \"sha512-\(String(repeating: "A", count: 86))==\" } } }"
                     .utf8))
+        let wheel = Array("the bytes of a wheel".utf8)
+        shelf.put("/a-1.0-py3-none-any.whl", wheel)
+        try folder.write(
+            "uv.lock",
+            Array(
+                """
+                version = 1
+
+                [[package]]
+                name = "a"
+                version = "1.0"
+                source = { registry = "https://pypi.example/simple" }
+                wheels = [
+                    { url = "\(server.url)/a-1.0-py3-none-any.whl", hash = "sha256:\(Checksum.sha256(wheel))", size = \(wheel.count) },
+                ]
+
+                """.utf8))
         // Tools that are not mirror take what they get, and do nothing.
         for name in ["jq", "git", "open_map"] {
             try folder.write("bin/\(name)", Array("#!/bin/sh\ncat > /dev/null < /dev/stdin\n".utf8))
@@ -151,15 +173,21 @@ private struct ExampleGround {
             line = line.split(separator: name, omittingEmptySubsequences: false).joined(
                 separator: place)
         }
+        // The port may be taken here.
+        if line == "mirror serve" { line += " --listen 127.0.0.1:0" }
+        line = line.split(separator: ":8080", omittingEmptySubsequences: false).joined(
+            separator: ":0")
         let process = try Command(
-            "/bin/sh", ["-c", endsByItself ? line : "exec " + line],
+            "/bin/sh", ["-c", endsByItself ? line : "exec \(line) > said"],
             environment: [
                 "PATH": "\(tools):/usr/bin:/bin", "MIRROR_ROOT": playground.root.path,
                 "HOME": playground.folder.path, "XDG_RUNTIME_DIR": playground.folder.path,
                 "LANG": "C.UTF-8",
             ], folder: playground.folder.path)
         if !endsByItself {
-            while !playground.isLockNaming(process), !process.hasEnded { usleep(10_000) }
+            while playground.folder.read("said")?.isEmpty != false,
+                !playground.isLockNaming(process), !process.hasEnded
+            { usleep(10_000) }
             process.signal(SIGTERM)
         }
         return process.wait()
