@@ -12,11 +12,25 @@ import Testing
 
     private func resource(
         _ path: String, _ url: String = "https://a.example/d/f%20g.tgz",
-        _ change: (inout Resource) -> Void = { _ in }
+        _ change: (inout Resource) throws -> Void = { _ in }
     ) throws -> Resource {
         var resource = Resource(target: try Target(path), url: try SourceURL(url))
-        change(&resource)
+        try change(&resource)
         return resource
+    }
+
+    @Test func sourcesOfAListHaveNoPasswordsAndNoFilesOfThisMachine() throws {
+        let resource = try resource("Caches/a", "https://bob:hunter2@a.example/a?x=1") {
+            $0.mirrors = [
+                Source(url: try SourceURL("https://eve:secret@b.example/a")),
+                Source(url: try SourceURL("file:///home/bob/a")),
+                Source(
+                    url: try SourceURL("https://c.example/a"),
+                    headers: [HeaderField(name: "X", value: Template(literal: "y"))]),
+            ]
+        }
+        let urls = resource.withoutSecretsOfSources.sources.map(\.url.textWithSecrets)
+        #expect(urls == ["https://a.example/a?x=1", "https://b.example/a"])
     }
 
     @Test func filesThatAreThereGoUnderTheNameThatTheReaderLooksFor() throws {

@@ -55,7 +55,8 @@ struct Export {
                 copies.append(ExportedCopy(record: record, name: name))
                 report.bytes += record.stamp.size
             } else {
-                resources.append(resource)
+                resources.append(
+                    format == .metalink ? resource.withoutSecretsOfSources : resource)
             }
             report.files += 1
         }

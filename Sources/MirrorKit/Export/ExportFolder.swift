@@ -21,7 +21,8 @@ final class ExportFolder {
         let hasSlash = path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/")
         let trimmed = hasSlash ? path.prefix(bytes: path.utf8.count - 1) : path
         name = PathText.name(of: trimmed)
-        let above = trimmed.contains("/") ? PathText.folder(of: trimmed) + "/" : "./"
+        let isDeep = trimmed.utf8.contains(UInt8(ascii: "/"))
+        let above = isDeep ? PathText.folder(of: trimmed) + "/" : "./"
         self.path = trimmed
         do throws(Errno) {
             let parent = Descriptor(

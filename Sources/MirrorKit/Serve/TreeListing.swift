@@ -19,7 +19,9 @@ struct TreeListing {
         if let after {
             // A folder and a file sort apart: the folder as if its name ended in a slash.
             start = prefix + after
-            if after.utf8.last == UInt8(ascii: "/") { start = start.dropLast() + "0" }
+            if after.utf8.last == UInt8(ascii: "/") {
+                start = start.prefix(bytes: start.utf8.count - 1) + "0"
+            }
         }
         var isIncluded = after.map { $0.utf8.last == UInt8(ascii: "/") } ?? true
         var scan = StatCursor(root)

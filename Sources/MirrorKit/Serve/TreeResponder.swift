@@ -82,16 +82,22 @@ final class TreeResponder: Responder {
         case .absent: return .answer(.refusal(404), nil)
         case .good(let file, let representation):
             return .answer(ServedAnswer(to: request, with: representation), file)
-        case .changed: return .answer(.refusal(503), nil)
+        case .changed:
+            return try promoted(target, since: row, for: request) ?? .answer(.refusal(503), nil)
         case .doubtful(let file, let status):
-            // A promotion may have come between the look at the row and the look at the file.
-            if let newer = try index.servedFile(at: target), newer != row,
-                case .good(let file, let representation) = open(newer)
-            {
-                return .answer(ServedAnswer(to: request, with: representation), file)
-            }
+            if let reply = try promoted(target, since: row, for: request) { return reply }
             return isRepeated ? .answer(.refusal(503), nil) : reading(file, status, row)
         }
+    }
+
+    /// The reply if a promotion came between the look at the row and the look at the file; else nil.
+    private func promoted(
+        _ target: Target, since row: ServedFile, for request: ServedRequest
+    ) throws(MirrorError) -> ServerReply? {
+        guard let newer = try watch.current().index.servedFile(at: target), newer != row,
+            case .good(let file, let representation) = open(newer)
+        else { return nil }
+        return .answer(ServedAnswer(to: request, with: representation), file)
     }
 
     private func file(

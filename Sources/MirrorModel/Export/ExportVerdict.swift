@@ -61,6 +61,18 @@ extension Resource {
         return algorithms.contains(.sha1) && !algorithms.contains(.sha512)
     }
 
+    /// The resource with sources that others can use: without passwords, and without mirrors that are
+    /// files of this machine or need headers.
+    package var withoutSecretsOfSources: Resource {
+        var copy = self
+        copy.primary.url = primary.url.withoutUserInfo
+        copy.mirrors = mirrors.filter { $0.url.scheme != .file && $0.headers.isEmpty }
+        for position in copy.mirrors.indices {
+            copy.mirrors[position].url = copy.mirrors[position].url.withoutUserInfo
+        }
+        return copy
+    }
+
     /// The resource with the size and sha256 of the version that mirror put there.
     ///
     /// Nil if that is not the version that the resource wants.

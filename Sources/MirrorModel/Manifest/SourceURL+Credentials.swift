@@ -1,4 +1,10 @@
 extension SourceURL {
+    /// The URL without user name and password.
+    var withoutUserInfo: SourceURL {
+        SourceURL(
+            scheme: scheme, userInfo: nil, host: host, port: port, path: path, query: query)
+    }
+
     /// User name and password, percent-decoded; nil when the URL has none. Never printed.
     public var credentials: (user: String, password: String)? {
         guard let userInfo else { return nil }

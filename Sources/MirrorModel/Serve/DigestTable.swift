@@ -1,4 +1,4 @@
-/// Finds out near which path a file with some sha256 is, with twelve bytes of memory a file.
+/// Finds out near which path a file with some sha256 is, with sixteen bytes of memory a file.
 ///
 /// Rows come in the order of their paths. They are divided into blocks, of which the first path is
 /// kept; each row is a part of its digest and the number of its block. Whoever asks then looks

@@ -84,7 +84,13 @@ package struct ServedRequest: Sendable, Hashable {
             let parts = text.parts(at: ";").map { $0.trimmingSpaces().lowercased() }
             type = parts.first ?? ""
             let value = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
-            quality = value.map { Int((Double($0) ?? 0) * 1000) } ?? 1000
+            quality = value.map(Preference.quality) ?? 1000
+        }
+
+        /// A weight from 0 to 1 in thousandths (RFC 9110 §12.4.2); anything else counts as 0.
+        private static func quality(_ text: Substring) -> Int {
+            guard let number = Double(text), number >= 0, number <= 1 else { return 0 }
+            return Int(number * 1000)
         }
     }
 }

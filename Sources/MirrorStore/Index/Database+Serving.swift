@@ -13,17 +13,19 @@ extension Database {
         }
     }
 
-    /// The rows with a digest whose paths are in a range: from the first to before the last.
+    /// The rows with a digest whose paths are in a range, at most so many: from the first to before
+    /// the last.
     mutating func servedFiles(
-        with sha256: Digest, from first: String, to last: String?
+        with sha256: Digest, from first: String, to last: String?, most: Int
     ) throws(IndexError) -> [ServedFile] {
         let end = last == nil ? "" : " AND path < ?"
         return try all(
-            "SELECT \(Database.columns) FROM files WHERE path >= ?\(end) AND +sha256 = ?"
+            "SELECT \(Database.columns) FROM files WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?"
         ) {
             $0.add(first)
             if let last { $0.add(last) }
             $0.add(sha256.bytes)
+            $0.add(Int64(most))
         } read: { (row: inout Row) throws(IndexError) in
             try row.servedFile()
         }
@@ -44,7 +46,7 @@ extension Database {
             "SELECT \(Database.columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?"
         ) {
             $0.add(start)
-            if !folder.isEmpty { $0.add(folder.dropLast() + "0") }
+            if !folder.isEmpty { $0.add(folder.prefix(bytes: folder.utf8.count - 1) + "0") }
             $0.add(most)
         } read: { (row: inout Row) throws(IndexError) in
             try row.servedFile()

@@ -74,7 +74,9 @@ import Testing
             ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", false),
             ("application/json;q=0.5, text/html;q=0.4", true), ("application/json, */*", false),
             ("application/json, text/plain, */*;q=0.1", true), ("", false),
-            ("text/html;q=0, */*", true),
+            ("text/html;q=0, */*", true), ("application/json;q=inf, text/html;q=0.1", false),
+            ("application/json;q=nan", false), ("application/json;q=1e30", false),
+            ("application/json;q=-1e30", false), ("a;q=-1, application/json;q=0.001", true),
         ])
     func acceptDecides(_ accept: String, _ isJSON: Bool) {
         var request = ServedRequest(method: "GET", path: "/")
