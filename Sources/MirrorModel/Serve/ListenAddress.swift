@@ -40,8 +40,12 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// An IPv6 address has many spellings, such as `0:0:0:0:0:0:0:1` (RFC 4291 §2.2).
     public var isLoopback: Bool {
         if host.hasPrefix("127.") { return true }
-        let groups = host.parts(at: ":").map { $0.utf8.drop { $0 == UInt8(ascii: "0") } }
-        return groups.count > 2 && groups.last.map { $0.elementsEqual("1".utf8) } == true
-            && groups.dropLast().allSatisfy(\.isEmpty)
+        guard host.utf8.contains(UInt8(ascii: ":")), host.utf8.last == UInt8(ascii: "1") else {
+            return false
+        }
+        // All digits but the last are zeros.
+        return host.utf8.dropLast().allSatisfy {
+            $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ":")
+        }
     }
 }
