@@ -11,8 +11,9 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
             What OUT says is what IN says: read again, it is the same manifest. Defaults are merged \
             into the resources, URLs become absolute (file: URLs beneath OUT's folder stay \
             relative to it), comments and x- notes are not kept. What a notation cannot say is an \
-            error, and nothing is written; Metalink has no method, headers, refresh, type, \
-            priority, executable, optional, tags and no name. An existing OUT is replaced atomically.
+            error, and nothing is written; Metalink has no name, method, body, headers, refresh, \
+            type, priority, executable, optional, urgent and no tags. An existing OUT is replaced \
+            atomically.
 
             EXAMPLES:
               mirror convert manifest.json manifest.xml
