@@ -17,7 +17,9 @@ extension TransferEngine {
                 Segmentation(total: total, front: reception.offset), limit: configuration.segments)
         }
         guard let segments = transfer.segments else { return }
-        segments.state.ownBegins(source: source, askedEnd: reception.end ?? total)
+        segments.state.ownBegins(
+            source: source, askedEnd: reception.end ?? total,
+            answerTime: dispatcher.timeAsked(transfer.job.id))
         try openWanted(transfer, segments)
         segmented.insert(transfer.job.id)
     }

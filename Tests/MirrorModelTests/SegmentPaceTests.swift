@@ -49,6 +49,25 @@ import Testing
         #expect(running >= 3)
     }
 
+    @Test(arguments: [
+        (99, 1 << 30, 1), (100, 1 << 30, 8), (100, 8 << 20, 8), (100, (8 << 20) - 1, 1),
+    ])
+    func onALongLineTheFirstStepIsTakenAtOnce(_ time: Int64, _ missing: Int64, _ wanted: Int) {
+        var pace = SegmentPace(.automatic)
+        pace.answered(after: time, missing: missing)
+        #expect(pace.wanted == wanted)
+    }
+
+    @Test func onlyTheFirstAnswerIsAReasonForMoreConnections() {
+        var pace = SegmentPace(.automatic)
+        pace.look(bytes: 0, missing: 1 << 30, running: 1, isHeldBack: false, now: 0)
+        pace.answered(after: 300, missing: 1 << 30)
+        #expect(pace.wanted == 1)
+        var fixed = SegmentPace(.fixed(1))
+        fixed.answered(after: 300, missing: 1 << 30)
+        #expect(fixed.wanted == 1)
+    }
+
     @Test func throttledTransferGetsNoMoreConnections() {
         #expect(machine(seconds: 20, isHeldBack: true) { Double($0) * 5 } == [1])
     }

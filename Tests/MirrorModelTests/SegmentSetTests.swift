@@ -21,7 +21,7 @@ import Testing
     private func set(_ wanted: Int = 3, front: Int64 = 0) -> SegmentSet {
         var set = SegmentSet(
             Segmentation(total: 10, front: front, leastRange: 1), limit: .fixed(wanted))
-        set.ownBegins(source: 0, askedEnd: 10)
+        set.ownBegins(source: 0, askedEnd: 10, answerTime: 0)
         return set
     }
 

@@ -45,6 +45,30 @@ import Testing
         #expect(words(plan) == "0-400! 400-800 800-1200")
     }
 
+    @Test func onALongLineThePiecesAreEvenSharesUntilARateIsKnown() {
+        var plan = plan(3000)
+        plan.answerSeconds = 0.2
+        _ = plan.begin(source: 0, askedEnd: 3000)
+        _ = plan.open(source: 0, more: 2)
+        _ = plan.open(source: 0, more: 1)
+        _ = plan.open(source: 0)
+        #expect(words(plan) == "0-750! 750-1500 1500-2250 2250-3000")
+    }
+
+    @Test(arguments: [
+        (0.0, "500-975! 975-1450"), (0.25, "500-1000! 1000-1500"), (1.0, "500-1450! 1450-2400"),
+    ])
+    func aPieceLastsForSeveralAnswers(seconds: Double, pieces: String) {
+        var plan = plan(2400)
+        plan.answerSeconds = seconds
+        let first = plan.begin(source: 0, askedEnd: 2400)
+        // 500 bytes in a second.
+        #expect(plan.arrived(500, on: first.id) == 500)
+        plan.measure(milliseconds: 1000)
+        _ = plan.open(source: 0)
+        #expect(words(plan) == pieces)
+    }
+
     @Test func theFrontJumpsOverWhatOthersFetched() {
         var plan = plan(10_000)
         let first = plan.begin(source: 0, askedEnd: 10_000)

@@ -17,6 +17,9 @@ extension Dispatcher {
         if hosts.answered(place.host) { reconsider(place.host) }
     }
 
+    /// Milliseconds since a transfer's request was wanted; 0 where it has no place.
+    package func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }
+
     /// Notes that a transfer's request has a connection.
     ///
     /// - Parameter isShared: whether others use it as well (HTTP/2); called only until the host was

@@ -10,7 +10,9 @@ public enum SegmentLimit: Sendable, Hashable {
 ///
 /// In automatic mode it begins with one connection. Once the rate is known, which takes a tenth of
 /// a second, it wants four, then doubles the number as long as that raises the rate by a quarter.
-/// It takes back the first step that does not. As a line may have been slow at just that moment, it
+/// It takes back the first step that does not. Where the first answer took longer than that, it
+/// wants eight at once: a new connection brings nothing for as long again, and on a long line one
+/// connection is slow at first. As a line may have been slow at just that moment, it
 /// tries one more step some seconds later and measures that for longer. Where mirror itself holds
 /// bytes back (a rate limit, digests that are behind, a pause, a processor that is busy with one
 /// connection) more connections cannot help. Nothing is concluded from such a time, nor from one in
@@ -32,6 +34,8 @@ package struct SegmentPace: Sendable {
     static let leastMissing: Int64 = 8 << 20
     /// The least time that the missing bytes must take at the present rate, in seconds.
     static let leastSeconds = 1.0
+    /// The number of connections after the first step.
+    static let firstStep = 4
     /// The most connections that measurement may lead to.
     static let most = 32
 
@@ -61,6 +65,18 @@ package struct SegmentPace: Sendable {
     package init(_ limit: SegmentLimit) {
         self.limit = limit
         if case .fixed(let count) = limit { wanted = max(1, count) } else { wanted = 1 }
+    }
+
+    /// Notes an answer with a body.
+    ///
+    /// - Parameters:
+    ///   - time: milliseconds from the wish for the request until its answer.
+    ///   - missing: bytes that are missing.
+    package mutating func answered(after time: Int64, missing: Int64) {
+        guard limit == .automatic, wanted == 1, window == nil, case .quick = phase,
+            time >= SegmentPace.measuring, missing >= SegmentPace.leastMissing
+        else { return }
+        wanted = HostPace.start
     }
 
     /// Whether the number of connections is final.
@@ -133,6 +149,6 @@ package struct SegmentPace: Sendable {
             Double(missing) >= rate * SegmentPace.leastSeconds
         else { return }
         earlier = (running, rate)
-        wanted = running <= 1 ? 4 : min(SegmentPace.most, running * 2)
+        wanted = running <= 1 ? SegmentPace.firstStep : min(SegmentPace.most, running * 2)
     }
 }

@@ -85,8 +85,12 @@ package struct SegmentSet: Sendable {
 
 extension SegmentSet {
     /// Begins a body of the transfer's own connection, at the end of the bytes in hand.
-    package mutating func ownBegins(source: Int, askedEnd: Int64) {
+    ///
+    /// - Parameter answerTime: milliseconds from the wish for its request until its answer.
+    package mutating func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) {
         failure = nil
+        pace.answered(after: answerTime, missing: plan.missingBytes)
+        plan.answerSeconds = Double(answerTime) / 1000
         own = plan.begin(source: source, askedEnd: askedEnd).id
     }
 

@@ -52,6 +52,8 @@ package struct Segmentation: Sendable {
     package private(set) var held: [Range<Int64>] = []
     /// The assignments by their numbers.
     package private(set) var assignments: [Int: Assignment] = [:]
+    /// The time that a server takes to answer, in seconds; 0 while it is not known.
+    package var answerSeconds = 0.0
     private var made = 0
     /// Bytes a second of a connection, smoothed over all of them; nil while unknown.
     private var usualRate: Double?
@@ -183,15 +185,26 @@ package struct Segmentation: Sendable {
 
     /// How many bytes a connection takes at once: as many as arrive in a few seconds.
     ///
-    /// Towards the end it takes fewer, so that all connections end together.
+    /// Towards the end it takes fewer, so that all connections end together. But between two pieces
+    /// its connection brings nothing for a round trip, so a piece lasts for several.
     private func piece(connections: Int) -> Int64 {
-        let usual = usualRate.map { Int64($0 * Segmentation.pieceSeconds) }
-        let share = missingBytes / Int64(2 * max(1, connections))
-        return max(leastRange, min(usual ?? 4 * leastRange, share))
+        let even = missingBytes / Int64(max(1, connections))
+        var most = (isFar ? 8 : 4) * leastRange
+        var busy = isFar ? even : 0
+        if let usualRate {
+            most = Int64(usualRate * Segmentation.pieceSeconds)
+            busy = Int64(usualRate * answerSeconds * Segmentation.answersInPiece)
+        }
+        return max(leastRange, min(most, max(even / 2, min(even, busy))))
     }
+
+    /// Whether an answer takes so long that a piece should rather be large.
+    private var isFar: Bool { answerSeconds * 1000 >= Double(SegmentPace.measuring) }
 
     /// For how long a piece keeps a connection busy.
     static let pieceSeconds = 2.0
+    /// For how many times the time of an answer a piece keeps a connection busy.
+    static let answersInPiece = 4.0
 
     private func prefix(of range: Range<Int64>, _ length: Int64) -> Range<Int64> {
         // The remainder must be worth a request too.
