@@ -2,7 +2,7 @@
 ///
 /// It begins with eight, and doubles within a round trip or two as long as that brings more
 /// (`OpeningRounds`), up to fifty connections. Where requests share a connection (HTTP/2) they cost
-/// the host next to nothing, so small ones get a hundred streams at once.
+/// the host next to nothing, so small ones get all the streams of a connection at once.
 ///
 /// After that the measurement continues, because networks change: the number is raised where that
 /// raises the received amount, and lowered where that loses nothing. Few large files and many small
@@ -17,8 +17,16 @@ package struct HostPace: Sendable {
     package static let start = 8
     /// The most connections to a host.
     package static let mostConnections = 50
-    /// The most streams of HTTP/2, as many as servers usually allow on a connection.
-    package static let mostStreams = 100
+    /// The most streams of HTTP/2: as many as a common server allows on a connection.
+    ///
+    /// A server that allows fewer gets a second connection for the rest.
+    package static let mostStreams = 128
+    /// The most requests that begin because others have their connections.
+    static let mostEarly = 16
+    /// The same on a long line.
+    static let mostEarlyFar = 32
+    /// The time for a new connection that makes a line a long one, in milliseconds.
+    static let longConnecting: Int64 = 50
     /// The value of a transfer's end, in bytes.
     static let endValue: Int64 = 64 << 10
     /// The factor by which the received amount must grow for a higher number to have paid.
@@ -106,11 +114,15 @@ package struct HostPace: Sendable {
 
     /// Notes a connection, and how many milliseconds passed from the wish for it to its setup.
     ///
-    /// One for a small body lets another begin: most of its setup time is spent on the line.
+    /// One for a small body lets another begin: most of its setup time is spent on the line. On a
+    /// long line, where each step takes longer than many requests, it lets three begin.
     package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         open { rounds, limit in
             rounds.connected(after: time, now: now)
-            if isBrief, limit < 2 * HostPace.start { limit += 1 }
+            guard isBrief else { return }
+            let isFar = time >= HostPace.longConnecting
+            let most = isFar ? HostPace.mostEarlyFar : HostPace.mostEarly
+            limit = max(limit, min(most, limit + (isFar ? 3 : 1)))
         }
     }
 
