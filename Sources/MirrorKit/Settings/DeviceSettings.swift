@@ -114,7 +114,7 @@ package struct DeviceSettings: Sendable {
         var json = JSONWriter(indentation: 2)
         json.object { json in
             for setting in settings {
-                json.key(setting.name)
+                json.key(named: setting.name)
                 switch setting.value {
                 case .flag(let flag): json.boolean(flag)
                 case .texts(let texts) where texts.count == 1: json.string(texts[0])

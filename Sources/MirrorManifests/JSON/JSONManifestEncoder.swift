@@ -26,7 +26,9 @@ struct JSONManifestEncoder: ManifestEncoder {
             json.member("url", written.url)
             Self.write(written.mirrors, to: &json)
             if let size = resource.size { json.member("size", size) }
-            for digest in written.digests { json.member(digest.algorithm.rawValue, digest.hex) }
+            for digest in written.digests {
+                json.member(named: digest.algorithm.rawValue, digest.hex)
+            }
             if let integrity = written.integrity { json.member("integrity", integrity) }
             if let pieces = resource.pieces {
                 json.key("pieces")
@@ -82,7 +84,9 @@ struct JSONManifestEncoder: ManifestEncoder {
         guard !headers.isEmpty else { return }
         json.key("headers")
         json.object { json in
-            for header in headers { json.member(header.name, header.value.description) }
+            for header in headers {
+                json.member(named: header.name, header.value.description)
+            }
         }
     }
 }

@@ -156,12 +156,12 @@ extension PartRecord {
 
 extension JSONWriter {
     /// Writes a member unless there is nothing to say.
-    fileprivate mutating func some(_ name: String, _ value: String?) {
+    fileprivate mutating func some(_ name: StaticString, _ value: String?) {
         if let value { member(name, value) }
     }
 
     /// Writes a member unless there is nothing to say.
-    fileprivate mutating func some(_ name: String, _ value: Int64?) {
+    fileprivate mutating func some(_ name: StaticString, _ value: Int64?) {
         if let value { member(name, value) }
     }
 }

@@ -79,7 +79,10 @@ extension PlanTotals {
     public func writeMembers(to json: inout JSONWriter) {
         json.key("steps")
         json.object { json in
-            for kind in Step.Kind.allCases { json.member(kind.rawValue, steps[kind, default: 0]) }
+            for kind in Step.Kind.allCases {
+                json.key(named: kind.rawValue)
+                json.number(steps[kind, default: 0])
+            }
         }
         json.member("bytesToFetch", bytesToFetch)
         json.member("unknownSizes", unknownSizes)
@@ -169,7 +172,10 @@ extension Summary {
         }
         json.member("root", root)
         json.member("resources", resources)
-        for outcome in Outcome.allCases { json.member(outcome.summaryKey, self[outcome]) }
+        for outcome in Outcome.allCases {
+            json.key(named: outcome.summaryKey)
+            json.number(self[outcome])
+        }
         json.member("failedOptional", failedOptional)
         json.member("removed", removed)
         json.member("orphans", orphans)

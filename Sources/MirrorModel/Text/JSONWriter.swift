@@ -49,10 +49,23 @@ public struct JSONWriter: Sendable {
     /// Ends an array.
     public mutating func endArray() { close("]") }
 
-    /// Writes a member's name; its value follows.
-    public mutating func key(_ name: String) {
+    /// Writes a member's name, in which nothing has to be escaped; its value follows.
+    public mutating func key(_ name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        endKey()
+    }
+
+    /// Writes a member's name that is not known beforehand; its value follows.
+    public mutating func key(named name: String) {
         separate()
         quote(name)
+        endKey()
+    }
+
+    private mutating func endKey() {
         bytes.append(UInt8(ascii: ":"))
         if indentation > 0 { bytes.append(UInt8(ascii: " ")) }
         needsComma = false
@@ -67,7 +80,22 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a whole number.
-    public mutating func number(_ value: some BinaryInteger) { raw(String(value)) }
+    public mutating func number(_ value: some FixedWidthInteger) {
+        number(UInt64(value.magnitude), isNegative: value < 0)
+    }
+
+    private mutating func number(_ magnitude: UInt64, isNegative: Bool) {
+        separate()
+        if isNegative { bytes.append(UInt8(ascii: "-")) }
+        let first = bytes.count
+        var rest = magnitude
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[first...].reverse()
+        needsComma = true
+    }
 
     /// Writes a number with a number of decimals, 0 … 9.
     ///
@@ -90,25 +118,33 @@ public struct JSONWriter: Sendable {
     public mutating func null() { raw("null") }
 
     /// Writes a member whose value is a string, or null.
-    public mutating func member(_ name: String, _ value: String?) {
+    public mutating func member(_ name: StaticString, _ value: String?) {
         key(name)
         if let value { string(value) } else { null() }
     }
 
+    /// Writes a member whose name is not known beforehand, and whose value is a string.
+    public mutating func member(named name: String, _ value: String) {
+        key(named: name)
+        string(value)
+    }
+
     /// Writes a member whose value is a whole number, or null.
-    public mutating func member<Number: BinaryInteger>(_ name: String, _ value: Number?) {
+    public mutating func member<Number: FixedWidthInteger>(
+        _ name: StaticString, _ value: Number?
+    ) {
         key(name)
         if let value { number(value) } else { null() }
     }
 
     /// Writes a member whose value is true or false.
-    public mutating func member(_ name: String, _ value: Bool) {
+    public mutating func member(_ name: StaticString, _ value: Bool) {
         key(name)
         boolean(value)
     }
 
     /// Writes a member whose value is an array of strings.
-    public mutating func member(_ name: String, _ values: [String]) {
+    public mutating func member(_ name: StaticString, _ values: [String]) {
         key(name)
         array { for value in values { $0.string(value) } }
     }

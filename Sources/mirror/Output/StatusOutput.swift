@@ -105,7 +105,8 @@ final class StatusOutput: Sendable {
         let dashboard = state.dashboard
         state.json.object { json in
             for kind in StoredFile.State.allCases {
-                json.member(kind.rawValue, dashboard.counts[kind] ?? 0)
+                json.key(named: kind.rawValue)
+                json.number(dashboard.counts[kind] ?? 0)
             }
             json.member("files", dashboard.files)
             json.member("bytes", dashboard.bytes)

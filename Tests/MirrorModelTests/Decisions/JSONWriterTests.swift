@@ -43,7 +43,8 @@ import Testing
         ] as [(String, String)])
     func textIsEscapedWhereItMust(value: String, text: String) {
         #expect(Self.text { $0.string(value) } == text)
-        #expect(Self.text { json in json.object { $0.member(value, 1) } } == "{\(text):1}")
+        let member = Self.text { json in json.object { $0.member(named: value, value) } }
+        #expect(member == "{\(text):\(text)}")
     }
 
     @Test func wholeNumbersAreExact() {
