@@ -1,40 +1,69 @@
 internal import MirrorModel
 
+/// Plain resources that share everything but path, URL, size and sha256.
+struct PlainKind {
+    /// The beginning of their URLs up to the slash behind the host; empty where they are relative.
+    let origin: [UInt8]
+    /// Their `refresh` as it is written; empty where they have none.
+    let refresh: [UInt8]
+    /// What they share; nil if they must be read in full.
+    let common: PlainResources?
+}
+
 /// Plain resources are taken over as bytes; see `ResourceTable.append(_:of:)`.
 extension ManifestBuilder {
-    /// The most hosts whose plain resources are taken over; the others are read in full.
-    private static let mostHosts = 16
+    /// The most kinds that are taken over; resources of other kinds are read in full.
+    private static let mostKinds = 16
 
-    /// Finds the common properties of plain resources, once base and defaults are known.
-    ///
-    /// There are none without a base that the resources could be relative to.
-    func preparePlainResources() {
-        plain = nil
-        plainHosts = []
-        guard let base, origin.isFile || (base.scheme != .file && base.userInfo == nil) else {
-            return
-        }
-        plain = plainResources(beneath: base, url: "x")
+    /// Forgets what plain resources share, because base or defaults may have changed.
+    func forgetPlainKinds() { plainKinds = [] }
+
+    /// Adds a plain resource; false, without any change, if it must be read in full.
+    package func add(_ object: PlainObject, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let slice = { (range: Range<Int>) in UnsafeBufferPointer(rebasing: bytes[range]) }
+        let url = slice(object.url)
+        let origin = PlainBytes.origin(of: url) ?? 0..<0
+        let reference = UnsafeBufferPointer(rebasing: url[origin.upperBound...])
+        guard !reference.isEmpty,
+            let common = kind(
+                UnsafeBufferPointer(rebasing: url[origin]), refresh: slice(object.refresh))
+        else { return false }
+        return resources.append(
+            PlainResource(
+                path: slice(object.path), reference: reference,
+                size: object.size < 0 ? nil : object.size,
+                sha256: object.sha256.isEmpty ? nil : slice(object.sha256),
+                line: object.start.line, column: object.start.column),
+            of: common)
     }
 
-    /// Finds the common properties of plain resources whose host is that of a draft's URL.
-    func preparePlainResources(like draft: ResourceDraft) {
-        guard let text = draft.url?.value, plainHosts.count < Self.mostHosts else { return }
-        let prefix = Array(text.utf8).withUnsafeBufferPointer { bytes in
-            PlainBytes.origin(of: bytes).map { Array(bytes[$0]) }
+    private func kind(
+        _ origin: UnsafeBufferPointer<UInt8>, refresh: UnsafeBufferPointer<UInt8>
+    ) -> PlainResources? {
+        for kind in plainKinds
+        where kind.origin.elementsEqual(origin) && kind.refresh.elementsEqual(refresh) {
+            return kind.common
         }
-        guard let prefix, !plainHosts.contains(where: { $0.prefix == prefix }) else { return }
-        let written = String(decoding: prefix, as: UTF8.self)
-        guard let base = try? SourceURL(written), base.userInfo == nil,
-            let plain = plainResources(beneath: base, url: written + "x")
-        else { return }
-        plainHosts.append((prefix, plain))
+        guard plainKinds.count < Self.mostKinds else { return nil }
+        let common = plainResources(
+            at: String(decoding: origin, as: UTF8.self),
+            refresh: String(decoding: refresh, as: UTF8.self))
+        plainKinds.append(
+            PlainKind(origin: Array(origin), refresh: Array(refresh), common: common))
+        return common
     }
 
-    private func plainResources(beneath base: SourceURL, url: String) -> PlainResources? {
+    /// What plain resources with these texts share; nil if they must be read in full.
+    private func plainResources(at origin: String, refresh: String) -> PlainResources? {
+        let sampleBase = origin.isEmpty ? relativeBase : try? SourceURL(origin)
+        guard let base = sampleBase, origin.isEmpty || base.userInfo == nil else { return nil }
         let draft = ResourceDraft(place: TextPosition(), errorsBefore: log.errorCount)
+        if !refresh.isEmpty {
+            guard let value = Refresh(refresh) else { return nil }
+            draft.refresh = value
+        }
         draft.path = Located(value: "Caches/x", place: draft.place)
-        draft.url = Located(value: url, place: draft.place)
+        draft.url = Located(value: origin + "x", place: draft.place)
         guard let unpinned = resource(from: draft) else { return nil }
         let digest = Digest(.sha256, bytes: [UInt8](repeating: 0, count: 32))
         draft.digests = digest.map { [Located(value: $0, place: draft.place)] } ?? []
@@ -44,23 +73,11 @@ extension ManifestBuilder {
         return resources.plainResources(beneath: base, pinned: pinned, unpinned: unpinned)
     }
 
-    /// Adds a plain resource; false, without any change, if it must be read in full.
-    package func add(_ object: PlainObject, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let slice = { (range: Range<Int>) in UnsafeBufferPointer(rebasing: bytes[range]) }
-        var reference = slice(object.url)
-        var common = plain
-        if let origin = PlainBytes.origin(of: reference) {
-            let host = plainHosts.first { reference[origin].elementsEqual($0.prefix) }
-            common = host?.plain
-            reference = UnsafeBufferPointer(rebasing: reference[origin.upperBound...])
+    /// The base against which plain relative URLs are resolved.
+    private var relativeBase: SourceURL? {
+        guard let base, origin.isFile || (base.scheme != .file && base.userInfo == nil) else {
+            return nil
         }
-        guard let common, !reference.isEmpty else { return false }
-        return resources.append(
-            PlainResource(
-                path: slice(object.path), reference: reference,
-                size: object.size < 0 ? nil : object.size,
-                sha256: object.sha256.isEmpty ? nil : slice(object.sha256),
-                line: object.start.line, column: object.start.column),
-            of: common)
+        return base
     }
 }

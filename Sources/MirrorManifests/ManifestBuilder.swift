@@ -12,10 +12,8 @@ final class ManifestBuilder {
     var base: SourceURL?
     var defaults = ManifestDefaults()
     var resources = ResourceTable()
-    /// The common properties of plain resources with relative URLs; nil if each is read in full.
-    var plain: PlainResources?
-    /// The same for plain resources whose URLs name a host, by the beginning of these URLs.
-    var plainHosts: [(prefix: [UInt8], plain: PlainResources)] = []
+    /// The kinds of plain resources met so far.
+    var plainKinds: [PlainKind] = []
     /// Whether the text is a list of another program, whose doubts are counted by their kind.
     var isList = false
 

@@ -60,7 +60,7 @@ struct JSONManifestDecoder {
     }
 
     private mutating func decodeResources() throws(DecodingStop) {
-        builder.preparePlainResources()
+        builder.forgetPlainKinds()
         while true {
             if takePlainResource() { continue }
             let token = try tokens.next()
@@ -102,7 +102,6 @@ struct JSONManifestDecoder {
             }
         }
         builder.finish(draft)
-        builder.preparePlainResources(like: draft)
     }
 
     private mutating func mirrors() throws(DecodingStop) -> [MirrorDraft] {

@@ -6,6 +6,7 @@ struct PlainObject {
     var path = 0..<0
     var url = 0..<0
     var sha256 = 0..<0
+    var refresh = 0..<0
     /// Bytes; -1 when there is no such member.
     var size: Int64 = -1
     /// Where the object begins.
@@ -19,7 +20,7 @@ struct PlainObject {
 
 /// The short way through very long manifests.
 ///
-/// Nearly every resource of such a manifest is an object of two to four members, whose texts have
+/// Nearly every resource of such a manifest is an object of two to five members, whose texts have
 /// no escapes. It is taken at once, as ranges of the buffer, if the buffer holds all of it and
 /// nothing about it is doubtful. Otherwise nothing changes, and the tokenizer reads it the usual
 /// way, which alone finds and reports errors.
@@ -98,6 +99,8 @@ private struct PlainScan {
             object.url = value
         } else if has(key, "sha256"), object.sha256.isEmpty {
             object.sha256 = value
+        } else if has(key, "refresh"), object.refresh.isEmpty {
+            object.refresh = value
         } else {
             return false
         }

@@ -1,6 +1,6 @@
 /// The values that all plain resources of a manifest share.
 ///
-/// A plain resource declares only a path, a URL beneath the base, a size and a sha256. Nearly all
+/// A plain resource declares only a path, a URL, a size, a sha256 and a refresh. Nearly all
 /// resources of very long manifests are plain, and the table takes them over as bytes.
 package struct PlainResources: Sendable {
     let authority: Int

@@ -55,6 +55,11 @@ import Testing
     @Test(arguments: [
         #"{"path":"Caches/a/b.bin","url":"a/b.bin","size":12,"sha256":"HEX"}"#,
         #"{"path":"Caches/a/b.bin","url":"b.bin"}"#,
+        #"{"path":"Caches/x","url":"x","refresh":"always"}"#,
+        #"{"path":"Caches/x","url":"x","sha256":"HEX","refresh":"6h"}"#,
+        #"{"path":"Caches/x","url":"x","refresh":"hourly"}"#,
+        #"{"path":"Caches/x","url":"x","refresh":""}"#,
+        #"{"path":"Caches/x","url":"x","refresh":"1d","refresh":"2d"}"#,
         #"{"path":"Documents/maps/v1/x","url":"x","size":0}"#,
         #"{"path":"Caches/v1/x","url":"x","size":9223372036854775807}"#,
         #"{"path":"Caches/x","url":"x","size":9223372036854775808}"#,
@@ -103,7 +108,6 @@ import Testing
         try expectSame([text], top: #""base":"https://u:p@h.example/x","#)
     }
 
-    /// The first resource of a host is read in full, and those after it the short way.
     @Test(arguments: [
         "https://h.example/a/b", "https://h.example:8443/x", "http://h.example/x",
         "HTTPS://h.example/x", "https://H.example/x", "https://u@h.example/x",
@@ -129,11 +133,15 @@ import Testing
         }
     }
 
-    @Test func plainReaderAgreesOnResourcesOfManyHosts() throws {
+    @Test func plainReaderAgreesOnResourcesOfManyKinds() throws {
         let objects = (0..<60).map {
             #"{"path":"Caches/\#($0)","url":"https://h\#($0 % 20).example/\#($0)"}"#
         }
         try expectSame(objects)
+        let kinds = (0..<60).map {
+            #"{"path":"Caches/\#($0)","url":"\#($0)","refresh":"\#($0 % 20)d"}"#
+        }
+        try expectSame(kinds, top: Self.base)
     }
 
     @Test func defaultsAndWhatStandsBetweenResourcesChangeNothing() throws {
