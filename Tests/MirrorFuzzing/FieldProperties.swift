@@ -140,7 +140,8 @@ enum FieldProperties {
     private static func head(_ bytes: [UInt8], _ names: [HeaderName]) -> ResponseHead {
         let lines = bytes.split(
             separator: 0x0A, maxSplits: names.count - 1, omittingEmptySubsequences: false)
-        return ResponseHead(
-            status: 200, fields: zip(names, lines).map { .init($0, Array($1)) })
+        var head = ResponseHead(status: 200)
+        for (name, line) in zip(names, lines) { head.append(name, line) }
+        return head
     }
 }

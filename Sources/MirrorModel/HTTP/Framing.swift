@@ -40,10 +40,11 @@ package enum Framing: Sendable, Hashable {
     }
 
     private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
-        let values = head.values(of: .contentLength)
-        if values.isEmpty { return nil }
+        guard let first = head.first(.contentLength) else { return nil }
         // Nearly every response has one length, and that is a number.
-        if values.count == 1, let value = DecimalDigits.value(of: values[0]) { return value }
+        if head.count(of: .contentLength) == 1, let value = DecimalDigits.value(of: first) {
+            return value
+        }
         let text = String(decoding: head.list(of: .contentLength), as: UTF8.self)
         var known: Int64?
         for part in text.parts(at: ",", keepingEmpty: true) {

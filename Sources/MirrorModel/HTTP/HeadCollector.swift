@@ -76,7 +76,7 @@ package struct HeadCollector: Sendable {
             return
         }
         isLastKept = true
-        head?.fields.append(.init(name, HeadCollector.trimmed(bytes[(colon + 1)...])))
+        head?.append(name, HeadCollector.trimmed(bytes[(colon + 1)...]))
     }
 
     /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
@@ -85,12 +85,8 @@ package struct HeadCollector: Sendable {
             flaw = flaw ?? .fieldLine
             return
         }
-        guard isLastKept, let last = head?.fields.indices.last else { return }
-        let more = HeadCollector.trimmed(bytes)
-        guard !more.isEmpty else { return }
         // Appends in place: a server may fold one value tens of thousands of times.
-        if head?.fields[last].value.isEmpty == false { head?.fields[last].value.append(0x20) }
-        head?.fields[last].value.append(contentsOf: more)
+        if isLastKept { head?.continueLast(HeadCollector.trimmed(bytes)) }
     }
 
     private static func statusLine(_ bytes: Line) -> ResponseHead? {
@@ -110,7 +106,7 @@ package struct HeadCollector: Sendable {
             scan.rest.count == 3 || scan.rest.dropFirst(3).first == 0x20
         else { return nil }
         var head = ResponseHead(status: Int(status), version: version)
-        head.fields.reserveCapacity(8)
+        head.reserve()
         return head
     }
 
@@ -121,10 +117,10 @@ package struct HeadCollector: Sendable {
         return bytes
     }
 
-    private static func trimmed(_ bytes: Line) -> [UInt8] {
+    private static func trimmed(_ bytes: Line) -> Line {
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         let start = bytes.drop(while: isSpace)
-        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return [] }
-        return Array(start[...last])
+        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return start.prefix(0) }
+        return start[...last]
     }
 }

@@ -17,7 +17,7 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
-    static func essence(of value: [UInt8]) -> String? {
+    static func essence(of value: ArraySlice<UInt8>) -> String? {
         var bytes = value.prefix { $0 != UInt8(ascii: ";") }
         while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
         while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }

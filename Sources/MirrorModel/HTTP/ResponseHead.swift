@@ -1,17 +1,12 @@
 /// The head of a final response: status and header fields, byte for byte (RFC 9112 §4, §5).
+///
+/// The values of all fields stand in one array, one behind another: a head is read once for each
+/// transfer, and an array for each field would cost more than reading it.
 public struct ResponseHead: Sendable, Hashable {
-    /// A header field.
-    public struct Field: Sendable, Hashable {
-        /// Which field it is.
-        public let name: HeaderName
-        /// The value without white space at its ends.
-        public internal(set) var value: [UInt8]
-
-        /// Takes a name and a value.
-        public init(_ name: HeaderName, _ value: [UInt8]) {
-            self.name = name
-            self.value = value
-        }
+    private struct Line: Sendable, Hashable {
+        let name: HeaderName
+        /// Where its value is among all bytes.
+        var value: Range<Int>
     }
 
     /// The status code, 100…999.
@@ -19,41 +14,70 @@ public struct ResponseHead: Sendable, Hashable {
     /// The version of HTTP of the response.
     public var version: HTTPVersion
     /// The fields by which a response is judged, in the order in which they came.
-    public var fields: [Field]
+    private var lines: [Line] = []
+    private var bytes: [UInt8] = []
 
-    /// Takes a status and fields.
-    public init(status: Int, version: HTTPVersion = .http11, fields: [Field] = []) {
+    /// Takes a status; there are no fields yet.
+    public init(status: Int, version: HTTPVersion = .http11) {
         self.status = status
         self.version = version
-        self.fields = fields
     }
 
     /// Takes a status, and fields as text; fields by which no response is judged are left out.
     public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
-        let known = fields.compactMap { name, value in
-            HeaderName(name.utf8).map { Field($0, Array(value.utf8)) }
+        self.init(status: status, version: version)
+        for (name, value) in fields {
+            if let name = HeaderName(name.utf8) { append(name, value.utf8) }
         }
-        self.init(status: status, version: version, fields: known)
+    }
+
+    /// Makes room for the fields of a usual response.
+    mutating func reserve() {
+        lines.reserveCapacity(8)
+        bytes.reserveCapacity(160)
+    }
+
+    /// Adds a field whose value has no white space at its ends.
+    public mutating func append(_ name: HeaderName, _ value: some Collection<UInt8>) {
+        let start = bytes.count
+        bytes.append(contentsOf: value)
+        lines.append(Line(name: name, value: start..<bytes.count))
+    }
+
+    /// Continues the value of the last field, with a space between where both have bytes.
+    mutating func continueLast(_ more: some Collection<UInt8>) {
+        guard let last = lines.last, !more.isEmpty else { return }
+        if !last.value.isEmpty { bytes.append(0x20) }
+        bytes.append(contentsOf: more)
+        lines[lines.count - 1].value = last.value.lowerBound..<bytes.count
+    }
+
+    /// The names and values of all fields, in order.
+    public var fields: [(name: HeaderName, value: [UInt8])] {
+        lines.map { ($0.name, Array(bytes[$0.value])) }
     }
 
     /// The values of all fields of a name, in order.
     public func values(of name: HeaderName) -> [[UInt8]] {
-        fields.filter { $0.name == name }.map(\.value)
+        lines.filter { $0.name == name }.map { Array(bytes[$0.value]) }
+    }
+
+    /// The value of the first field of a name.
+    func first(_ name: HeaderName) -> ArraySlice<UInt8>? {
+        lines.first { $0.name == name }.map { bytes[$0.value] }
     }
 
     /// Whether there is a field of this name.
-    public func has(_ name: HeaderName) -> Bool { fields.contains { $0.name == name } }
+    public func has(_ name: HeaderName) -> Bool { lines.contains { $0.name == name } }
 
     /// How many fields of this name there are.
-    func count(of name: HeaderName) -> Int { fields.count { $0.name == name } }
+    func count(of name: HeaderName) -> Int { lines.count { $0.name == name } }
 
     /// The values of a list field, with all its lines joined (RFC 9110 §5.3).
     public func list(of name: HeaderName) -> [UInt8] {
+        guard let first = first(name) else { return [] }
         // Nearly always there is one line, or none.
-        guard let first = fields.firstIndex(where: { $0.name == name }) else { return [] }
-        guard fields[(first + 1)...].contains(where: { $0.name == name }) else {
-            return fields[first].value
-        }
+        if count(of: name) == 1 { return Array(first) }
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
     }
 
@@ -61,16 +85,16 @@ public struct ResponseHead: Sendable, Hashable {
     ///
     /// Nil when it is missing, when its lines differ, and when it is not UTF-8.
     public func single(_ name: HeaderName) -> String? {
-        bytes(of: name).flatMap { String(sound: $0) }
+        value(of: name).flatMap { value in value.withUnsafeBufferPointer { String(sound: $0) } }
     }
 
     /// The date of a field that may come once; nil in the same cases, and when it is not a date.
-    public func date(of name: HeaderName) -> HTTPDate? { bytes(of: name).flatMap { HTTPDate($0) } }
+    public func date(of name: HeaderName) -> HTTPDate? { value(of: name).flatMap { HTTPDate($0) } }
 
-    private func bytes(of name: HeaderName) -> [UInt8]? {
-        guard let first = fields.first(where: { $0.name == name }) else { return nil }
-        let isSingle = fields.allSatisfy { $0.name != name || $0.value == first.value }
-        return isSingle ? first.value : nil
+    private func value(of name: HeaderName) -> ArraySlice<UInt8>? {
+        guard let first = first(name) else { return nil }
+        let isSingle = lines.allSatisfy { $0.name != name || bytes[$0.value] == first }
+        return isSingle ? first : nil
     }
 }
 
@@ -89,7 +113,7 @@ extension ResponseHead {
     ///
     /// Nil when there is none or it is malformed.
     public var mediaType: String? {
-        bytes(of: .contentType).flatMap(MediaRange.essence)
+        value(of: .contentType).flatMap(MediaRange.essence)
     }
 
     /// The time at which the response was made, by the server's clock.
