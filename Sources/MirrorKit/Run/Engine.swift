@@ -37,6 +37,12 @@ final class Engine: Sendable {
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }
+        notices += settled.finishedSets.map {
+            "An interrupted run had begun to put \($0) in place; that was finished."
+        }
+        notices += settled.unfinished.map {
+            "\($0): an interrupted run could not put it in place with the rest of its manifest."
+        }
         if let notice = DescriptorBudget.notice(
             wanted: configuration.jobs, limit: OpenFileLimit.current)
         {

@@ -20,6 +20,8 @@ final class RunThread {
     private var hurries = false
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
+    /// Sets that wait for the same.
+    private var keptSets: [Int: SetLanding] = [:]
     private var log: DecisionLog
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
@@ -102,7 +104,8 @@ final class RunThread {
             engine.runs.noteTaken(message)
             switch message {
             case .mark(let done): done.post()
-            case .isFree(_, let target): execution.leases.releaseExclusive(target)
+            case .isFree(_, let target), .mayLandSet(_, let target):
+                execution.leases.releaseExclusive(target)
             case .input, .promoted: break
             }
         }
@@ -152,6 +155,9 @@ extension RunThread {
                 } else {
                     execution.leases.releaseExclusive(target)
                 }
+            case .mayLandSet(let number, let target):
+                execution.leases.releaseExclusive(target)
+                if let set = keptSets.removeValue(forKey: number), !machine.isOver { land(set) }
             case .mark(let done):
                 handOn()
                 done.post()
@@ -181,6 +187,7 @@ extension RunInput {
         case .landed(_, let result): self = .landed(end.number, result)
         case .confirmed(let error): self = .confirmed(end.number, error)
         case .removed(let error): self = .removed(end.number, error)
+        case .set(let set, let result): self = .setEnded(set.number, result)
         }
     }
 }
@@ -202,6 +209,7 @@ extension RunThread {
                 if !isHeard { leases.releaseExclusive(landing.target) }
             }
             if isFree { promote(.land(landing), position) } else { kept[position] = landing }
+        case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
         case .remove(let position, let removal): promote(.remove(removal), position)
         case .hurry: hurries = true
@@ -226,6 +234,16 @@ extension RunThread {
         works = []
         if hurries { engine.promoter.hurry() }
         hurries = false
+    }
+
+    /// Promotes a set as soon as none of its files is read.
+    private func land(_ set: SetLanding) {
+        let (mailbox, leases) = (execution.mailbox, execution.leases)
+        let areFree = leases.acquireExclusive(set.landings.map(\.landing.target)) { target in
+            let isHeard = mailbox.post(.mayLandSet(set.number, target))
+            if !isHeard { leases.releaseExclusive(target) }
+        }
+        if areFree { promote(.landSet(set), set.number) } else { keptSets[set.number] = set }
     }
 
     private func promote(_ task: PromotionWork.Task, _ position: Int) {
@@ -286,7 +304,8 @@ extension RunThread {
                 Expectation(of: $0, replacing: submission.storedMediaType)
             } ?? Expectation(),
             local: step.local, part: step.part, priority: resource?.priority ?? 0,
-            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true)
+            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true,
+            keepsPart: submission.keepsPart)
     }
 
     /// Finds the target of a body if the manifest lets the server choose the name.

@@ -136,7 +136,7 @@ struct Placement {
         left.inode == right.inode && left.size == right.size && left.modified == right.modified
     }
 
-    private func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
+    func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
         -> Bool
     {
         switch landing.expected {
@@ -158,7 +158,7 @@ struct Placement {
         return try row.stamp == status.stamp || sha256(of: entry) == row.sha256
     }
 
-    private func isWanted(
+    func isWanted(
         _ entry: DirectoryEntry, _ there: FileStatus, _ record: IndexRecord
     ) throws -> Bool {
         try there.stamp.size == record.stamp.size && sha256(of: entry) == record.sha256

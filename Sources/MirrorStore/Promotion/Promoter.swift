@@ -107,6 +107,7 @@ package final class Promoter: Sendable {
     }
 
     private func promote(_ works: [PromotionWork]) {
+        if let work = works.first, let set = work.set { return promote(set, work) }
         var batch = PromotionBatch(
             works, root: root, index: index, flush: flush, now: now(), probe: probe,
             unnamed: unnamed)
@@ -124,6 +125,31 @@ package final class Promoter: Sendable {
             case .stopped:
                 refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: batch.untold)
             }
+        }
+    }
+
+    private func promote(_ set: SetLanding, _ work: PromotionWork) {
+        var promotion = SetPromotion(
+            set, root: root, index: index, flush: flush, now: now(), probe: probe,
+            unnamed: unnamed)
+        do throws(PromotionFault) {
+            let result = try promotion.run()
+            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+                refuseAll(error.mirrorError, failing: [])
+            }
+        } catch {
+            let cause: MirrorError
+            switch error {
+            case .failed(let error): cause = error
+            case .unflushed(let error):
+                distrustParts(after: error)
+                cause = unflushed(error)
+            case .stopped: cause = MirrorError(.internalError, "Stopped by a test.")
+            }
+            let result = promotion.isCommitted ? SetResult.unfinished(cause) : set.refused(cause)
+            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            refuseAll(cause, failing: [])
         }
     }
 

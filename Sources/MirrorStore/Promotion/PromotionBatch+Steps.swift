@@ -97,6 +97,7 @@ extension PromotionBatch {
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
+        let setRows = setRows
         let vanished: [Int: Target]
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
@@ -110,7 +111,7 @@ extension PromotionBatch {
                         }
                     } else if failures[at] == nil {
                         switch work.task {
-                        case .land: break
+                        case .land, .landSet: break
                         case .confirm(let confirmed):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
@@ -123,6 +124,7 @@ extension PromotionBatch {
                         }
                     }
                 }
+                try setRows?.write(to: &batch, isSettled: unsettled.isEmpty)
                 return vanished
             }
         } catch { throw .failed(error.mirrorError) }
@@ -149,6 +151,7 @@ extension PromotionBatch {
                 if let stamp = placed[at]?.stamp { record.stamp = stamp }
                 let conflict = placed[at]?.conflict
                 end = .landed(landing.target, .landed(record, conflict: conflict))
+            case .landSet: continue
             case .confirm: end = .confirmed(nil)
             case .remove: end = .removed(nil)
             }
@@ -179,14 +182,14 @@ extension PromotionBatch {
         } catch { return false }
     }
 
-    private mutating func abandon(_ at: Int, _ error: MirrorError) {
+    mutating func abandon(_ at: Int, _ error: MirrorError) {
         failures[at] = error
         guard let item = staged[at], item.isDisposable else { return }
         try? folders.entry(item.intent.staged).unlink()
     }
 
     /// Removes the folders above a target that hold nothing more, but no area.
-    private mutating func removeEmptyFolders(above target: Target) {
+    mutating func removeEmptyFolders(above target: Target) {
         var path = target.folder
         while path.utf8.contains(UInt8(ascii: "/")) {
             guard let entry = try? folders.entry(path),
@@ -208,7 +211,7 @@ extension Database {
         switch item.landing.content {
         case .part(let name, _): try removePart(named: name)
         case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)
-        case .memory, .copy, .move: break
+        case .memory, .copy, .copyOfPart, .move: break
         }
     }
 }

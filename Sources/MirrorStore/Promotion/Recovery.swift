@@ -21,15 +21,19 @@ package struct Recovery {
         var removedFiles = 0
         /// Rows of parts that have no file.
         var removedRows = 0
+        /// The manifests of sets whose promotion was finished.
+        package var finishedSets: [Owners] = []
+        /// Files of such sets that could not be promoted.
+        package var unfinished: [Target] = []
     }
 
-    private let root: RootDirectory
-    private let index: Index
-    private let now: Instant
-    private var folders: FolderCache
-    private var settled = Settled()
+    let root: RootDirectory
+    let index: Index
+    let now: Instant
+    var folders: FolderCache
+    var settled = Settled()
     /// Files and folders to flush before the intents are forgotten.
-    private var unflushed: [(Descriptor, String)] = []
+    var unflushed: [(Descriptor, String)] = []
 
     /// Settles everything; the caller holds the root's lock and nothing else is under way.
     package static func settle(
@@ -58,17 +62,22 @@ package struct Recovery {
     }
 
     private mutating func settleIntents() throws {
-        let intents = try index.read { (database: inout Database) throws(IndexError) in
-            try database.intents()
+        let (intents, sets) = try index.read { (database: inout Database) throws(IndexError) in
+            (try database.intents(), try database.sets())
         }
-        guard !intents.isEmpty else { return }
+        guard !intents.isEmpty || !sets.isEmpty else { return }
+        for set in sets { try carryOn(set, intents.filter(set.contains)) }
         var endings: [IntentEnding] = []
         for intent in intents { endings.append(try settle(intent)) }
+        var departed: [Target] = []
+        for set in sets { departed += try finish(set, intents.filter(set.contains)) }
         for (descriptor, path) in unflushed { try descriptor.flush(path: path) }
         unflushed = []
-        let done = endings
+        let (done, gone) = (endings, departed)
         try index.write { (batch: inout Database) throws(IndexError) in
             for ending in done { try batch.end(ending) }
+            for target in gone { try batch.removeRecord(for: target) }
+            for set in sets { try batch.removeSet(set.id) }
         }
         try index.makeDurable()
     }
@@ -190,14 +199,14 @@ package struct Recovery {
         }
     }
 
-    private mutating func remove(_ entry: DirectoryEntry) throws {
+    mutating func remove(_ entry: DirectoryEntry) throws {
         guard let status = try entry.status(), status.kind != .folder else { return }
         try entry.unlink()
         settled.removedFiles += 1
     }
 
     /// Whether a file has the size and the bytes that a record says.
-    private func holds(
+    func holds(
         _ entry: DirectoryEntry, _ status: FileStatus, _ record: IndexRecord
     ) throws -> Bool {
         guard status.isFile, status.stamp.size == record.stamp.size else { return false }
@@ -207,7 +216,7 @@ package struct Recovery {
     }
 
     /// A name whose folder is there; nil otherwise.
-    private mutating func existing(_ path: String) throws -> DirectoryEntry? {
+    mutating func existing(_ path: String) throws -> DirectoryEntry? {
         do throws(Errno) { return try folders.entry(path) } catch {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
             throw error
