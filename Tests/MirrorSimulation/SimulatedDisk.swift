@@ -53,7 +53,7 @@ final class SimulatedDisk {
             }
             landedSets += 1
             time.tell("a set of \(set.landings.count) has landed")
-            return .setEnded(set.number, .promoted(landed, stayed: [:], way: .rename))
+            return .setEnded(set.number, .promoted(.init(landed: landed, way: .rename)))
         }
     }
 

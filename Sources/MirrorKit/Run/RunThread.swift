@@ -21,7 +21,7 @@ final class RunThread {
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
     /// Sets that wait for the same.
-    private var keptSets: [Int: SetLanding] = [:]
+    private var keptSets: [Int: (set: SetLanding, attempts: Int)] = [:]
     private var log: DecisionLog
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
@@ -156,8 +156,11 @@ extension RunThread {
                     execution.leases.releaseExclusive(target)
                 }
             case .mayLandSet(let number, let target):
-                execution.leases.releaseExclusive(target)
-                if let set = keptSets.removeValue(forKey: number), !machine.isOver { land(set) }
+                if let kept = keptSets.removeValue(forKey: number), !machine.isOver {
+                    land(kept.set, holding: target, attempts: kept.attempts)
+                } else {
+                    execution.leases.releaseExclusive(target)
+                }
             case .mark(let done):
                 handOn()
                 done.post()
@@ -236,14 +239,21 @@ extension RunThread {
         hurries = false
     }
 
-    /// Promotes a set as soon as none of its files is read.
-    private func land(_ set: SetLanding) {
+    /// Promotes a set as soon as none of its files is read; one that never comes so far is left.
+    private func land(_ set: SetLanding, holding held: Target? = nil, attempts: Int = 0) {
         let (mailbox, leases) = (execution.mailbox, execution.leases)
-        let areFree = leases.acquireExclusive(set.landings.map(\.landing.target)) { target in
+        if let held, attempts >= SetLanding.mostAttempts {
+            leases.releaseExclusive(held)
+            return machine.take(.setEnded(set.number, set.inUse(held)), at: moment)
+        }
+        let targets = set.landings.map(\.landing.target)
+        let areFree = leases.acquireExclusive(targets, holding: held) { target in
             let isHeard = mailbox.post(.mayLandSet(set.number, target))
             if !isHeard { leases.releaseExclusive(target) }
         }
-        if areFree { promote(.landSet(set), set.number) } else { keptSets[set.number] = set }
+        if areFree { return promote(.landSet(set), set.number) }
+        keptSets[set.number] = (set, attempts + 1)
+        if let held { leases.releaseExclusive(held) }
     }
 
     private func promote(_ task: PromotionWork.Task, _ position: Int) {
@@ -275,6 +285,10 @@ extension RunThread {
         var occupied: [Int] = []
         for position in positions {
             let target = plan.steps.target(at: position)
+            if let set = engine.unfinished.first(where: { $0.contains(target) }) {
+                machine.take(.unreadable([position], set.cause), at: moment)
+                continue
+            }
             let isOurs = engine.claims.claim(
                 target, by: claimant(position), waiting: execution.mailbox)
             if isOurs { claimed.append(position) } else { occupied.append(position) }

@@ -156,6 +156,7 @@ extension Event.SetEnd {
         json.member("files", files)
         json.member("removed", removed)
         json.member("unfinished", isUnfinished)
+        json.member("kept", kept)
         json.member("obstacle", obstacle?.code)
         json.member("because", obstacle?.because)
         json.member("obstacles", obstacles)

@@ -193,6 +193,8 @@ public struct Event: Sendable {
         public var obstacles = 0
         /// Whether the promotion had begun when it was stopped; the next run finishes it.
         public var isUnfinished = false
+        /// Where files are, beneath the root, that somebody changed meanwhile and whose names were taken.
+        public var kept: [String] = []
 
         /// What a reader may have seen meanwhile.
         public enum Way: String, Sendable {

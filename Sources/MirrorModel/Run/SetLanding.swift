@@ -43,6 +43,22 @@ package final class SetLanding: Sendable {
         self.removals = removals
     }
 
+    /// How often a set waits for a file that is read before it is left to the next run: where some file
+    /// is always read, it would wait for ever.
+    package static let mostAttempts = 1000
+
+    /// The result of a promotion for which some file was always in use.
+    package func inUse(_ target: Target) -> SetResult {
+        let error = MirrorError(
+            .locked,
+            """
+            \(target): this program reads files of the manifest all the time, so there was no moment \
+            to put it in place. Run again.
+            """, target: target)
+        let member = landings.first { $0.landing.target == target }
+        return member.map { .left([$0.position: error]) } ?? refused(error)
+    }
+
     /// The result of a promotion that was refused before it began.
     package func refused(_ error: MirrorError) -> SetResult {
         let positions = landings.map(\.position) + removals.compactMap(\.position)
@@ -57,5 +73,26 @@ package indirect enum SetResult: Sendable {
     /// The promotion began, and this stopped it: the next run carries the journal out.
     case unfinished(MirrorError)
     /// The journal was carried out: how each file landed, and which orphans stayed.
-    case promoted([Int: LandingResult], stayed: [Int: MirrorError], way: Event.SetEnd.Way)
+    case promoted(Promoted)
+
+    /// What became of the steps of a set that was promoted.
+    package struct Promoted: Sendable {
+        /// How each file landed.
+        package var landed: [Int: LandingResult]
+        /// Which orphans stayed, and why.
+        package var stayed: [Int: MirrorError]
+        package var way: Event.SetEnd.Way
+        /// Where other people's files are that were changed meanwhile and did not get their names back.
+        package var kept: [String]
+
+        package init(
+            landed: [Int: LandingResult], stayed: [Int: MirrorError] = [:],
+            way: Event.SetEnd.Way, kept: [String] = []
+        ) {
+            self.landed = landed
+            self.stayed = stayed
+            self.way = way
+            self.kept = kept
+        }
+    }
 }

@@ -98,19 +98,22 @@ extension StepFlow {
             accounts.ledger.enterSetLeft()
             sets[set].stage = .over
             act(.tell(.set(end)))
-        case .promoted(let landed, let stayed, let way):
+        case .promoted(let promoted):
             var end = Event.SetEnd(sets.sets.entries[set])
-            end.way = way
+            end.way = promoted.way
+            end.kept = promoted.kept
             for position in sets[set].held {
-                guard let result = landed[position], let work = takeHeld(position) else { continue }
+                guard let result = promoted.landed[position], let work = takeHeld(position) else {
+                    continue
+                }
                 works[position] = work
                 guard let done = work.done else { continue }
                 end.files += 1
                 conclude(position, done, result)
             }
             for position in sets.removals(of: set) where accounts.open.contains(position) {
-                if stayed[position] == nil { end.removed += 1 }
-                departed(position, stayed[position])
+                if promoted.stayed[position] == nil { end.removed += 1 }
+                departed(position, promoted.stayed[position])
             }
             self.end(set)
             act(.tell(.set(end)))

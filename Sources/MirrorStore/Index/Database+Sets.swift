@@ -109,3 +109,17 @@ extension Database {
         }
     }
 }
+
+extension Index {
+    /// The parts in `tmp/` that committed sets are made of: they were on the disk before the commit.
+    func namesOfPromisedParts() throws(IndexError) -> Set<[UInt8]> {
+        try read { (database: inout Database) throws(IndexError) in
+            let sets = try database.sets().filter(\.isCommitted)
+            if sets.isEmpty { return [] }
+            let intents = try database.intents().filter { intent in
+                sets.contains { $0.contains(intent) }
+            }
+            return Set(intents.map { Array(FolderCache.split($0.staged).name.utf8) })
+        }
+    }
+}

@@ -26,6 +26,8 @@ struct FolderExchange {
     let aside: String
     /// Where other people's bytes at the targets of works are in the new folder.
     private(set) var conflicts: [Int: Target] = [:]
+    /// Where other people's files are that did not get their names back.
+    private(set) var kept: [String] = []
 
     private let root: RootDirectory
     private let now: Instant
@@ -40,10 +42,13 @@ struct FolderExchange {
     private var dropped: [[UInt8]: FileStamp] = [:]
     /// The files that stay, as they were when it was built.
     private var carried: [(path: String, stamp: FileStamp)] = []
+    private let probe: PromotionProbe
     private var oldInode: UInt64?
 
     /// Nil where the set has no folder to itself.
-    init?(_ set: SetLanding, root: RootDirectory, index: Index, now: Instant) {
+    init?(
+        _ set: SetLanding, root: RootDirectory, index: Index, now: Instant, probe: PromotionProbe
+    ) {
         guard let folder = set.set.folder, let target = try? Target(folder),
             let files = try? index.read({ (database: inout Database) throws(IndexError) in
                 try database.recordedFiles(beneath: folder)
@@ -53,6 +58,7 @@ struct FolderExchange {
         self.folder = folder
         self.root = root
         self.now = now
+        self.probe = probe
         aside = TreePartStore.path(of: PartName.passing(for: target))
         rows = Dictionary(
             files.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
@@ -112,7 +118,7 @@ struct FolderExchange {
                 } else {
                     foreign.append((at, entry))
                 }
-            } else if departures.contains(key) {
+            } else if try isDeparting(entry, status, placement) {
                 dropped[key] = status.stamp
             } else {
                 try entry.link(to: DirectoryEntry(folder: new, name: name, path: place.path))
@@ -127,7 +133,19 @@ struct FolderExchange {
         }
         for (at, entry) in foreign { conflicts[at] = try keep(entry, works: staged[at], in: new) }
         try retryingLibc("fchmod", place.path) { fchmod(new.number, mode_t(attributes.mode)) }
-        if flushing { try new.flush(path: place.path) }
+        guard flushing else { return }
+        do throws(Errno) {
+            if let error = probe.flushError() { throw error }
+            try new.flush(path: place.path)
+        } catch { throw PromotionFault.unflushed(error) }
+    }
+
+    /// Whether a file is an orphan that goes; one that was edited since the plan stays.
+    private func isDeparting(
+        _ entry: DirectoryEntry, _ status: FileStatus, _ placement: Placement
+    ) throws -> Bool {
+        guard departures.contains(Array(entry.path.utf8)) else { return false }
+        return try placement.isKnown(entry, status, target: Target(entry.path))
     }
 
     /// Whether the file at a target may be replaced.
@@ -158,22 +176,42 @@ struct FolderExchange {
         throw Hindrance.unknownEntry
     }
 
-    /// Exchanges the two folders.
-    func perform(_ folders: inout FolderCache) throws(Errno) {
-        try folders.entry(aside).exchange(with: folders.entry(folder))
+    /// Exchanges the two folders, and nothing that is none. Where somebody has removed the old one, the
+    /// new one takes its name.
+    static func perform(
+        _ aside: String, with folder: String, _ folders: inout FolderCache
+    ) throws(Errno) {
+        let new = try folders.entry(aside)
+        let (parent, name) = FolderCache.split(folder)
+        let place = DirectoryEntry(
+            folder: try folders.make(parent).descriptor, name: name, path: folder)
+        do throws(Errno) { try new.exchangeFolders(with: place) } catch {
+            guard error.number == ENOENT else { throw error }
+            try new.renameToFree(place)
+        }
+        folders.drop()
     }
 
-    /// Removes what is left of the old folder, once the exchange lasts.
-    mutating func settle() throws {
-        let (dropped, works) = (dropped, works)
+    /// Removes what is left of the old folder, once the exchange lasts; returns the folders whose
+    /// entries changed.
+    mutating func settle() throws -> Set<String> {
+        let dropped = dropped
+        let carried = Dictionary(
+            carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
         let old = OldFolder(root: root, now: now) { path, _, status in
-            guard let stamp = dropped[Array(path.utf8)] else { return false }
-            return stamp.inode == status.stamp.inode && stamp.size == status.stamp.size
-                && stamp.modified == status.stamp.modified
+            dropped[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
+        } isReplaced: { path, _, status in
+            carried[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
         }
-        for (path, name) in try old.settle(aside, beside: folder) {
-            if let at = works[Array(path.utf8)] { conflicts[at] = name }
+        let contents = try old.settle(aside, beside: folder)
+        for file in contents.kept {
+            if let at = works[Array(file.path.utf8)], let name = file.conflict {
+                conflicts[at] = name
+            } else {
+                kept.append(file.place)
+            }
         }
+        return contents.touched
     }
 
     /// The stamps that unchanged files have now; a further name, and one less, change only the ctime.
@@ -181,8 +219,7 @@ struct FolderExchange {
         var stamps: [(path: String, stamp: FileStamp)] = []
         for (path, stamp) in carried where rows[Array(path.utf8)] == stamp {
             // Without its stamp, the next run reads the file.
-            guard let now = try? folders.entry(path).status()?.stamp, now.inode == stamp.inode,
-                now.size == stamp.size, now.modified == stamp.modified
+            guard let now = try? folders.entry(path).status()?.stamp, now.isSameVersion(as: stamp)
             else { continue }
             stamps.append((path, now))
         }
@@ -194,7 +231,7 @@ struct FolderExchange {
         guard let built = try? root.openFolder(aside).status(path: aside),
             built.stamp.inode != oldInode
         else { return }
-        try? OldFolder(root: root, now: now) { _, _, _ in true }.remove(aside)
+        try? OldFolder.ofNames(root, now).remove(aside)
     }
 }
 

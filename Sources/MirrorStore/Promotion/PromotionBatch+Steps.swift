@@ -41,11 +41,7 @@ extension PromotionBatch {
         for at in staged.keys.sorted() {
             guard let item = staged[at] else { continue }
             let target = item.landing.target
-            do {
-                placed[at] = try placement.place(item, folders: &folders)
-                touch(target.folder)
-                if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
-            } catch let fault as PromotionFault {
+            do { try place(item, at, placement) } catch let fault as PromotionFault {
                 guard case .failed(let error) = fault else { throw fault }
                 giveUp(at, error)
             } catch let error as Errno {
@@ -56,6 +52,13 @@ extension PromotionBatch {
                 giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
             }
         }
+    }
+
+    /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
+    mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
+        placed[at] = try placement.place(item, folders: &folders)
+        touch(item.landing.target.folder)
+        if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
     }
 
     /// Makes renames, removals and new folders durable.

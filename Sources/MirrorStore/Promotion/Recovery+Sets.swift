@@ -6,21 +6,24 @@ internal import MirrorSystem
 /// Sets whose promotion was interrupted: a committed journal is carried out, any other is undone.
 extension Recovery {
     /// Gives the files of a committed set their final names; what each name holds then is settled with
-    /// all other intents.
+    /// all other intents. Throws what is in the way.
     mutating func carryOn(_ set: SetJournal, _ intents: [PromotionIntent]) throws {
         if !set.isCommitted || set.folder == nil, let aside = set.aside {
             // It was built and not exchanged: it holds further names of files, and no others.
-            try oldFolder { _, _, _ in true }.remove(aside)
+            try OldFolder.ofNames(root, now).remove(aside)
         }
         guard set.isCommitted else { return }
-        settled.finishedSets.append(set.owners)
         if let folder = set.folder, let aside = set.aside {
-            if try isNew(folder, set, intents, in: folder) { return }
-            if try isNew(aside, set, intents, in: folder), try exchange(aside, with: folder) {
-                return
+            var isThere = try isNew(folder, set, intents, in: folder)
+            if !isThere, try isNew(aside, set, intents, in: folder) {
+                isThere = try exchange(aside, with: folder)
             }
+            if isThere { return try noteExchange(aside, folder) }
         }
-        for intent in intents { try place(intent) }
+        for intent in intents {
+            try place(intent)
+            try flushIfMany()
+        }
     }
 
     /// Finishes a committed set whose files have their names; returns orphans that have no file any more.
@@ -28,22 +31,39 @@ extension Recovery {
         _ set: SetJournal, _ intents: [PromotionIntent]
     ) throws -> [Target] {
         guard set.isCommitted else { return [] }
+        let departed = try set.removals.compactMap { path in try depart(path) }
         if let aside = set.aside, let folder = set.folder {
-            let wanted = Dictionary(
-                intents.map { (Array($0.record.target.path.utf8), $0) }, uniquingKeysWith: { $1 })
-            let known = self
-            let kept = try oldFolder { path, entry, status in
-                guard let target = try? Target(path) else { return false }
-                let intent = wanted[Array(path.utf8)]
-                if intent?.replaces == true { return true }
-                if let intent, try known.holds(entry, status, intent.record) { return true }
-                guard let row = try known.record(of: target) else { return false }
-                return try known.holds(entry, status, row)
-            }.settle(aside, beside: folder)
-            settled.conflicts += kept.map(\.name)
+            let contents = try oldFolder(intents).settle(aside, beside: folder)
+            settled.conflicts += contents.kept.compactMap(\.conflict)
+            settled.kept += contents.kept.filter { $0.conflict == nil }.map(\.place)
+            for path in contents.touched.sorted() {
+                noteUnflushed(try root.openFolder(path), path)
+                try flushIfMany()
+            }
             folders.drop()
         }
-        return try set.removals.compactMap { path in try depart(path) }
+        settled.finishedSets.append(set.owners)
+        return departed
+    }
+
+    private func oldFolder(_ intents: [PromotionIntent]) -> OldFolder {
+        let wanted = Dictionary(
+            intents.map { (Array($0.record.target.path.utf8), $0) }, uniquingKeysWith: { $1 })
+        let known = self
+        return OldFolder(root: root, now: now) { path, entry, status in
+            guard let target = try? Target(path) else { return false }
+            let intent = wanted[Array(path.utf8)]
+            if intent?.replaces == true { return true }
+            if let intent, try known.holds(entry, status, intent.record) { return true }
+            guard let row = try known.record(of: target) else { return false }
+            return try known.holds(entry, status, row)
+        } isReplaced: { path, entry, status in
+            // What stayed, as mirror knows it: a file of other people's may be the later one.
+            guard wanted[Array(path.utf8)] == nil, let target = try? Target(path),
+                let row = try known.record(of: target)
+            else { return false }
+            return try known.holds(entry, status, row)
+        }
     }
 
     /// Removes an orphan that is as its row says; returns it where it has no file any more.
@@ -52,7 +72,8 @@ extension Recovery {
         guard let entry = try existing(path), let status = try entry.status() else { return target }
         guard let row = try record(of: target), try holds(entry, status, row) else { return nil }
         try entry.unlink()
-        unflushed.append((entry.folder, target.folder))
+        noteUnflushed(entry.folder, target.folder)
+        try flushIfMany()
         return target
     }
 
@@ -69,7 +90,11 @@ extension Recovery {
         }
         for path in set.removals {
             guard let rest = String(path.utf8.dropFirst(folder.utf8.count)) else { return false }
-            if try existing(place + rest)?.status() != nil { return false }
+            // One that somebody edited is in both.
+            guard let entry = try existing(place + rest), let status = try entry.status(),
+                let row = try record(of: try Target(path))
+            else { continue }
+            if try holds(entry, status, row) { return false }
         }
         return true
     }
@@ -77,24 +102,31 @@ extension Recovery {
     /// Exchanges the folders; false where that cannot be done.
     private mutating func exchange(_ aside: String, with folder: String) throws -> Bool {
         do throws(Errno) {
-            let (new, old) = (try folders.entry(aside), try folders.entry(folder))
-            try new.exchange(with: old)
-            unflushed.append((new.folder, aside))
-            unflushed.append((old.folder, folder))
+            try FolderExchange.perform(aside, with: folder, &folders)
+            return true
         } catch { return false }
-        folders.drop()
-        return true
     }
 
-    /// Gives staged bytes their final name, if they have not got it.
+    /// An exchange lasts once both folders that hold a name of it were flushed.
+    private mutating func noteExchange(_ aside: String, _ folder: String) throws {
+        for path in [PathText.folder(of: folder), PathText.folder(of: aside)] {
+            noteUnflushed(try folders.open(path).descriptor, path)
+        }
+    }
+
+    /// Gives staged bytes their final name, if they have not got it. Throws what is in the way.
     private mutating func place(_ intent: PromotionIntent) throws {
         let target = intent.record.target
-        let folder = try folders.make(target.folder)
+        let folder: FolderCache.Folder
+        do throws(Errno) { folder = try folders.make(target.folder) } catch {
+            throw obstacle(above: target, error)
+        }
         let entry = DirectoryEntry(folder: folder.descriptor, name: target.name, path: target.path)
+        noteUnflushed(folder.descriptor, target.folder)
         if let there = try entry.status(), try holds(entry, there, intent.record) { return }
         guard let source = try existing(intent.staged), let status = try source.status(),
             try holds(source, status, intent.record)
-        else { return settled.unfinished.append(target) }
+        else { return settled.lost.append(target) }
         let landing = Landing(
             target: target, content: .part(source.name, status.stamp), record: intent.record,
             expected: .nothing, modified: status.stamp.modified / 1_000_000_000,
@@ -103,21 +135,22 @@ extension Recovery {
         let staged = Staged(
             landing: landing, intent: intent, file: nil, needsFlush: false, isUnnamed: false,
             isDisposable: false)
-        do {
-            let placed = try Placement(index: index, now: now, probe: PromotionProbe())
-                .place(staged, folders: &folders)
-            if let conflict = placed.conflict { settled.conflicts.append(conflict) }
-        } catch let error as Errno where !error.isNoSpace && error.number != EIO {
-            settled.unfinished.append(target)
-        } catch PromotionFault.failed {
-            settled.unfinished.append(target)
-        }
+        let placed = try Placement(index: index, now: now, probe: PromotionProbe())
+            .place(staged, folders: &folders)
+        if let conflict = placed.conflict { settled.conflicts.append(conflict) }
     }
 
-    private func oldFolder(
-        _ isOurs: @escaping (String, DirectoryEntry, FileStatus) throws -> Bool
-    ) -> OldFolder {
-        OldFolder(root: root, now: now, isOurs: isOurs)
+    /// Names the one folder above a target that is none.
+    private func obstacle(above target: Target, _ error: Errno) -> Errno {
+        guard [ENOTDIR, ELOOP].contains(error.number) else { return error }
+        var path = ""
+        for component in target.folder.parts(at: "/") {
+            path += path.isEmpty ? String(component) : "/" + String(component)
+            do throws(Errno) { _ = try root.openFolder(path) } catch {
+                return Errno(number: error.number, call: error.call, path: path)
+            }
+        }
+        return error
     }
 
     private func record(of target: Target) throws(IndexError) -> IndexRecord? {

@@ -8,11 +8,11 @@ internal import MirrorSystem
 /// commit on, this run or the next carries the journal out. The steps are those of `PromotionBatch`,
 /// with one more flush; where the set has a folder to itself, one exchange stands for all renames.
 struct SetPromotion {
-    private let set: SetLanding
-    private let placement: Placement
-    private var batch: PromotionBatch
-    private var journal: SetJournal
-    private var exchange: FolderExchange?
+    let set: SetLanding
+    let placement: Placement
+    var batch: PromotionBatch
+    var exchange: FolderExchange?
+    private(set) var journal: SetJournal
     /// A flush of a staged file that failed, which is final.
     private var unflushed: Errno?
 
@@ -53,7 +53,7 @@ struct SetPromotion {
             try buildAside()
             try batch.reached(.builtAside)
             try batch.flushBytes()
-            try flushMadeFolders()
+            try flushFolders()
             try batch.reached(.flushedBytes)
             try commit()
         } catch {
@@ -88,8 +88,9 @@ extension SetPromotion {
                 let item = try staging.stage(member.landing, folders: &batch.folders)
                 batch.staged[at] = item
                 do throws(Errno) {
-                    if !batch.isGroup { try item.flushNow() }
-                    if at % 64 == 63 { try dropMadeFolders() }
+                    // A set can be larger than the number of files that may be open.
+                    try item.flushNow()
+                    if batch.root.hasManyUnflushedFolders { try flushMadeFolders() }
                 } catch {
                     unflushed = error
                     throw MirrorError(error)
@@ -104,6 +105,7 @@ extension SetPromotion {
             let target = member.landing.target
             do {
                 let entry = try batch.folders.entry(target.path)
+                try entry.mayChange()
                 guard let there = try entry.status() else { continue }
                 guard there.isFile else { throw PromotionFault.obstructed(target, there) }
                 if member.landing.onConflict == .keep,
@@ -126,9 +128,13 @@ extension SetPromotion {
 
     private mutating func checkRemovals() throws(MirrorError) {
         for departure in set.removals {
-            do throws(MirrorError) { _ = try batch.removable(departure.removal) } catch {
+            let target = departure.removal.target
+            do throws(MirrorError) {
+                let entry = try batch.removable(departure.removal)
+                do throws(Errno) { try entry?.mayChange() } catch { throw MirrorError(error) }
+            } catch {
                 var error = error
-                error.target = departure.removal.target
+                error.target = target
                 throw error
             }
         }
@@ -136,7 +142,8 @@ extension SetPromotion {
 
     /// Writes journal and intents in one transaction.
     private mutating func intend() throws(IndexError) {
-        exchange = FolderExchange(set, root: batch.root, index: batch.index, now: batch.now)
+        exchange = FolderExchange(
+            set, root: batch.root, index: batch.index, now: batch.now, probe: batch.probe)
         journal.folder = exchange?.folder
         journal.aside = exchange?.aside
         let items = batch.staged.sorted { $0.key < $1.key }.map(\.value)
@@ -161,10 +168,14 @@ extension SetPromotion {
             try exchange?.build(
                 batch.staged, placement: placement, folders: &batch.folders,
                 groupDevice: batch.isGroup ? batch.flush.device : nil)
+        } catch let fault as PromotionFault {
+            throw fault
+        } catch let error as Errno where !error.isObstacle {
+            throw .failed(MirrorError(error))
         } catch { try renameInstead() }
     }
 
-    private mutating func renameInstead() throws(PromotionFault) {
+    mutating func renameInstead() throws(PromotionFault) {
         guard let built = exchange else { return }
         exchange = nil
         let id = journal.id
@@ -189,6 +200,32 @@ extension SetPromotion {
         } catch { throw .failed(error.mirrorError) }
         do throws(Errno) { try batch.index.makeDurable() } catch { throw .unflushed(error) }
         journal.isCommitted = true
+    }
+
+    /// Flushes the folders of everything that must be there after the commit, where no group flush writes
+    /// them out.
+    private mutating func flushFolders() throws(PromotionFault) {
+        var paths = Set(batch.staged.values.map { PathText.folder(of: $0.intent.staged) })
+        if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
+        do throws(Errno) {
+            for path in paths.sorted() {
+                let folder = try batch.folders.open(path)
+                if !batch.isGroup || folder.device != batch.flush.device {
+                    try folder.descriptor.flush(path: path)
+                }
+            }
+            try flushMadeFolders()
+        } catch { throw .unflushed(error) }
+    }
+
+    private func flushMadeFolders() throws(Errno) {
+        for folder in batch.root.takeUnflushedFolders() {
+            let device = try folder.status(path: batch.root.path).device
+            // What a group flush writes out waits for that of the bytes.
+            if !batch.isGroup || device != batch.flush.device {
+                try folder.flush(path: batch.root.path)
+            }
+        }
     }
 
     /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.
@@ -216,123 +253,11 @@ extension SetPromotion {
     }
 }
 
-// MARK: After the commit
-
-extension SetPromotion {
-    private mutating func carryOut() throws(PromotionFault) -> SetResult {
-        if exchange != nil, try !exchangeFolder() { try renameInstead() }
-        if exchange == nil { try batch.place() }
-        try batch.reached(.placed)
-        try batch.flushNames()
-        try batch.reached(.flushedNames)
-        let stayed = remove()
-        if !set.removals.isEmpty { try batch.flushNames() }
-        var rows = SetRows(journal: journal.id)
-        rows.removed = set.removals.filter { departure in
-            departure.position.map { stayed[$0] == nil } ?? true
-        }.map(\.removal.target)
-        try settleOldFolder()
-        batch.cleanUp()
-        restamp(&rows)
-        for departure in set.removals {
-            batch.removeEmptyFolders(above: departure.removal.target)
-        }
-        try batch.reached(.cleaned)
-        batch.setRows = rows
-        try batch.record()
-        try batch.reached(.indexed)
-        return result(stayed)
-    }
-
-    /// Puts the new folder in the place of the old one; false where they cannot be exchanged.
-    private mutating func exchangeFolder() throws(PromotionFault) -> Bool {
-        guard let exchange, batch.probe.allowsExchange else { return false }
-        do throws(Errno) { try exchange.perform(&batch.folders) } catch { return false }
-        batch.folders.drop()
-        try batch.reached(.exchangedFolder)
-        batch.touch(PathText.folder(of: exchange.folder))
-        batch.touch(Area.tmp.rawValue)
-        for at in batch.staged.keys.sorted() {
-            guard let item = batch.staged[at] else { continue }
-            let target = item.landing.target
-            do {
-                guard let status = try batch.folders.entry(target.path).status() else {
-                    throw Errno(number: ENOENT, call: "statx", path: target.path)
-                }
-                batch.placed[at] = Placed(
-                    stamp: status.stamp, conflict: exchange.conflicts[at],
-                    leftover: item.intent.staged)
-            } catch {
-                let cause = (error as? Errno).map { MirrorError($0, target: target) }
-                batch.failures[at] =
-                    cause ?? MirrorError(.internalError, "\(target): \(error)", target: target)
-                batch.unsettled.insert(at)
-            }
-        }
-        return true
-    }
-
-    /// Removes the orphans; gives back what did not go, by the positions of their steps.
-    private mutating func remove() -> [Int: MirrorError] {
-        var stayed: [Int: MirrorError] = [:]
-        for departure in set.removals {
-            do throws(MirrorError) { try batch.remove(departure.removal) } catch {
-                if let position = departure.position { stayed[position] = error }
-            }
-        }
-        return stayed
-    }
-
-    /// Removes what the exchange brought out, and gives other people's files their names again.
-    private mutating func settleOldFolder() throws(PromotionFault) {
-        guard let path = exchange?.aside else { return }
-        do {
-            try exchange?.settle()
-        } catch let fault as PromotionFault {
-            throw fault
-        } catch {
-            throw .failed(
-                (error as? Errno).map { MirrorError($0) }
-                    ?? MirrorError(.internalError, "\(path): \(error)"))
-        }
-        batch.folders.drop()
-    }
-
-    /// Takes the stamps of what the new folder holds: a name less changes a file's ctime.
-    private mutating func restamp(_ rows: inout SetRows) {
-        guard let exchange else { return }
-        for (at, placed) in batch.placed {
-            let path = set.landings[at].landing.target.path
-            guard let status = try? batch.folders.entry(path).status() else { continue }
-            batch.placed[at] = Placed(
-                stamp: status.stamp, conflict: exchange.conflicts[at] ?? placed.conflict)
-        }
-        rows.restamped = exchange.stamps(&batch.folders)
-    }
-
-    private func result(_ stayed: [Int: MirrorError]) -> SetResult {
-        var landed: [Int: LandingResult] = [:]
-        for (at, member) in set.landings.enumerated() {
-            if let placed = batch.placed[at], batch.failures[at] == nil {
-                var record = member.landing.record
-                record.stamp = placed.stamp
-                landed[member.position] = .landed(record, conflict: placed.conflict)
-            } else {
-                let unknown = MirrorError(.internalError, "\(member.landing.target): not promoted.")
-                landed[member.position] = .failed(batch.failures[at] ?? unknown)
-            }
-        }
-        return .promoted(landed, stayed: stayed, way: exchange == nil ? .rename : .exchange)
-    }
-
-    /// Flushes folders that were made, where no group flush writes them out.
-    private func flushMadeFolders() throws(PromotionFault) {
-        do throws(Errno) { try dropMadeFolders() } catch { throw .unflushed(error) }
-    }
-
-    private func dropMadeFolders() throws(Errno) {
-        for folder in batch.root.takeUnflushedFolders() {
-            try folder.flush(path: batch.root.path)
+extension DirectoryEntry {
+    /// Throws where the process may not change the entries of the folder (faccessat(2)).
+    fileprivate func mayChange() throws(Errno) {
+        try retryingLibc("faccessat", path) {
+            faccessat(folder.number, ".", W_OK | X_OK, AT_EACCESS)
         }
     }
 }

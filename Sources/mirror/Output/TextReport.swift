@@ -87,7 +87,12 @@ struct TextReport {
                 ? "\(folder) was exchanged as a whole" : "one rename after another"
             var counts = Counted(end.files, "file").description + " put in place together"
             if end.removed > 0 { counts += ", \(end.removed) removed" }
-            return (style.label("set", .good) + "\(names): \(counts); \(way)", true)
+            var text = style.label("set", .good) + "\(names): \(counts); \(way)"
+            for path in end.kept {
+                text += "\n" + errorStyle.label("note", .warning)
+                text += "a file that changed meanwhile is kept as \(path.printable)"
+            }
+            return (text, true)
         }
         var text = errorStyle.label("set", .failure) + names + ": "
         if end.isUnfinished {

@@ -140,7 +140,7 @@ struct RunRig {
                 failing[member.position].map { .failed($0) }
                 ?? .landed(member.landing.record, conflict: nil)
         }
-        tell(.setEnded(set.number, .promoted(landed, stayed: stayed, way: .rename)))
+        tell(.setEnded(set.number, .promoted(.init(landed: landed, stayed: stayed, way: .rename))))
     }
 
     /// How the sets ended.
