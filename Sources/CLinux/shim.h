@@ -26,6 +26,7 @@
 #include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,6 +181,16 @@ static inline int linux_set_modified(int descriptor, int64_t seconds) {
 }
 
 static inline int linux_errno(void) { return errno; }
+
+/* The names of a file's extended attributes, each ended by NUL (flistxattr(2)). */
+static inline long linux_list_attributes(int descriptor, char *names, size_t size) {
+    return LINUX_RESULT(flistxattr(descriptor, names, size));
+}
+
+/* The value of an extended attribute (fgetxattr(2)). */
+static inline long linux_get_attribute(int descriptor, const char *name, void *value, size_t size) {
+    return LINUX_RESULT(fgetxattr(descriptor, name, value, size));
+}
 
 /* Names the calling thread; the kernel cuts the name to 15 bytes. */
 static inline void linux_name_thread(const char *name) {

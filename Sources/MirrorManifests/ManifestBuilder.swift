@@ -8,6 +8,7 @@ final class ManifestBuilder {
     let log: DiagnosticLog
     let origin: ManifestOrigin
     var name: Located<String>?
+    var isAtomic = false
     /// The URL against which relative URLs are resolved.
     var base: SourceURL?
     var defaults = ManifestDefaults()
@@ -54,6 +55,7 @@ final class ManifestBuilder {
         case .base:
             guard let text = text(value, "base", at: place) else { return }
             base = url(text, "base", relativeTo: origin.ownURL, at: place) ?? base
+        case .atomic: isAtomic = boolean(value, "atomic", at: place)
         case .defaults, .resources: wrongKind(value, key.rawValue, at: place)
         }
     }
@@ -103,9 +105,10 @@ final class ManifestBuilder {
                     ? "a list on standard input has no name; read it from a file"
                     : "a manifest on standard input needs a name; add \"name\"")
         }
-        let manifest = Manifest(
+        var manifest = Manifest(
             name: name?.value, owner: name?.value ?? origin.stem ?? "manifest",
             resources: resources)
+        manifest.isAtomic = isAtomic
         for flaw in manifest.flaws() {
             let place = resources.place(at: flaw.position)
             log.error(

@@ -7,7 +7,7 @@ protocol ManifestKey: RawRepresentable<String>, CaseIterable, Hashable {
 }
 
 enum TopKey: String, ManifestKey {
-    case version, name, base, defaults, resources
+    case version, name, base, atomic, defaults, resources
     static let place = "a manifest"
 }
 

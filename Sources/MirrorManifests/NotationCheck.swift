@@ -19,6 +19,7 @@ struct NotationCheck {
             case .json: break
             }
         }
+        if manifest.isAtomic, notation == .metalink { loss("the manifest", "atomic", at: top) }
         for resource in manifest.resources { check(resource) }
     }
 

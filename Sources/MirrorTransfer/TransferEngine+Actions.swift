@@ -126,6 +126,12 @@ extension TransferEngine {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")
             return fail(transfer, error)
         }
+        if transfer.job.keepsPart, body.file == nil {
+            do throws(MirrorError) { try body.spill(now: clock.monotonic()) } catch {
+                return fail(transfer, error)
+            }
+            body.flush()
+        }
         transfer.state = .working
         let check = BodyCheck(
             job: transfer.job, sent: transfer.machine?.sentDigests ?? [], inbox: inbox)

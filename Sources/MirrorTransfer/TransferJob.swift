@@ -20,12 +20,14 @@ package struct TransferJob: Sendable {
     package let priority: Int32
     /// Whether its failure ends everything: no other job begins before the observer has handled it.
     package var isDecisive: Bool = false
+    /// Whether its bytes go into a part even if they are few, so that a later run can use them.
+    package var keepsPart: Bool = false
 
     /// Makes a job.
     package init(
         id: Int, target: Target, sources: [PreparedSource], postBody: [UInt8]?,
         expectation: Expectation, local: LocalVersion?, part: PartRecord?, priority: Int32,
-        isDecisive: Bool = false
+        isDecisive: Bool = false, keepsPart: Bool = false
     ) {
         self.id = id
         self.target = target
@@ -36,6 +38,7 @@ package struct TransferJob: Sendable {
         self.part = part
         self.priority = priority
         self.isDecisive = isDecisive
+        self.keepsPart = keepsPart
     }
 
     /// Whether its response is expected to take little more than a round trip.

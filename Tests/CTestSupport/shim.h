@@ -3,9 +3,11 @@
 /* As in CXML2: both modules must agree on libxml2's structures. */
 #undef LIBXML_ICU_ENABLED
 #include <libxml/relaxng.h>
+#include <linux/capability.h>
 #include <linux/sockios.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
@@ -120,3 +122,14 @@ static inline int test_open_terminal(char *_Nonnull name, size_t size) {
 
 /// POSIX_SPAWN_SETSID: the process leads a session of its own.
 static const short test_spawn_in_session = 0x80;
+
+/// Takes the right to pass over permission bits from the calling thread and what it starts, or gives it
+/// back (capset(2), CAP_DAC_OVERRIDE); 0, or an error number.
+static inline int test_override(bool is_on) {
+    struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+    struct __user_cap_data_struct data[2];
+    unsigned int bits = 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH;
+    if (syscall(SYS_capget, &header, data) != 0) return errno;
+    data[0].effective = is_on ? data[0].permitted : data[0].effective & ~bits;
+    return syscall(SYS_capset, &header, data) == 0 ? 0 : errno;
+}

@@ -23,6 +23,33 @@ import Testing
             #expect((run.output + run.errors).split(separator: words).count == 2)
         }
     }
+
+    /// A set is staged as a whole: each file is flushed and closed before the next is opened.
+    @Test(
+        .enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"),
+        arguments: [false, true])
+    func aSetIsPromotedWithSixtyFourDescriptors(isElsewhere: Bool) async throws {
+        try await DetachedThread.run {
+            let program = BuiltProgram.path(of: "mirror")
+            let ground = try Playground(program: program)
+            defer { ground.remove() }
+            try ground.root.makeFolders(above: "Caches/.")
+            let other =
+                try isElsewhere
+                ? SmallFileSystem(bytes: 64 << 20, at: ground.root.full("Caches")) : nil
+            defer { withExtendedLifetime(other) {} }
+            let tree = ServedFiles(count: 200, bytes: 3000)
+            let server = try OriginServer(responder: ShelfOrigin(tree.shelf))
+            defer { server.stop() }
+            let manifest = try ground.write(manifest: tree.manifest(at: server.url))
+            let run = try ground.start(
+                ["sync", manifest, "--atomic", "--no-progress", "--min-free", "0"],
+                under: ["/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]
+            ).wait(seconds: 300)
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            #expect(ground.tree().count == 200)
+        }
+    }
 }
 
 /// Files of one size, each in a folder of its own.

@@ -65,6 +65,77 @@ struct PromotionOrderTests {
         #expect(report.result.ending == .exited(0))
         #expect(report.flushedBeforeRows.isSuperset(of: ["Caches/deep/a.bin", "Caches/deep"]))
     }
+
+    /// A set is in a folder of its own, which is exchanged, or its files are renamed.
+    @Test(arguments: ["Caches/set", "Caches", "Documents"], [3, 40])
+    func aSetIsOnTheDiskBeforeItIsReported(folder: String, count: Int) async throws {
+        let names = (0..<count).map { "\(folder)/\($0 % 3)/\($0)" }
+        let report = try await SetStage.watch(names)
+        #expect(report.result.ending == .exited(0), "\(report.result.errors)")
+        #expect(report.flaws == [])
+        #expect(Set(report.reported) == Set(names))
+        #expect(Set(report.named).isSuperset(of: names))
+        #expect(report.hasGroupFlush == (count > 16 && Stage.flushesGroups))
+    }
+
+    @Test(arguments: ["Caches/set", "Caches", "Documents"])
+    func whatAKilledRunHadPutInPlaceOfASetLastsBeforeItsJournalIsForgotten(
+        folder: String
+    ) async throws {
+        let names = (0..<3).map { "\(folder)/\($0)/f" }
+        let (killed, report) = try await DetachedThread.run {
+            let stage = try SetStage(names)
+            defer { stage.end() }
+            let killed = try stage.watch().run(killedAfterNaming: "\(folder)/2/f")
+            return (killed, try stage.watch().run())
+        }
+        #expect(killed.result.ending == .signalled(SIGKILL))
+        #expect(report.result.ending == .exited(0), "\(report.result.errors)")
+        let isExchanged = folder == "Caches/set"
+        let folders = isExchanged ? ["Caches", "tmp"] : (0..<3).map { "\(folder)/\($0)" }
+        #expect(report.flushedBeforeRows.isSuperset(of: folders), "\(report.flushedBeforeRows)")
+    }
+}
+
+/// A root with the old version of a set, and an origin with the new one.
+private struct SetStage {
+    private let ground: Playground
+    private let server: OriginServer
+    private let manifest: String
+
+    init(_ names: [String]) throws {
+        let shelf = MemoryShelf()
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        server = try OriginServer(responder: ShelfOrigin(shelf))
+        let resources = names.map { "{\"path\":\"\($0)\",\"url\":\"\($0)\"}" }
+        manifest = try ground.write(
+            manifest: "{\"name\":\"order\",\"base\":\"\(server.url)/\",\"resources\":["
+                + resources.joined(separator: ",") + "]}")
+        for version in 1...2 {
+            for (seed, name) in names.enumerated() {
+                let bytes = TestBytes.make(900 + seed, seed: UInt64(seed * 10 + version))
+                shelf.put("/" + name, bytes)
+            }
+            if version == 1 { _ = try ground.sync(manifest, ["--atomic"]).wait() }
+        }
+    }
+
+    func end() {
+        server.stop()
+        ground.remove()
+    }
+
+    func watch() throws -> DurabilityWatch {
+        try DurabilityWatch(ground, manifest: manifest, ["--atomic", "--refresh"])
+    }
+
+    static func watch(_ names: [String]) async throws -> DurabilityWatch.Report {
+        try await DetachedThread.run {
+            let stage = try SetStage(names)
+            defer { stage.end() }
+            return try stage.watch().run()
+        }
+    }
 }
 
 /// A root, its origin, and a manifest whose last file the origin holds back.

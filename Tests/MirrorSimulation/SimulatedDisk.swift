@@ -8,6 +8,8 @@ final class SimulatedDisk {
     private(set) var files: [Target: [UInt8]] = [:]
     /// How often each target got a name.
     private(set) var landings: [Target: Int] = [:]
+    /// How many sets have landed.
+    private(set) var landedSets = 0
     private let story: Story
     private let time: VirtualTime
     private var batch: [() -> RunInput] = []
@@ -31,6 +33,27 @@ final class SimulatedDisk {
             landings[landing.target, default: 0] += 1
             time.tell("\(landing.target) has landed")
             return .landed(position, .landed(landing.record, conflict: nil))
+        }
+    }
+
+    /// Gives all files of a set their names, or none.
+    func land(_ set: SetLanding) {
+        add { [unowned self] in
+            for member in set.landings {
+                guard let error = failure(of: member.landing) else { continue }
+                time.tell("the set does not land: \(member.landing.target): \(error.code)")
+                return .setEnded(set.number, .left([member.position: error]))
+            }
+            var landed: [Int: LandingResult] = [:]
+            for member in set.landings {
+                let landing = member.landing
+                files[landing.target] = bytes(of: landing.content)
+                landings[landing.target, default: 0] += 1
+                landed[member.position] = .landed(landing.record, conflict: nil)
+            }
+            landedSets += 1
+            time.tell("a set of \(set.landings.count) has landed")
+            return .setEnded(set.number, .promoted(.init(landed: landed, way: .rename)))
         }
     }
 
@@ -62,7 +85,7 @@ final class SimulatedDisk {
 
     private func failure(of landing: Landing) -> MirrorError? {
         switch landing.content {
-        case .copy, .move: failure(.copy)
+        case .copy, .copyOfPart, .move: failure(.copy)
         case .memory, .part: failure(.other)
         }
     }
@@ -82,7 +105,7 @@ final class SimulatedDisk {
     private func bytes(of content: Landing.Content) -> [UInt8] {
         switch content {
         case .memory(let bytes): bytes
-        case .part(let name, _): (try? parts.bytes(name)) ?? []
+        case .part(let name, _), .copyOfPart(let name, _): (try? parts.bytes(name)) ?? []
         case .copy(let source), .move(let source): files[source] ?? story.bytes(of: source)
         }
     }

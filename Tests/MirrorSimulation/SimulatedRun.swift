@@ -25,6 +25,8 @@ final class SimulatedRun {
     /// Steps that are not urgent, and whose transfers were handed to the loop while that was denied.
     private(set) var submittedWhileDenied: [Int] = []
     private var isDenied = false
+    /// Steps of a set whose files were to land without the others.
+    private(set) var landedAlone: [Int] = []
 
     init(_ story: Story, disk: SimulatedDisk, inbox: TransferInbox) throws {
         self.story = story
@@ -104,7 +106,10 @@ final class SimulatedRun {
             let target = Result { () throws(MirrorError) in machine.plan.steps.target(at: position)
             }
             machine.take(.named(position, body, target), at: moment)
-        case .land(let position, let landing): disk.land(position, landing)
+        case .land(let position, let landing):
+            if story.isAtomic { landedAlone.append(position) }
+            disk.land(position, landing)
+        case .landSet(let set): disk.land(set)
         case .confirm(let position, let confirmed): disk.confirm(position, confirmed)
         case .remove(let position, _): disk.remove(position)
         case .hurry: disk.hurry()

@@ -10,6 +10,7 @@ extension Stage {
         judgeEnds()
         judgeClaims()
         judgeEnd(summary)
+        if story.isAtomic { judgeSet(summary) }
         if !run.submittedWhilePaused.isEmpty {
             note("\(run.submittedWhilePaused) began while all was paused")
         }
@@ -43,6 +44,22 @@ extension Stage {
         }
     }
 
+    /// All that is wanted was promoted, or nothing, and the run says which.
+    private func judgeSet(_ summary: Summary) {
+        if !run.landedAlone.isEmpty { note("\(run.landedAlone) landed without their set") }
+        if disk.landedSets > 1 { note("the set landed \(disk.landedSets) times") }
+        let held = [Outcome.failed, .stale, .deferred, .skipped, .interrupted, .evicted]
+        let missing = held.filter { summary[$0] > 0 }
+        // What ends a run does not end a promotion under way.
+        if disk.landedSets == 1, !missing.isEmpty, !run.machine.isEnding {
+            note("the set landed without \(missing)")
+        }
+        if disk.landedSets == 0, summary.setsLeft == 0, !missing.isEmpty, !run.machine.isEnding {
+            note("\(missing), and the set is not told to be left")
+        }
+        if disk.landedSets == 1, summary.setsLeft > 0 { note("the set landed and was left") }
+    }
+
     /// What is told adds up to what is counted, and every file is one version of what was wanted.
     private func judgeEnds() {
         var ended: [Target: Int] = [:]
@@ -61,7 +78,9 @@ extension Stage {
         }
         for (target, count) in ended where count > 1 { note("\(target) ended \(count) times") }
         for (target, role) in story.roles where !granted.contains(target) {
-            guard let wish = story.wish(of: role), story.mustBeGranted(wish) else { continue }
+            guard let wish = story.wish(of: role), story.mustBeGranted(wish),
+                run.summary?.setsLeft == 0
+            else { continue }
             note("\(target) is not there, and nothing is in the way")
         }
         guard let summary = run.summary else { return }
@@ -69,7 +88,7 @@ extension Stage {
         if ended.count + silent != summary.resources {
             note("\(ended.count) told and \(silent) counted of \(summary.resources)")
         }
-        if !run.machine.isEnding, silent > 0 {
+        if !run.machine.isEnding, silent > 0, summary.setsLeft == 0 {
             note("\(summary.outcomes), and nothing ended the run")
         }
     }
@@ -99,7 +118,7 @@ extension Stage {
     private func judgeDeferred(_ target: Target, _ wish: Int) {
         let isDenied = story.acts.contains { if case .deny = $0.act { true } else { false } }
         if !isDenied { note("\(target) is deferred, and nothing was denied") }
-        if Story.isUrgent(wish) { note("\(target) is urgent and deferred") }
+        if Story.isUrgent(wish), !story.isAtomic { note("\(target) is urgent and deferred") }
         if disk.files[target] != nil { note("\(target) is deferred and was written") }
     }
 

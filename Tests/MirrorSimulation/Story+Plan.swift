@@ -50,8 +50,10 @@ extension Story {
             }
             steps.append(try step(target, role, resource: number, of: resources))
         }
+        var manifest = Manifest(name: "simulated", resources: resources)
+        manifest.isAtomic = isAtomic
         return Plan(
-            root: "/simulated", manifests: [Manifest(name: "simulated", resources: resources)],
+            root: "/simulated", manifests: [manifest],
             steps: steps, now: time.clock.now(), orphansLeft: 0)
     }
 
@@ -175,6 +177,6 @@ extension Story {
             },
             postBody: nil, expectation: Expectation(of: resource, replacing: nil),
             local: past?.local, part: past?.part, priority: resource.priority,
-            isDecisive: rules.stopsAtFirstFailure)
+            isDecisive: rules.stopsAtFirstFailure, keepsPart: isAtomic)
     }
 }

@@ -34,6 +34,8 @@ final class Story {
     /// The steps of the run, in their order.
     let roles: [(target: String, role: Role)]
     var rules = RunRules()
+    /// Whether all that is wanted is promoted together, or not at all.
+    let isAtomic: Bool
     /// Milliseconds until the thread of the run gets round to a message, and for one batch of the disk.
     let hop: Int64
     let diskLatency: Int64
@@ -44,6 +46,8 @@ final class Story {
     init(seed: UInt64, tellsStory: Bool = false) {
         let chance = Chance(seed: seed)
         let time = VirtualTime(tellsStory: tellsStory)
+        // No draw of its own, so that it changes no other story.
+        isAtomic = seed % 7 == 3
         self.chance = chance
         self.time = time
         let isLarge = chance.oneIn(30)

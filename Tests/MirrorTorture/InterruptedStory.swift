@@ -1,29 +1,31 @@
 internal import Glibc
 internal import MirrorTestSupport
 
-/// Runs that are interrupted at random instants, over a few large files, many small ones, or one that
-/// comes over several connections.
+/// Runs that are interrupted at random instants, over a few large files, many small ones, one that
+/// comes over several connections, or a set that is promoted as a whole.
 struct InterruptedStory {
     private enum Mode: CaseIterable {
-        case fresh, resume, update, small, segmented
+        case fresh, resume, update, small, segmented, whole
 
         var files: Files {
             switch self {
             case .fresh, .resume, .update: .large
             case .small: .small
             case .segmented: .wide
+            case .whole: .set
             }
         }
     }
 
     private enum Files: String, CaseIterable {
-        case large, small, wide
+        case large, small, wide, set
 
         var sizes: [String: Int] {
             switch self {
             case .large: InterruptedStory.large
             case .small: InterruptedStory.small
             case .wide: ["Caches/wide": 24_000_000, "Documents/wide": 9_000_000]
+            case .set: InterruptedStory.set
             }
         }
     }
@@ -43,6 +45,9 @@ struct InterruptedStory {
     ]
     private static let small = Dictionary(
         uniqueKeysWithValues: (0..<500).map { ("Caches/many/\($0)", 100 + $0 * 37) })
+
+    private static let set = Dictionary(
+        uniqueKeysWithValues: (0..<40).map { ("Caches/set/\($0 % 5)/\($0)", 400 + $0 * 500) })
 
     /// Interrupts as many runs as there are trials, each followed by one that is not.
     static func run(
@@ -81,7 +86,8 @@ struct InterruptedStory {
                 "{\"path\":\"\($0)\",\"url\":\"\($0)\"}"
             }
             manifests[files] = try ground.write(
-                manifest: "{\"name\":\"\(files)\",\"base\":\"\(server.url)/\",\"resources\":["
+                manifest:
+                    "{\"name\":\"\(files)\",\"atomic\":\(files == .set),\"base\":\"\(server.url)/\",\"resources\":["
                     + resources.joined(separator: ",") + "]}",
                 as: "\(files).json")
         }
@@ -111,8 +117,13 @@ struct InterruptedStory {
             ground.root.remove()
             try ground.folder.makeFolders(above: "root/.")
         case .update: publish(sizes)
+        case .whole: break
         }
         guard let manifest = manifests[mode.files] else { return ["no manifest"] }
+        if mode == .whole {
+            _ = try ground.sync(manifest).wait()
+            publish(sizes)
+        }
         if mode == .resume || mode == .segmented {
             let first = try ground.sync(manifest, options)
             let longest = mode == .segmented ? 700 : 250
@@ -141,6 +152,7 @@ struct InterruptedStory {
         for (name, bytes) in tree where !(versions[name] ?? []).contains(bytes) {
             wrong.append("\(name) is no version: \(bytes.count) bytes")
         }
+        if mode == .whole { wrong += mixture(tree, sizes) }
         let again = try ground.sync(manifest, options).wait()
         if again.ending != .exited(0) {
             wrong.append("the rerun: \(again.ending) \(again.errors.suffix(300))")
@@ -150,5 +162,12 @@ struct InterruptedStory {
         }
         if !ground.parts().isEmpty { wrong.append("parts are left: \(ground.parts())") }
         return wrong
+    }
+
+    /// What is wrong where the tree holds neither the old set nor the new one.
+    private func mixture(_ tree: [String: [UInt8]], _ sizes: [String: Int]) -> [String] {
+        let isOld = sizes.keys.allSatisfy { tree[$0] == versions[$0]?.first }
+        let isNew = sizes.keys.allSatisfy { tree[$0] == versions[$0]?.last }
+        return isOld || isNew ? [] : ["the set is a mixture"]
     }
 }

@@ -5,7 +5,7 @@ internal import MirrorTestSupport
 enum KillTorture: TortureClass {
     static let name = "R1"
     static let title =
-        "SIGKILL at random instants (fresh, resume, update, 500 small files, large files, segments)"
+        "SIGKILL at random instants (fresh, resume, update, 500 small files, large files, segments, sets)"
     static let trials = 1050
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

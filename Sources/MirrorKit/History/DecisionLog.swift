@@ -26,7 +26,7 @@ struct DecisionLog: ~Copyable {
         case .done(let done): write(event, about: done.target)
         case .failed(let failed): write(event, about: failed.target)
         case .removed(let removed): write(event, about: removed.target)
-        case .plan, .start, .progress, .summary: break
+        case .plan, .start, .progress, .set, .summary: break
         }
     }
 

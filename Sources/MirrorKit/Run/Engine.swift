@@ -15,6 +15,8 @@ final class Engine: Sendable {
     let parts: TreePartStore
     /// Sentences for people about the state in which the root was found.
     let notices: [String]
+    /// Sets of an earlier run that something keeps from being finished.
+    let unfinished: [UnfinishedSet]
     private let lock: Mutex<RootLock?>
     private let configuration: Configuration
     private let loop = Mutex<TransferLoop?>(nil)
@@ -37,14 +39,26 @@ final class Engine: Sendable {
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }
+        notices += settled.finishedSets.map {
+            "An interrupted run had begun to put \($0) in place; that was finished."
+        }
+        notices += settled.lost.map {
+            "\($0): an interrupted run could not put it in place with the rest of its manifest."
+        }
+        notices += settled.kept.map {
+            "A file whose name is taken was changed while its folder was put in place; it is kept as \($0)."
+        }
+        notices += settled.unfinishedSets.map(\.cause.message)
+        unfinished = settled.unfinishedSets
         if let notice = DescriptorBudget.notice(
             wanted: configuration.jobs, limit: OpenFileLimit.current)
         {
             notices.append(notice)
         }
         self.notices = notices
-        parts = TreePartStore(root: root, index: index)
-        promoter = try Promoter(root: root, index: index, now: { SystemClock.now() })
+        parts = TreePartStore(root: root, index: index, promised: settled.promised)
+        promoter = try Promoter(
+            root: root, index: index, now: { SystemClock.now() }, unfinished: unfinished)
         self.configuration = configuration
     }
 

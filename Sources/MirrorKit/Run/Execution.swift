@@ -55,7 +55,14 @@ extension Execution: PromotionReceiver {
     ///
     /// The readers are woken even if the run is over.
     func promoted(_ ends: [PromotionEnd]) {
-        for case .landed(let target, _) in ends.map(\.result) { leases.releaseExclusive(target) }
+        for end in ends {
+            switch end.result {
+            case .landed(let target, _): leases.releaseExclusive(target)
+            case .set(let set, _):
+                for member in set.landings { leases.releaseExclusive(member.landing.target) }
+            case .confirmed, .removed: break
+            }
+        }
         mailbox.post(.promoted(ends))
     }
 }

@@ -72,6 +72,28 @@ final class FileLeases: Sendable {
         }
     }
 
+    /// Takes several files for one writer if all are free; otherwise takes none and returns false.
+    ///
+    /// `retry` is called once the first file that was not free has been taken. Its receiver tries
+    /// again, `holding` it, and gives it back if that fails: a program may read one file of several
+    /// and wait for another, so no file is held while another is waited for.
+    func acquireExclusive(
+        _ targets: [Target], holding held: Target? = nil,
+        orLater retry: @escaping @Sendable (Target) -> Void
+    ) -> Bool {
+        leases.withLock { leases in
+            for target in targets where target != held {
+                guard let lease = leases[target], lease.readers > 0 || lease.hasWriter else {
+                    continue
+                }
+                leases[target]?.writers.append { retry(target) }
+                return false
+            }
+            for target in targets { leases[target, default: Lease()].hasWriter = true }
+            return true
+        }
+    }
+
     /// Whether a file has a reader or a writer.
     func isHeld(_ target: Target) -> Bool { leases.withLock { $0[target] != nil } }
 

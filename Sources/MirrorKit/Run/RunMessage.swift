@@ -10,6 +10,8 @@ enum RunMessage: Sendable {
     case promoted([PromotionEnd])
     /// The file at a step's target has no reader any more, so its landing may begin.
     case isFree(Int, Target)
+    /// A file of a set has no reader any more, so the landings of the set may begin.
+    case mayLandSet(Int, Target)
     /// A thread waits until all messages before this one are processed.
     case mark(Semaphore)
 

@@ -20,6 +20,8 @@ final class RunThread {
     private var hurries = false
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
+    /// Sets that wait for the same.
+    private var keptSets: [Int: (set: SetLanding, attempts: Int)] = [:]
     private var log: DecisionLog
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
@@ -102,7 +104,8 @@ final class RunThread {
             engine.runs.noteTaken(message)
             switch message {
             case .mark(let done): done.post()
-            case .isFree(_, let target): execution.leases.releaseExclusive(target)
+            case .isFree(_, let target), .mayLandSet(_, let target):
+                execution.leases.releaseExclusive(target)
             case .input, .promoted: break
             }
         }
@@ -152,6 +155,12 @@ extension RunThread {
                 } else {
                     execution.leases.releaseExclusive(target)
                 }
+            case .mayLandSet(let number, let target):
+                if let kept = keptSets.removeValue(forKey: number), !machine.isOver {
+                    land(kept.set, holding: target, attempts: kept.attempts)
+                } else {
+                    execution.leases.releaseExclusive(target)
+                }
             case .mark(let done):
                 handOn()
                 done.post()
@@ -181,6 +190,7 @@ extension RunInput {
         case .landed(_, let result): self = .landed(end.number, result)
         case .confirmed(let error): self = .confirmed(end.number, error)
         case .removed(let error): self = .removed(end.number, error)
+        case .set(let set, let result): self = .setEnded(set.number, result)
         }
     }
 }
@@ -202,6 +212,7 @@ extension RunThread {
                 if !isHeard { leases.releaseExclusive(landing.target) }
             }
             if isFree { promote(.land(landing), position) } else { kept[position] = landing }
+        case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
         case .remove(let position, let removal): promote(.remove(removal), position)
         case .hurry: hurries = true
@@ -226,6 +237,23 @@ extension RunThread {
         works = []
         if hurries { engine.promoter.hurry() }
         hurries = false
+    }
+
+    /// Promotes a set as soon as none of its files is read; one that never comes so far is left.
+    private func land(_ set: SetLanding, holding held: Target? = nil, attempts: Int = 0) {
+        let (mailbox, leases) = (execution.mailbox, execution.leases)
+        if let held, attempts >= SetLanding.mostAttempts {
+            leases.releaseExclusive(held)
+            return machine.take(.setEnded(set.number, set.inUse(held)), at: moment)
+        }
+        let targets = set.landings.map(\.landing.target)
+        let areFree = leases.acquireExclusive(targets, holding: held) { target in
+            let isHeard = mailbox.post(.mayLandSet(set.number, target))
+            if !isHeard { leases.releaseExclusive(target) }
+        }
+        if areFree { return promote(.landSet(set), set.number) }
+        keptSets[set.number] = (set, attempts + 1)
+        if let held { leases.releaseExclusive(held) }
     }
 
     private func promote(_ task: PromotionWork.Task, _ position: Int) {
@@ -257,6 +285,10 @@ extension RunThread {
         var occupied: [Int] = []
         for position in positions {
             let target = plan.steps.target(at: position)
+            if let set = engine.unfinished.first(where: { $0.contains(target) }) {
+                machine.take(.unreadable([position], set.cause), at: moment)
+                continue
+            }
             let isOurs = engine.claims.claim(
                 target, by: claimant(position), waiting: execution.mailbox)
             if isOurs { claimed.append(position) } else { occupied.append(position) }
@@ -286,7 +318,8 @@ extension RunThread {
                 Expectation(of: $0, replacing: submission.storedMediaType)
             } ?? Expectation(),
             local: step.local, part: step.part, priority: resource?.priority ?? 0,
-            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true)
+            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true,
+            keepsPart: submission.keepsPart)
     }
 
     /// Finds the target of a body if the manifest lets the server choose the name.

@@ -150,6 +150,7 @@ extension AdmissionScan {
             candidate.size = step.size ?? file.stamp.size
             if step.kind == .repair || step.kind == .conflict { candidate.mayLeave = false }
         }
+        if isAtomic(position, plan) { candidate.mayLeave = false }
         return Seat(candidate: candidate, step: position, file: file)
     }
 
@@ -162,8 +163,13 @@ extension AdmissionScan {
                 size: file.stamp.size,
                 priority: claims.map(\.resource.priority).max() ?? 0,
                 claim: claims.isEmpty ? .unwanted : .wanted, lastUse: file.lastUsed,
-                mayLeave: file.state == .idle),
+                mayLeave: file.state == .idle && !claims.contains(where: \.isAtomic)),
             file: file)
+    }
+
+    /// Whether a file is of a set, which is whole or nothing: then it does not go for room.
+    private func isAtomic(_ position: Int, _ plan: Plan) -> Bool {
+        plan.steps.resource(at: position).map { plan.manifests[$0.manifest].isAtomic } ?? false
     }
 
     private func claim(on target: Target, wasEvicted: Bool) -> QuotaCandidate.Claim {
@@ -248,7 +254,9 @@ extension AdmissionScan {
                 let position = plan.steps.position(of: file.target)
             else { return }
             let old = plan.steps[position]
-            guard old.resource != nil, old.kind != .repair else { return }
+            guard old.resource != nil, old.kind != .repair, !isAtomic(position, plan) else {
+                return
+            }
             let seat = Seat(
                 candidate: QuotaCandidate(
                     size: file.stamp.size, claim: .wanted, lastUse: file.lastUsed),

@@ -66,7 +66,9 @@ final class OwnerBook: Sendable {
     /// The resource by which another owner names a target, and its place; nil if there is none.
     func claim(
         of name: String, on target: Target
-    ) -> (resource: Resource, claim: TargetDispute.Claim, isGiven: Bool)? {
+    ) -> (
+        resource: Resource, claim: TargetDispute.Claim, isGiven: Bool, isAtomic: Bool
+    )? {
         if formerNames[name] != nil { return nil }
         let targets = read.withLock { read in
             if let known = read[name] { return known }
@@ -78,7 +80,7 @@ final class OwnerBook: Sendable {
         guard let targets, let position = targets.position(of: target) else { return nil }
         return (
             targets.manifest.resources[position],
-            targets.manifest.claim(at: position), given[name] != nil
+            targets.manifest.claim(at: position), given[name] != nil, targets.manifest.isAtomic
         )
     }
 }

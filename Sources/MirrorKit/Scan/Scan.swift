@@ -28,6 +28,8 @@ struct Scan: ~Copyable {
         reconciler.everythingIsDue = options.everythingIsDue
         reconciler.refetched = options.refetched
         reconciler.prunes = options.prunes
+        var manifests = manifests
+        if options.isAtomic { for at in manifests.indices { manifests[at].isAtomic = true } }
         let wanted = try Wanted(manifests, options: options, index: index)
         if let refusal = ManifestRefusal(wanted.disputes) { throw refusal }
         if options.refusesUnknownNames { try wanted.refuseUnknownNames(options) }

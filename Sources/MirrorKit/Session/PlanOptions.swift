@@ -8,6 +8,8 @@ public struct PlanOptions: Sendable {
     public var skip: Set<String> = []
     /// Whether orphans are removed.
     public var prunes = false
+    /// Whether each manifest is all or nothing, as if its text said so.
+    public var isAtomic = false
     /// Whether every unpinned file is treated as due.
     public var everythingIsDue = false
     /// Targets that are treated as not there.

@@ -15,6 +15,7 @@ struct JSONManifestEncoder: ManifestEncoder {
         json.beginObject()
         json.member("version", 1)
         if let name = manifest.name { json.member("name", name) }
+        if manifest.isAtomic { json.member("atomic", true) }
         json.key("resources")
         json.beginArray()
     }

@@ -17,6 +17,7 @@ struct XMLManifestEncoder: ManifestEncoder {
     mutating func begin(_ manifest: Manifest) {
         bytes += "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<manifest version=\"1\"".utf8
         if let name = manifest.name { attribute("name", name) }
+        if manifest.isAtomic { attribute("atomic", "true") }
         bytes += ">\n".utf8
     }
 

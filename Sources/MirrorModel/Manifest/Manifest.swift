@@ -7,6 +7,8 @@ public struct Manifest: Sendable {
     public var owner: String
     /// The wanted files.
     public var resources: ResourceTable
+    /// Whether all of its resources are promoted together, or none.
+    public var isAtomic = false
     /// Where it came from.
     public var whereabouts = Whereabouts.code
     /// The manifest's place in messages: a path as it was given, or a URL; nil for a manifest that a

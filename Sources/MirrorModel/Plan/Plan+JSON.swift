@@ -18,6 +18,18 @@ extension Plan {
         json.endArray()
         json.key("totals")
         json.object { PlanTotals(of: self).writeMembers(to: &$0) }
+        let sets = AtomicSets(self).entries
+        if !sets.isEmpty {
+            json.key("sets")
+            json.array { json in
+                for set in sets {
+                    json.object { json in
+                        json.member("manifests", set.owners)
+                        json.member("folder", set.folder)
+                    }
+                }
+            }
+        }
         if let permission {
             json.key("permission")
             json.object { permission.writeMembers(to: &$0) }

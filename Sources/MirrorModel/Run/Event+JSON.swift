@@ -33,6 +33,7 @@ extension Event.Body {
         case .done: "done"
         case .failed: "failed"
         case .removed: "removed"
+        case .set: "set"
         case .summary: "summary"
         }
     }
@@ -55,6 +56,7 @@ extension Event.Body {
             json.member("reason", removed.reason.code)
             json.member("because", removed.reason.because)
             json.member("size", removed.size)
+        case .set(let end): end.writeMembers(to: &json)
         case .summary(let summary): summary.writeMembers(to: &json)
         }
     }
@@ -145,6 +147,22 @@ extension Event.Failed {
     }
 }
 
+extension Event.SetEnd {
+    fileprivate func writeMembers(to json: inout JSONWriter) {
+        json.member("manifests", set.owners)
+        json.member("promoted", way != nil)
+        json.member("way", way?.rawValue)
+        json.member("folder", set.folder)
+        json.member("files", files)
+        json.member("removed", removed)
+        json.member("unfinished", isUnfinished)
+        json.member("kept", kept)
+        json.member("obstacle", obstacle?.code)
+        json.member("because", obstacle?.because)
+        json.member("obstacles", obstacles)
+    }
+}
+
 extension MirrorError {
     /// Writes the error's fields as members of an object.
     public func writeMembers(to json: inout JSONWriter) {
@@ -180,6 +198,7 @@ extension Summary {
         json.member("removed", removed)
         json.member("orphans", orphans)
         json.member("unverified", unverified)
+        json.member("setsLeft", setsLeft)
         json.member("bytesReceived", bytesReceived)
         json.member("bytesReused", bytesReused)
         json.member("partBytes", partBytes)

@@ -35,6 +35,8 @@ public struct Event: Sendable {
         case failed(Failed)
         /// An orphan was removed, and its row is gone.
         case removed(Removed)
+        /// A set was promoted as a whole, or left as it was.
+        case set(SetEnd)
         /// The run ended; the last event.
         case summary(Summary)
     }
@@ -173,6 +175,37 @@ public struct Event: Sendable {
             self.reason = reason
             self.size = size
         }
+    }
+
+    /// The end of a set: of a manifest whose resources are promoted together, or not at all.
+    public struct SetEnd: Sendable {
+        /// The set.
+        public var set: AtomicSets.Entry
+        /// How it was promoted; nil when it was left as it was.
+        public var way: Way?
+        /// Files that were promoted, or that are kept for the next run.
+        public var files = 0
+        /// Orphans that were removed with the old set.
+        public var removed = 0
+        /// What kept it from being promoted.
+        public var obstacle: SetObstacle?
+        /// How many of its resources did so.
+        public var obstacles = 0
+        /// Whether the promotion had begun when it was stopped; the next run finishes it.
+        public var isUnfinished = false
+        /// Where files are, beneath the root, that somebody changed meanwhile and whose names were taken.
+        public var kept: [String] = []
+
+        /// What a reader may have seen meanwhile.
+        public enum Way: String, Sendable {
+            /// The old set or the new one: their folder was exchanged as a whole.
+            case exchange
+            /// A mixture for a moment: one file was renamed after the other.
+            case rename
+        }
+
+        /// Takes the set.
+        public init(_ set: AtomicSets.Entry) { self.set = set }
     }
 
     /// A resource that failed.

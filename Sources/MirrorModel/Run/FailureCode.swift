@@ -110,6 +110,8 @@ extension FailureCode {
     public static let noRun = FailureCode(rawValue: "no-run")
     /// More removals than the limit allows.
     public static let deleteLimit = FailureCode(rawValue: "delete-limit")
+    /// The quota has no room for a file of a set that is promoted as a whole.
+    public static let quotaLimit = FailureCode(rawValue: "quota-limit")
     /// Bytes were refused before they came, because too little disk space would stay free.
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
     /// The run received as many bytes as it may.
@@ -131,7 +133,7 @@ extension FailureCode: CaseIterable {
         .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
         .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
         .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
-        .locked, .noRun, .deleteLimit, .spaceLimit, .transferLimit, .exportIncomplete, .indexNewer,
-        .internalError,
+        .locked, .noRun, .deleteLimit, .quotaLimit, .spaceLimit, .transferLimit, .exportIncomplete,
+        .indexNewer, .internalError,
     ]
 }

@@ -39,13 +39,15 @@ package final class Landing: Sendable {
         return 0
     }
 
-    package enum Content: Sendable {
+    package enum Content: Sendable, Hashable {
         case memory([UInt8])
         /// A part by its file name, and the stamp that its file had when its bytes were verified.
         case part(String, FileStamp)
         /// Bytes that are elsewhere in the tree (or at a `file:` source that is inside it): reflink,
         /// else copy; the sha256 is computed from the copy and must be the record's.
         case copy(of: Target)
+        /// A part of another target, by its file name, and its stamp when its bytes were verified.
+        case copyOfPart(String, FileStamp)
         /// An unchanged orphan that is renamed.
         case move(of: Target)
     }

@@ -85,6 +85,9 @@ package struct Ledger: Sendable {
         }
     }
 
+    /// Enters a set that could not be promoted.
+    package mutating func enterSetLeft() { summary.setsLeft += 1 }
+
     /// The summary of the run that ends now.
     ///
     /// - Parameters:

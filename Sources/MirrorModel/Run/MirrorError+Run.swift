@@ -16,6 +16,14 @@ extension MirrorError {
             "The deadline\(words) is over: \(summary.interimCounts). Run again to go on.")
     }
 
+    /// There is no room for a file without which its set is not whole.
+    static func noRoomForSet(_ step: Step) -> MirrorError {
+        MirrorError(
+            .quotaLimit,
+            "\(step.target): \(step.reason.because). Its manifest is all or nothing, so nothing of it was changed.",
+            target: step.target)
+    }
+
     /// One resource's transfer was cancelled, and the run continues.
     static func cancelled(_ target: Target) -> MirrorError {
         MirrorError(

@@ -27,6 +27,8 @@ public struct Summary: Sendable, Hashable {
     public var removed = 0
     /// Orphans that stayed.
     public var orphans = 0
+    /// Sets that were left as they were, because not all of their files could be promoted.
+    public var setsLeft = 0
     /// Promoted files whose bytes could not be verified by size or digest.
     public var unverified = 0
     /// Body bytes that arrived.

@@ -79,6 +79,7 @@ package final class RunMachine {
         case .landed(let position, let result): steps.landed(position, result)
         case .confirmed(let position, let error): steps.confirmed(position, error)
         case .removed(let position, let error): removed(position, error)
+        case .setEnded(let set, let result): steps.setEnded(set, result)
         }
         if earlyEnd.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
         // Advancing can bring a failure that ends the run, which changes how to advance.
@@ -162,9 +163,11 @@ extension RunMachine {
             beginRemovals()
             guard queue.isEmpty, removing == 0 else { return steps.act(.hurry) }
             phase = .transferring
+            steps.sets.noteHopeless()
         }
         if phase == .transferring {
             if !isEnding { steps.transferMore() }
+            steps.settleSets()
             if steps.accounts.open.isEmpty { startRemoving() }
         }
         if phase == .removing {
@@ -196,6 +199,7 @@ extension RunMachine {
         phase = .removing
         let removals = plan.steps.indices.filter {
             plan.steps.isRemoval(at: $0) && !(evictsFirst && plan.steps.isEviction(at: $0))
+                && !steps.isOfSet($0)
         }
         if isEnding { return leaveRemovals(removals) }
         queue = StepQueue(removals)
@@ -248,14 +252,7 @@ extension RunMachine {
             if let error { return steps.fail(position, error) }
             return steps.finish(position, Event.Done(evicted: step))
         }
-        steps.accounts.close(position)
-        steps.accounts.ledger.enterRemoval(of: step, succeeded: error == nil)
-        if let error {
-            steps.tell(plan.failure(of: step, error))
-        } else {
-            steps.act(
-                .tell(.removed(.init(target: step.target, reason: step.reason, size: step.size))))
-        }
+        steps.departed(position, error)
     }
 
     /// Leaves files whose removal does not come in this run.
@@ -300,6 +297,7 @@ extension RunMachine {
                 steps.breakOff(position)
             }
         }
+        steps.settleSets()
         if phase != .removing { startRemoving() }
         phase = .over
         steps.act(.abandonPromotions)

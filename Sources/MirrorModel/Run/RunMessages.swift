@@ -24,6 +24,8 @@ package indirect enum RunInput: Sendable {
     case confirmed(Int, MirrorError?)
     /// An orphan is gone, or not.
     case removed(Int, MirrorError?)
+    /// A set was promoted, or left as it was.
+    case setEnded(Int, SetResult)
     /// The run that had a step's target has done with it.
     case joined(Int, StepEnd)
     /// No more bytes are to be asked for: of one target, or of all.
@@ -56,6 +58,8 @@ package indirect enum RunAction: Sendable {
     case name(Int, ReceivedBody)
     /// Bytes get a final name; `landed` comes next.
     case land(Int, Landing)
+    /// A set gets its final names, all of it or nothing; `setEnded` comes next.
+    case landSet(SetLanding)
     /// A row is written; `confirmed` comes next.
     case confirm(Int, Confirmed)
     /// An orphan is removed; `removed` comes next.
@@ -114,11 +118,15 @@ package struct Submission: Sendable {
     package let step: Step
     /// The media type of the version that is there, where known.
     package let storedMediaType: String?
+    /// Whether its bytes must outlive the run, however few they are, because their set may not be
+    /// promoted in it.
+    package let keepsPart: Bool
 
-    init(_ position: Int, _ step: Step, _ storedMediaType: String?) {
+    init(_ position: Int, _ step: Step, _ storedMediaType: String?, keepsPart: Bool) {
         self.position = position
         self.step = step
         self.storedMediaType = storedMediaType
+        self.keepsPart = keepsPart
     }
 }
 

@@ -79,8 +79,11 @@ struct Settler: Sendable {
     }
 
     /// Settles bytes that another step fetched for this step too.
+    ///
+    /// - Parameter content: where the bytes are.
     func share(
-        _ landed: IndexRecord, with step: Step, row: IndexRecord?, now: Instant
+        _ landed: IndexRecord, with step: Step, as content: Landing.Content, row: IndexRecord?,
+        now: Instant
     ) -> Settlement {
         var record = landed
         record.target = step.target
@@ -100,7 +103,7 @@ struct Settler: Sendable {
             return leave(step, record, row: row, done)
         case .land(let outcome, _):
             if outcome != .fetched { done.outcome = outcome }
-            return land(step, record, .copy(of: landed.target), done, now: now)
+            return land(step, record, content, done, now: now)
         }
     }
 
@@ -124,9 +127,15 @@ extension Settler {
     ///
     /// - Parameter row: what the index knows of the target, or of the file that is copied or moved;
     ///   without the latter, the step is a transfer after all, and this is nil.
-    func settleLocally(_ step: Step, row: IndexRecord?, now: Instant) -> Settlement? {
+    /// - Parameter isOfSet: whether the step is promoted together with others. Then an orphan stays
+    ///   where it is until its bytes have their new name.
+    func settleLocally(
+        _ step: Step, row: IndexRecord?, now: Instant, isOfSet: Bool = false
+    ) -> Settlement? {
         switch step.means {
         case .copy(let source): bring(step, from: row, .copy(of: source), .copied, now)
+        case .move(let source) where isOfSet:
+            bring(step, from: row, .copy(of: source), .moved, now)
         case .move(let source): bring(step, from: row, .move(of: source), .moved, now)
         case .adoption(let sha256): adopt(step, sha256, row: row, now: now)
         case .nothing where step.kind == .edited:

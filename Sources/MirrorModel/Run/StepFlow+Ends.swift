@@ -5,8 +5,19 @@ extension StepFlow {
     /// are counted and have no event each: a run of a million entries ends within a second too.
     mutating func leaveOut(_ positions: some Collection<Int>) {
         accounts.leaveOut(positions)
+        if !sets.isEmpty { leaveOutOfSets(positions) }
         if sharing.followers.isEmpty { return }
         for position in positions { accounts.leaveOut(sharing.followers[position] ?? []) }
+    }
+
+    /// Notes that sets will not be complete, because these steps are not reached.
+    private mutating func leaveOutOfSets(_ positions: some Collection<Int>) {
+        for position in positions {
+            for left in [position] + (sharing.followers[position] ?? []) {
+                if isEssential(left) { sets.note(.ended, at: left) }
+                sets.close(left)
+            }
+        }
     }
 
     /// Skips the steps that wait for their turn, for a resume, or for another run.

@@ -19,6 +19,11 @@ extension StepFlow {
         for position in positions {
             if rules.isOffline {
                 offline.append(position)
+            } else if sets.isHopeless(position) {
+                window.ended(position)
+                accounts.leaveOut(CollectionOfOne(position))
+                sets.close(position)
+                transferFollowers(of: position)
             } else if let deferral = deferral(of: position) {
                 postponed.append((position, deferral))
             } else if isKeptConflict(position) {
@@ -56,7 +61,7 @@ extension StepFlow {
                 window.ended(known.position)
                 settle(deferral, known.position)
             } else if window.begins(known.position) {
-                submissions.append(Submission(known.position, step, known.row?.mediaType))
+                submissions.append(submission(known.position, step, known.row))
             }
         }
         submit(submissions)
@@ -122,8 +127,12 @@ extension StepFlow {
     private mutating func submit(_ positions: [Int]) {
         submit(
             positions.compactMap { position in
-                works[position].map { Submission(position, $0.step, $0.row?.mediaType) }
+                works[position].map { submission(position, $0.step, $0.row) }
             })
+    }
+
+    private func submission(_ position: Int, _ step: Step, _ row: IndexRecord?) -> Submission {
+        Submission(position, step, row?.mediaType, keepsPart: isOfSet(position))
     }
 
     private mutating func submit(_ submissions: [Submission]) {
@@ -192,7 +201,7 @@ extension StepFlow {
             guard case .confirm(let confirmed, _) = settlement else { return }
             // A leftover costs room and nothing else: the next run tries again.
             if case .part(let name, _) = body.content { act(.discard(parts: [name])) }
-            share(confirmed.record, ofStep: position)
+            share(confirmed.record, ofStep: position, as: .copy(of: confirmed.record.target))
         }
     }
 

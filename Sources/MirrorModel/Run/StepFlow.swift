@@ -13,6 +13,8 @@ struct StepFlow {
     var works: [Int: StepWork] = [:]
     /// How many of them are steps that need no server.
     var localUnderWay = 0
+    /// The sets that are promoted as a whole.
+    var sets: SetProgress
     /// Steps whose targets another run of the process has.
     var joined: Set<Int> = []
     var steering: Steering
@@ -31,6 +33,7 @@ struct StepFlow {
         sharing = RequestSharing(plan)
         steering = Steering(aside: rules.paused)
         accounts = StepAccounts(plan)
+        sets = SetProgress(plan)
         for position in sharing.leaders {
             meter.add(position, plan.steps.expectedBytes(at: position))
         }
@@ -60,6 +63,11 @@ struct StepFlow {
         accounts.open(local)
         accounts.open(sharing.leaders)
         accounts.open(sharing.followers.values.joined())
+        if !sets.isEmpty {
+            sets.open(local)
+            sets.open(sharing.leaders)
+            sets.open(sharing.followers.values.joined())
+        }
         window.fill(JobFeed(plan.turns(of: sharing.leaders), window: rules.window))
     }
 
@@ -91,8 +99,9 @@ extension StepFlow {
         switch work.purpose {
         case .transfer: break
         case .local: settleLocally(position, work)
-        case .sharesBytes(let landed):
-            carryOut(settler.share(landed, with: step, row: row, now: now.time), position)
+        case .sharesBytes(let landed, let content):
+            carryOut(
+                settler.share(landed, with: step, as: content, row: row, now: now.time), position)
         case .sharesAnswer(let answer):
             carryOut(settler.settle(answer, for: step, row: row, now: now.time), position)
         case .sharesEnd(let done): finish(position, done, isAcceptedStale: acceptsStale(row))
@@ -104,7 +113,13 @@ extension StepFlow {
     private mutating func settleLocally(_ position: Int, _ work: StepWork) {
         if isEnding { return breakOff(position) }
         let step = work.step
-        guard let settlement = settler.settleLocally(step, row: work.row, now: now.time) else {
+        if step.kind == .evicted, isEssential(position) {
+            return fail(position, .noRoomForSet(step))
+        }
+        guard
+            let settlement = settler.settleLocally(
+                step, row: work.row, now: now.time, isOfSet: isOfSet(position))
+        else {
             return fetchInstead(position)
         }
         if case .land = settlement {
@@ -120,7 +135,7 @@ extension StepFlow {
     }
 
     /// A copy whose source is gone, or turned out to have other bytes, is fetched.
-    private mutating func fetchInstead(_ position: Int) {
+    mutating func fetchInstead(_ position: Int) {
         if works.removeValue(forKey: position)?.isLocal == true { localUnderWay -= 1 }
         add([position])
     }
@@ -167,11 +182,15 @@ extension StepFlow {
         switch settlement {
         case .land(let landing, let done):
             works[position]?.done = done
+            if isOfSet(position) { return hold(position, .land(landing)) }
             works[position]?.bytesInMemory = landing.bytesInMemory
             window.landingBegins(bytesInMemory: landing.bytesInMemory)
             act(.land(position, landing))
         case .confirm(let confirmed, let done):
             works[position]?.done = done
+            if confirmed.mode != nil, isOfSet(position) {
+                return hold(position, .confirm(confirmed))
+            }
             act(.confirm(position, confirmed))
         case .finish(let done):
             finish(
@@ -180,6 +199,9 @@ extension StepFlow {
         case .fail(let error): fail(position, error)
         }
     }
+
+    /// Whether a step is promoted together with others.
+    func isOfSet(_ position: Int) -> Bool { !sets.isEmpty && sets.set(of: position) != nil }
 
     private func acceptsStale(_ row: IndexRecord?) -> Bool {
         guard rules.acceptsStale else { return false }
@@ -193,8 +215,23 @@ extension StepFlow {
 extension StepFlow {
     /// Continues a step whose bytes have their final name, or failed to get it.
     mutating func landed(_ position: Int, _ result: LandingResult) {
-        guard let work = works[position], var done = work.done else { return }
+        guard let work = works[position], let done = work.done else { return }
         window.landingEnded(bytesInMemory: work.bytesInMemory)
+        switch result {
+        case .landed(let record, _):
+            conclude(position, done, result)
+            share(record, ofStep: position, as: .copy(of: record.target))
+        case .failed(let error) where work.isCopy && error.code == .sourceChanged:
+            fetchInstead(position)
+        case .failed:
+            conclude(position, done, result)
+            transferFollowers(of: position)
+        }
+    }
+
+    /// Ends a step whose bytes have their final name, or failed to get it.
+    mutating func conclude(_ position: Int, _ done: Event.Done, _ result: LandingResult) {
+        var done = done
         switch result {
         case .landed(let record, let conflict):
             done.target = record.target
@@ -203,12 +240,7 @@ extension StepFlow {
                 done.outcome = .conflict
             }
             finish(position, done)
-            share(record, ofStep: position)
-        case .failed(let error) where work.isCopy && error.code == .sourceChanged:
-            fetchInstead(position)
-        case .failed(let error):
-            fail(position, error)
-            transferFollowers(of: position)
+        case .failed(let error): fail(position, error)
         }
     }
 
@@ -219,9 +251,11 @@ extension StepFlow {
     }
 
     /// Gives the bytes of a step to those that waited for the same request.
-    mutating func share(_ record: IndexRecord, ofStep position: Int) {
+    mutating func share(
+        _ record: IndexRecord, ofStep position: Int, as content: Landing.Content
+    ) {
         guard let followers = sharing.followers[position] else { return }
-        begin(followers) { _ in .sharesBytes(record) }
+        begin(followers) { _ in .sharesBytes(record, content) }
     }
 }
 
@@ -231,6 +265,7 @@ extension StepFlow {
     /// Enters a step's good end.
     mutating func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
         accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
+        if !sets.isEmpty { noteObstacle(position, done, isAcceptedStale: isAcceptedStale) }
         if done.outcome != .stale, done.outcome != .deferred {
             discardSupersededParts(of: plan.steps.target(at: position))
         }
@@ -243,6 +278,7 @@ extension StepFlow {
         if error.code == .cancelled, isEnding { return breakOff(position) }
         let failed = plan.failure(of: plan.steps[position], error)
         accounts.ledger.enter(failed)
+        if isEssential(position) { sets.note(.failed(failed.error), at: position) }
         tell(failed)
         close(position, .failed(failed.error), isPassedOn: error.code != .cancelled)
     }
@@ -261,8 +297,9 @@ extension StepFlow {
     /// run that wants the target does the step itself.
     mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
+        if !sets.isEmpty { sets.close(position) }
         noteRoom(position, end)
-        let work = works.removeValue(forKey: position)
+        let work = works.removeValue(forKey: position) ?? takeHeld(position)
         let hasFailed = if case .failed = end { true } else { false }
         meter.end(
             position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),

@@ -10,6 +10,8 @@ final class StepWork {
     var row: IndexRecord?
     /// How the step will have ended when the disk has it.
     var done: Event.Done?
+    /// What it would change once its set is complete; nil for one that waits for no set.
+    var holding: Holding?
     /// The bytes in memory that are on their way to the final name.
     var bytesInMemory = 0
     /// The bytes that its transfer has brought; nil until it begins.
@@ -21,7 +23,7 @@ final class StepWork {
         /// The step is a transfer, and has taken its target.
         case transfer
         /// Another step fetched bytes that are for this one too.
-        case sharesBytes(IndexRecord)
+        case sharesBytes(IndexRecord, Landing.Content)
         /// Another step's answer is about this one too.
         case sharesAnswer(Answer)
         /// Another run of the process brought the target to this end.
@@ -30,6 +32,12 @@ final class StepWork {
         case deferred(Deferral)
         /// No source could be asked, or none could give the bytes.
         case failed(MirrorError)
+    }
+
+    /// What a step would change.
+    enum Holding: Sendable {
+        case land(Landing)
+        case confirm(Confirmed)
     }
 
     init(_ step: Step, _ purpose: Purpose, row: IndexRecord? = nil) {

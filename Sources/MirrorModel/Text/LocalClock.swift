@@ -41,3 +41,8 @@ extension Reason {
         }
     }
 }
+
+extension SetObstacle {
+    /// The sentence that says why, with times as people read them.
+    public func because(on clock: LocalClock) -> String { because(clock.description(of:)) }
+}

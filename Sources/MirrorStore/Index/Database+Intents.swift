@@ -74,7 +74,7 @@ extension Database {
 
 extension Row {
     /// A column that holds the path of a target or of a part, or NULL.
-    fileprivate mutating func optionalPlacePath() throws(IndexError) -> String? {
+    mutating func optionalPlacePath() throws(IndexError) -> String? {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {
         case nil, .partName: return path
@@ -82,7 +82,7 @@ extension Row {
         }
     }
 
-    fileprivate mutating func placePath() throws(IndexError) -> String {
+    mutating func placePath() throws(IndexError) -> String {
         guard let path = try optionalPlacePath() else { throw nonsense() }
         return path
     }

@@ -63,7 +63,7 @@ extension Index {
             case .missing: return try empty()
             case .damaged(let words): return try emptyInstead(ofDamaged: words)
             case .sound:
-                do throws(IndexError) { return try openReader(file) } catch {
+                do throws(IndexError) { return try openReader(file, root) } catch {
                     guard let words = error.damage else { throw error }
                     return try emptyInstead(ofDamaged: words)
                 }
@@ -103,11 +103,13 @@ extension Index {
             connection: database, isWriter: true, wasCreated: isNew)
     }
 
-    private static func openReader(_ file: IndexFile) throws(IndexError) -> OpenedIndex {
+    private static func openReader(
+        _ file: IndexFile, _ root: RootDirectory
+    ) throws(IndexError) -> OpenedIndex {
         let isWritable =
             faccessat(file.folder.number, ".", W_OK, 0) == 0
             && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
-        let location: Location
+        var location: Location
         if isWritable {
             // The last reader to leave removes the shared memory that it needed, so it may write.
             let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW
@@ -127,6 +129,10 @@ extension Index {
         try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
         if let tables = Schema.substitutes[try database.number("PRAGMA user_version")] {
             try database.run(tables)
+        }
+        if let view = try database.viewOfPromotedFiles(in: root) {
+            location.preparation = view
+            try database.run(view)
         }
         try database.run("PRAGMA query_only = ON;")
         try database.verify(fileSize: filed { () throws(Errno) in try file.size() })

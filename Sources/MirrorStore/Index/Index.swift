@@ -39,13 +39,17 @@ package final class Index: Sendable {
         let flags: Int32
         /// Holds a private copy as long as it is read.
         let copy: PrivateCopy?
+        /// What a connection runs before it reads; nil for nothing.
+        var preparation: String?
 
         /// Whether SQLite may write to it, as it does even to read beside others.
         var isWritable: Bool { flags & SQLITE_OPEN_READWRITE != 0 }
 
         /// Opens a further connection.
         func connect() throws(IndexError) -> Database {
-            try Database(name, flags: flags, beneath: file.folder)
+            let database = try Database(name, flags: flags, beneath: file.folder)
+            if let preparation { try database.run(preparation) }
+            return database
         }
     }
 
@@ -120,7 +124,7 @@ package final class Index: Sendable {
         try refuseIfLost()
         do throws(IndexError) {
             return try ProjectionCursor(
-                try Database(location.name, flags: location.flags), sql, from: start
+                try location.connect(), sql, from: start
             ) { _ = self.noted($0) }
         } catch { throw noted(error) }
     }

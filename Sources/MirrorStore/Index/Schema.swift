@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 4.
+/// The tables of the index, version 5.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,7 +8,7 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -52,6 +52,16 @@ enum Schema {
         evicted (path TEXT PRIMARY KEY, size INTEGER, used_at INTEGER NOT NULL) WITHOUT ROWID
         """
 
+    // Sets whose promotion is under way, and the orphans that leave with each. The intents of a set
+    // have consecutive numbers.
+    private static let sets = """
+        CREATE TABLE sets (
+            id INTEGER PRIMARY KEY, owners TEXT NOT NULL, is_committed INTEGER NOT NULL,
+            first_intent INTEGER NOT NULL, last_intent INTEGER NOT NULL, folder TEXT, aside TEXT);
+        CREATE TABLE set_removals (
+            set_id INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (set_id, path)) WITHOUT ROWID;
+        """
+
     // Until version 2 manifests were remembered by location: of several with one name, the one that
     // was synced last keeps it.
     private static func named(manifestsOf table: String) -> String {
@@ -75,18 +85,26 @@ enum Schema {
         PRAGMA user_version = 3;
         """,
         3: "CREATE TABLE \(evicted); PRAGMA user_version = 4;",
+        4: "\(sets) PRAGMA user_version = 5;",
     ]
 
     /// Tables in memory with which a database of an earlier version is read as one of this version,
     /// by its own version.
     static let substitutes: [Int64: String] = [
-        1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory)",
-        2: "\(manifestsInMemory) \(evictedInMemory)", 3: evictedInMemory,
+        1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
+        2: "\(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
+        3: "\(evictedInMemory) \(setsInMemory)", 4: setsInMemory,
     ]
 
     private static let manifestsInMemory =
         "CREATE TEMP TABLE \(manifests); \(named(manifestsOf: "main.manifests"))"
     private static let evictedInMemory = "CREATE TEMP TABLE \(evicted);"
+    // No set of an earlier version is under way.
+    private static let setsInMemory = """
+        CREATE TEMP TABLE sets (
+            id, owners, is_committed, first_intent, last_intent, folder, aside);
+        CREATE TEMP TABLE set_removals (set_id, path);
+        """
 
     /// Makes all tables in an empty database.
     static let creation = """
@@ -109,6 +127,7 @@ enum Schema {
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
             staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
             \(recordDefinition));
+        \(sets)
         CREATE TABLE hidden_files (path TEXT PRIMARY KEY) WITHOUT ROWID;
         CREATE TABLE server_names (
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,

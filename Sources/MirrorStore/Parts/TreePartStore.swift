@@ -11,11 +11,15 @@ package import MirrorSystem
 package final class TreePartStore: PartStore {
     private let root: RootDirectory
     private let index: Index
+    /// The paths of parts that an unfinished set is made of.
+    private let promised: Set<[UInt8]>
 
-    /// Keeps parts beneath a root; the caller holds the root's lock.
-    package init(root: RootDirectory, index: Index) {
+    /// Keeps parts beneath a root; the caller holds the root's lock. Parts that are promised to an
+    /// unfinished set are not discarded.
+    package init(root: RootDirectory, index: Index, promised: Set<[UInt8]> = []) {
         self.root = root
         self.index = index
+        self.promised = promised
     }
 
     package func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
@@ -73,6 +77,7 @@ package final class TreePartStore: PartStore {
     }
 
     package func discard(part name: String) throws(MirrorError) {
+        if promised.contains(Array(TreePartStore.path(of: name).utf8)) { return }
         do throws(Errno) {
             let folder = try root.openFolder(Area.tmp.rawValue)
             try TreePartStore.remove(name, from: folder)

@@ -120,7 +120,7 @@ struct Placement {
     ) throws -> Placed {
         var placed = Placed(stamp: try stamp(of: entry))
         guard let outStatus = try out.status() else { return placed }
-        if try staged.intent.replaces || isSame(outStatus.stamp, there.stamp)
+        if try staged.intent.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
             || isKnown(out, outStatus, target: staged.landing.target)
         {
             placed.leftover = out.path
@@ -131,12 +131,7 @@ struct Placement {
         return placed
     }
 
-    /// Whether a rename or a link is all that happened to a file: those change only its ctime.
-    private func isSame(_ left: FileStamp, _ right: FileStamp) -> Bool {
-        left.inode == right.inode && left.size == right.size && left.modified == right.modified
-    }
-
-    private func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
+    func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, landing: Landing) throws
         -> Bool
     {
         switch landing.expected {
@@ -148,7 +143,7 @@ struct Placement {
 
     /// Whether a file holds the version that the index says mirror put at the target; it is read
     /// when its stamp does not say so already.
-    private func isKnown(_ entry: DirectoryEntry, _ status: FileStatus, target: Target) throws
+    func isKnown(_ entry: DirectoryEntry, _ status: FileStatus, target: Target) throws
         -> Bool
     {
         let row = try index.read { (database: inout Database) throws(IndexError) in
@@ -158,7 +153,7 @@ struct Placement {
         return try row.stamp == status.stamp || sha256(of: entry) == row.sha256
     }
 
-    private func isWanted(
+    func isWanted(
         _ entry: DirectoryEntry, _ there: FileStatus, _ record: IndexRecord
     ) throws -> Bool {
         try there.stamp.size == record.stamp.size && sha256(of: entry) == record.sha256

@@ -17,20 +17,25 @@ package final class Promoter: Sendable {
     private let now: @Sendable () -> Instant
     private let probe: PromotionProbe
     private let unnamed: UnnamedFiles
+    /// Sets of earlier runs that must be finished before anything of theirs may change.
+    private let unfinished: [UnfinishedSet]
 
     /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
     package convenience init(
-        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant
+        root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
+        unfinished: [UnfinishedSet] = []
     ) throws(MirrorError) {
-        try self.init(root: root, index: index, now: now, probe: PromotionProbe())
+        try self.init(
+            root: root, index: index, now: now, probe: PromotionProbe(), unfinished: unfinished)
     }
 
     /// As above, with what a test wants to happen.
     package init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
-        probe: PromotionProbe
+        probe: PromotionProbe, unfinished: [UnfinishedSet] = []
     ) throws(MirrorError) {
         self.root = root
+        self.unfinished = unfinished
         self.index = index
         self.now = now
         self.probe = probe
@@ -45,7 +50,8 @@ package final class Promoter: Sendable {
 
     /// Carries works out, in this order; their receivers hear how they ended, after everything is on
     /// the disk.
-    package func submit(_ works: [PromotionWork]) {
+    package func submit(_ submitted: [PromotionWork]) {
+        let works = unfinished.isEmpty ? submitted : refuseUnfinished(submitted)
         let now = ContinuousClock().now
         let (refusal, isUrgent) = inbox.withLock { inbox in
             if let refusal = inbox.refusal { return (refusal as MirrorError?, false) }
@@ -81,6 +87,20 @@ package final class Promoter: Sendable {
         thread.withLock { $0.take() }?.join()
     }
 
+    /// Refuses what concerns an unfinished set; returns the rest.
+    private func refuseUnfinished(_ works: [PromotionWork]) -> [PromotionWork] {
+        var (reports, rest) = (PromotionReports(), [PromotionWork]())
+        for work in works {
+            if let set = unfinished.first(where: { $0.concerns(work) }) {
+                reports.add(work.failed(set.cause), for: work)
+            } else {
+                rest.append(work)
+            }
+        }
+        reports.deliver()
+        return rest
+    }
+
     private func tell(_ works: [PromotionWork], _ error: MirrorError) {
         var reports = PromotionReports()
         for work in works { reports.add(work.failed(error), for: work) }
@@ -107,6 +127,7 @@ package final class Promoter: Sendable {
     }
 
     private func promote(_ works: [PromotionWork]) {
+        if let work = works.first, let set = work.set { return promote(set, work) }
         var batch = PromotionBatch(
             works, root: root, index: index, flush: flush, now: now(), probe: probe,
             unnamed: unnamed)
@@ -127,11 +148,55 @@ package final class Promoter: Sendable {
         }
     }
 
+    private func promote(_ set: SetLanding, _ work: PromotionWork) {
+        var promotion = SetPromotion(
+            set, root: root, index: index, flush: flush, now: now(), probe: probe,
+            unnamed: unnamed)
+        do throws(PromotionFault) {
+            let result = try promotion.run()
+            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+                refuseAll(error.mirrorError, failing: [])
+            }
+        } catch {
+            var cause: MirrorError
+            switch error {
+            case .failed(let error): cause = error
+            case .unflushed(let error):
+                distrustParts(after: error)
+                cause = unflushed(error)
+            case .stopped: cause = MirrorError(.internalError, "Stopped by a test.")
+            }
+            let result: SetResult
+            if promotion.isCommitted {
+                cause = halfway(cause, set)
+                result = .unfinished(cause)
+            } else {
+                result = set.refused(cause)
+            }
+            work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
+            refuseAll(cause, failing: [])
+        }
+    }
+
+    /// What stopped a set that had begun to change the tree. It ends the run, so that the next one
+    /// goes on with the set before anything else happens.
+    private func halfway(_ error: MirrorError, _ set: SetLanding) -> MirrorError {
+        MirrorError(
+            error.code.endsRun ? error.code : .inputOutput,
+            """
+            \(error.message) That stopped \(Owners(set.set.owners)) while it was put in place \
+            together. The next run goes on with it: run again when nothing is in the way.
+            """, target: error.target)
+    }
+
     /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
     /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
     private func distrustParts(after error: Errno) {
         guard !error.isNoSpace, let folder = try? root.openFolder(Area.tmp.rawValue) else { return }
-        for name in (try? folder.names(path: "tmp")) ?? [] where PartName.isPart(name) {
+        let promised = (try? index.namesOfPromisedParts()) ?? []
+        for name in (try? folder.names(path: "tmp")) ?? []
+        where PartName.isPart(name) && !promised.contains(Array(name.utf8)) {
             try? TreePartStore.remove(name, from: folder)
         }
     }

@@ -41,11 +41,7 @@ extension PromotionBatch {
         for at in staged.keys.sorted() {
             guard let item = staged[at] else { continue }
             let target = item.landing.target
-            do {
-                placed[at] = try placement.place(item, folders: &folders)
-                touch(target.folder)
-                if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
-            } catch let fault as PromotionFault {
+            do { try place(item, at, placement) } catch let fault as PromotionFault {
                 guard case .failed(let error) = fault else { throw fault }
                 giveUp(at, error)
             } catch let error as Errno {
@@ -56,6 +52,13 @@ extension PromotionBatch {
                 giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
             }
         }
+    }
+
+    /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
+    mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
+        placed[at] = try placement.place(item, folders: &folders)
+        touch(item.landing.target.folder)
+        if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
     }
 
     /// Makes renames, removals and new folders durable.
@@ -97,6 +100,7 @@ extension PromotionBatch {
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
+        let setRows = setRows
         let vanished: [Int: Target]
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
@@ -110,7 +114,7 @@ extension PromotionBatch {
                         }
                     } else if failures[at] == nil {
                         switch work.task {
-                        case .land: break
+                        case .land, .landSet: break
                         case .confirm(let confirmed):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
@@ -123,6 +127,7 @@ extension PromotionBatch {
                         }
                     }
                 }
+                try setRows?.write(to: &batch, isSettled: unsettled.isEmpty)
                 return vanished
             }
         } catch { throw .failed(error.mirrorError) }
@@ -149,6 +154,7 @@ extension PromotionBatch {
                 if let stamp = placed[at]?.stamp { record.stamp = stamp }
                 let conflict = placed[at]?.conflict
                 end = .landed(landing.target, .landed(record, conflict: conflict))
+            case .landSet: continue
             case .confirm: end = .confirmed(nil)
             case .remove: end = .removed(nil)
             }
@@ -179,14 +185,14 @@ extension PromotionBatch {
         } catch { return false }
     }
 
-    private mutating func abandon(_ at: Int, _ error: MirrorError) {
+    mutating func abandon(_ at: Int, _ error: MirrorError) {
         failures[at] = error
         guard let item = staged[at], item.isDisposable else { return }
         try? folders.entry(item.intent.staged).unlink()
     }
 
     /// Removes the folders above a target that hold nothing more, but no area.
-    private mutating func removeEmptyFolders(above target: Target) {
+    mutating func removeEmptyFolders(above target: Target) {
         var path = target.folder
         while path.utf8.contains(UInt8(ascii: "/")) {
             guard let entry = try? folders.entry(path),
@@ -208,7 +214,7 @@ extension Database {
         switch item.landing.content {
         case .part(let name, _): try removePart(named: name)
         case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)
-        case .memory, .copy, .move: break
+        case .memory, .copy, .copyOfPart, .move: break
         }
     }
 }

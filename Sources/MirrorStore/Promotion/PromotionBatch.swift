@@ -31,6 +31,8 @@ struct PromotionBatch {
     var unsettled: Set<Int> = []
     /// Folders whose entries changed.
     var touched: [[UInt8]: String] = [:]
+    /// What the rows of a set need besides those of its files; nil for works that stand alone.
+    var setRows: SetRows?
     let isGroup: Bool
 
     init(
@@ -73,7 +75,7 @@ struct PromotionBatch {
         works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
     }
 
-    private func reached(_ step: PromotionStep) throws(PromotionFault) {
+    func reached(_ step: PromotionStep) throws(PromotionFault) {
         if !probe.goesOn(step) { throw .stopped }
     }
 
@@ -89,6 +91,7 @@ struct PromotionBatch {
                     staged[at] = try staging.stage(landing, folders: &folders)
                 case .confirm(let confirmed): try check(confirmed, at)
                 case .remove(let removal): try remove(removal)
+                case .landSet: break
                 }
             } catch {
                 failures[at] = error
@@ -122,21 +125,27 @@ struct PromotionBatch {
         }
     }
 
-    private mutating func remove(_ removal: Removal) throws(MirrorError) {
+    /// Removes a file that mirror put there; one that is gone already is no error.
+    mutating func remove(_ removal: Removal) throws(MirrorError) {
+        guard let entry = try removable(removal) else { return }
+        do throws(Errno) { try entry.unlink() } catch {
+            throw MirrorError(error, target: removal.target)
+        }
+        touch(removal.target.folder)
+    }
+
+    /// The entry of a file that may be removed; nil where there is none. Throws where it is not the file
+    /// that mirror put there.
+    mutating func removable(_ removal: Removal) throws(MirrorError) -> DirectoryEntry? {
         let target = removal.target
-        var isOurs = true
         do throws(Errno) {
             let entry = try folders.entry(target.path)
-            guard let there = try entry.status() else { return }
-            isOurs = there.isFile
+            guard let there = try entry.status() else { return nil }
+            var isOurs = there.isFile
             if isOurs, removal.stamp != there.stamp { isOurs = try isAsRecorded(entry, target) }
-            if isOurs {
-                try entry.unlink()
-                touch(target.folder)
-                return
-            }
+            if isOurs { return entry }
         } catch {
-            if error.number == ENOENT { return }
+            if error.number == ENOENT { return nil }
             throw MirrorError(error, target: target)
         }
         throw MirrorError(

@@ -36,6 +36,12 @@ enum PromotionStep: Sendable, CaseIterable {
     case intended
     /// Bytes and intents are on the disk.
     case flushedBytes
+    /// The new folder of a set is built beside the old one.
+    case builtAside
+    /// The journal of a set is committed, and on the disk.
+    case committed
+    /// The new folder of a set is in the place of the old one, which was not looked at yet.
+    case exchangedFolder
     /// The existing file has a second name, because names cannot be exchanged.
     case setAside
     /// A target and its staged name were exchanged; the file that came out was not looked at yet.

@@ -31,6 +31,8 @@ struct PromotionInbox {
     private var poison: MirrorError?
     private var works: [PromotionWork] = []
     private var bytes = 0
+    /// How many of the works are sets, which are promoted one by one.
+    private var sets = 0
     private var firstAt: ContinuousClock.Instant?
 
     /// Why new works are refused; nil when they are not.
@@ -47,11 +49,12 @@ struct PromotionInbox {
         if isFirst { firstAt = now }
         works.append(work)
         bytes += work.bytesInMemory
+        if work.set != nil { sets += 1 }
         return isFirst || isFull(greatest)
     }
 
     private func isFull(_ greatest: Int) -> Bool {
-        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch
+        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || sets > 0
     }
 
     /// Decides what the thread does next, and hands over a batch that is due.
@@ -67,7 +70,11 @@ struct PromotionInbox {
             // Rounded up: to wake a moment too early would spin.
             return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)
         }
-        let batch = Array(works.prefix(greatest))
+        var batch = Array(works.prefix(greatest))
+        if sets > 0, let set = batch.firstIndex(where: { $0.set != nil }) {
+            batch = Array(batch.prefix(max(set, 1)))
+            if set == 0 { sets -= 1 }
+        }
         works.removeFirst(batch.count)
         bytes -= batch.reduce(0) { $0 + $1.bytesInMemory }
         self.firstAt = works.isEmpty ? nil : firstAt
@@ -78,7 +85,7 @@ struct PromotionInbox {
     /// Refuses all later works; returns those that waited.
     mutating func refuse(_ error: MirrorError) -> [PromotionWork] {
         poison = poison ?? error
-        defer { (works, bytes, firstAt) = ([], 0, nil) }
+        defer { (works, bytes, sets, firstAt) = ([], 0, 0, nil) }
         return works
     }
 
@@ -87,7 +94,7 @@ struct PromotionInbox {
         waiters: [CheckedContinuation<Void, Never>], dropped: [PromotionWork]
     ) {
         hasEnded = true
-        defer { (waiters, works, bytes, firstAt) = ([], [], 0, nil) }
+        defer { (waiters, works, bytes, sets, firstAt) = ([], [], 0, 0, nil) }
         return (waiters, works)
     }
 }

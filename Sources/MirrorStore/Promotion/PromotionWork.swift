@@ -5,6 +5,8 @@ package struct PromotionWork: Sendable {
     package indirect enum Task: Sendable {
         /// Verified bytes get their final name.
         case land(Landing)
+        /// A set gets its final names, all of it or nothing.
+        case landSet(SetLanding)
         /// A row changes and the file does not: a 304, or a file whose bytes were found to be right.
         case confirm(Confirmed)
         /// A file that mirror put there, unchanged since, goes with its row.
@@ -29,10 +31,17 @@ package struct PromotionWork: Sendable {
         return 0
     }
 
+    /// The set that it promotes; nil for the work of one file.
+    var set: SetLanding? {
+        if case .landSet(let set) = task { return set }
+        return nil
+    }
+
     /// How a work ended that did not succeed.
     package func failed(_ error: MirrorError) -> PromotionEnd {
         switch task {
         case .land(let landing): PromotionEnd(number, .landed(landing.target, .failed(error)))
+        case .landSet(let set): PromotionEnd(number, .set(set, set.refused(error)))
         case .confirm: PromotionEnd(number, .confirmed(error))
         case .remove: PromotionEnd(number, .removed(error))
         }
@@ -52,6 +61,8 @@ package struct PromotionEnd: Sendable {
         case landed(Target, LandingResult)
         case confirmed(MirrorError?)
         case removed(MirrorError?)
+        /// What became of a set.
+        case set(SetLanding, SetResult)
     }
 
     package let number: Int

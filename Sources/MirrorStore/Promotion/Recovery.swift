@@ -21,15 +21,25 @@ package struct Recovery {
         var removedFiles = 0
         /// Rows of parts that have no file.
         var removedRows = 0
+        /// The manifests of sets whose promotion was finished.
+        package var finishedSets: [Owners] = []
+        /// Files of such sets whose bytes are gone, so that they could not be promoted.
+        package var lost: [Target] = []
+        /// Sets whose promotion cannot be finished yet.
+        package var unfinishedSets: [UnfinishedSet] = []
+        /// The paths of what such sets are made of: in `tmp/`, or hidden beside targets.
+        package var promised: Set<[UInt8]> = []
+        /// Where other people's files are that got neither their names nor conflict names.
+        package var kept: [String] = []
     }
 
-    private let root: RootDirectory
-    private let index: Index
-    private let now: Instant
-    private var folders: FolderCache
-    private var settled = Settled()
-    /// Files and folders to flush before the intents are forgotten.
-    private var unflushed: [(Descriptor, String)] = []
+    let root: RootDirectory
+    let index: Index
+    let now: Instant
+    var folders: FolderCache
+    var settled = Settled()
+    /// Files and folders to flush before the intents are forgotten, by their paths.
+    private var unflushed: [[UInt8]: (descriptor: Descriptor, path: String)] = [:]
 
     /// Settles everything; the caller holds the root's lock and nothing else is under way.
     package static func settle(
@@ -58,19 +68,81 @@ package struct Recovery {
     }
 
     private mutating func settleIntents() throws {
-        let intents = try index.read { (database: inout Database) throws(IndexError) in
-            try database.intents()
+        let (intents, sets) = try index.read { (database: inout Database) throws(IndexError) in
+            (try database.intents(), try database.sets())
         }
-        guard !intents.isEmpty else { return }
+        guard !intents.isEmpty || !sets.isEmpty else { return }
+        var open = sets
+        for set in sets where !(try attempts(set, intents) { try $0.carryOn(set, $1) }) {
+            open.removeAll { $0.id == set.id }
+        }
+        // The new names last before what they replace is removed.
+        try flushAll()
         var endings: [IntentEnding] = []
-        for intent in intents { endings.append(try settle(intent)) }
-        for (descriptor, path) in unflushed { try descriptor.flush(path: path) }
-        unflushed = []
-        let done = endings
+        for intent in intents
+        where open.contains(where: { $0.contains(intent) })
+            || !sets.contains(where: { $0.contains(intent) })
+        {
+            endings.append(try settle(intent))
+            try flushIfMany()
+        }
+        try flushAll()
+        var departed: [Target] = []
+        for set in open {
+            var gone: [Target] = []
+            if try attempts(set, intents, { gone = try $0.finish(set, $1) }) {
+                departed += gone
+            } else {
+                open.removeAll { $0.id == set.id }
+                endings.removeAll { set.contains($0.intent) }
+            }
+        }
+        try flushAll()
+        let (done, gone, finished) = (endings, departed, open)
         try index.write { (batch: inout Database) throws(IndexError) in
             for ending in done { try batch.end(ending) }
+            for target in gone { try batch.removeRecord(for: target) }
+            for set in finished { try batch.removeSet(set.id) }
         }
         try index.makeDurable()
+    }
+
+    /// Takes a step of a set; false where something is in the way, so that its journal stays.
+    private mutating func attempts(
+        _ set: SetJournal, _ intents: [PromotionIntent],
+        _ body: (inout Recovery, [PromotionIntent]) throws -> Void
+    ) throws -> Bool {
+        let intents = intents.filter(set.contains)
+        let cause: MirrorError
+        do {
+            try body(&self, intents)
+            return true
+        } catch let error as Errno where error.isObstacle || error.isNoSpace {
+            cause = MirrorError(error)
+        } catch PromotionFault.failed(let error) {
+            cause = error
+        }
+        settled.unfinishedSets.append(UnfinishedSet(set, intents, cause))
+        for intent in intents { settled.promised.insert(Array(intent.staged.utf8)) }
+        return false
+    }
+
+    /// Has something flushed before the intents are forgotten.
+    mutating func noteUnflushed(_ descriptor: Descriptor, _ path: String) {
+        unflushed[Array(path.utf8)] = (descriptor, path)
+    }
+
+    /// Flushes where more would use up the files that the process may have open.
+    mutating func flushIfMany() throws(PromotionFault) {
+        if unflushed.count >= FolderCache.most || root.hasManyUnflushedFolders { try flushAll() }
+    }
+
+    private mutating func flushAll() throws(PromotionFault) {
+        do throws(Errno) {
+            for entry in unflushed.values { try entry.descriptor.flush(path: entry.path) }
+            for folder in root.takeUnflushedFolders() { try folder.flush(path: root.path) }
+        } catch { throw .unflushed(error) }
+        unflushed = [:]
     }
 
     private mutating func settle(_ intent: PromotionIntent) throws -> IntentEnding {
@@ -85,9 +157,9 @@ package struct Recovery {
         if let there, try holds(entry, there, intent.record) {
             ending.stamp = there.stamp
             settled.completed.append(target)
-            unflushed.append((try entry.open(O_RDONLY), target.path))
+            noteUnflushed(try entry.open(O_RDONLY), target.path)
         }
-        unflushed.append((entry.folder, target.folder))
+        noteUnflushed(entry.folder, target.folder)
         if let path = intent.aside, let aside = try existing(path), let kept = try aside.status() {
             if there == nil {
                 try aside.renameToFree(entry)
@@ -130,7 +202,7 @@ package struct Recovery {
             let folder = try root.makeFolder(intent.record.target.folder)
             let path = intent.record.target.path
             let entry = DirectoryEntry(folder: folder, name: intent.record.target.name, path: path)
-            unflushed.append((folder, path))
+            noteUnflushed(folder, intent.record.target.folder)
             try settleOut(staged, status, beside: entry, intent)
         }
     }
@@ -157,10 +229,11 @@ package struct Recovery {
         let paths = try index.read { (database: inout Database) throws(IndexError) in
             try database.hiddenFiles()
         }
-        for path in paths { if let entry = try existing(path) { try remove(entry) } }
-        guard !paths.isEmpty else { return }
+        let left = paths.filter { !settled.promised.contains(Array($0.utf8)) }
+        for path in left { if let entry = try existing(path) { try remove(entry) } }
+        guard !left.isEmpty else { return }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for path in paths { try batch.forgetHiddenFile(path) }
+            for path in left { try batch.forgetHiddenFile(path) }
         }
     }
 
@@ -173,12 +246,11 @@ package struct Recovery {
         if let folder = try opened(Area.tmp.rawValue) {
             let known = Set(rows.map { Array($0.utf8) })
             for name in try folder.names(path: "tmp") where PartName.isPart(name) {
+                let path = TreePartStore.path(of: name)
                 if known.contains(Array(name.utf8)) {
                     names.insert(Array(name.utf8))
-                } else {
-                    try remove(
-                        DirectoryEntry(
-                            folder: folder, name: name, path: TreePartStore.path(of: name)))
+                } else if !settled.promised.contains(Array(path.utf8)) {
+                    try remove(DirectoryEntry(folder: folder, name: name, path: path))
                 }
             }
         }
@@ -190,14 +262,14 @@ package struct Recovery {
         }
     }
 
-    private mutating func remove(_ entry: DirectoryEntry) throws {
+    mutating func remove(_ entry: DirectoryEntry) throws {
         guard let status = try entry.status(), status.kind != .folder else { return }
         try entry.unlink()
         settled.removedFiles += 1
     }
 
     /// Whether a file has the size and the bytes that a record says.
-    private func holds(
+    func holds(
         _ entry: DirectoryEntry, _ status: FileStatus, _ record: IndexRecord
     ) throws -> Bool {
         guard status.isFile, status.stamp.size == record.stamp.size else { return false }
@@ -207,7 +279,7 @@ package struct Recovery {
     }
 
     /// A name whose folder is there; nil otherwise.
-    private mutating func existing(_ path: String) throws -> DirectoryEntry? {
+    mutating func existing(_ path: String) throws -> DirectoryEntry? {
         do throws(Errno) { return try folders.entry(path) } catch {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
             throw error

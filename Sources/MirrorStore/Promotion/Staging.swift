@@ -14,7 +14,7 @@ final class Staged {
     /// The intent's number in the index, once it is there.
     var number: Int64 = 0
     /// The open file, where it must be flushed by itself or has no name.
-    let file: Descriptor?
+    private(set) var file: Descriptor?
     /// Whether it is flushed by itself.
     let needsFlush: Bool
     /// Whether it has the name of the intent not yet.
@@ -32,6 +32,13 @@ final class Staged {
         self.needsFlush = needsFlush
         self.isUnnamed = isUnnamed
         self.isDisposable = isDisposable
+    }
+
+    /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number
+    /// of files that may be open.
+    func flushNow() throws(Errno) {
+        if needsFlush { try file?.flush(path: intent.staged) }
+        if !isUnnamed { file = nil }
     }
 }
 
@@ -87,10 +94,17 @@ struct Staging {
                 }
                 return try copy(part, for: landing, folders: &folders, isNear: false)
             case .copy(let source):
-                let original = try found(source) { () throws(Errno) in
+                let original = try found(source.path) { () throws(Errno) in
                     try root.openFile(source.path)
                 }
                 return try copy(original, for: landing, folders: &folders, isNear: isNear)
+            case .copyOfPart(let name, let stamp):
+                let path = TreePartStore.path(of: name)
+                // It has a final name, or was dropped: then its bytes are fetched for this target.
+                let part = try found(path) { () throws(Errno) in
+                    try openPart(path, verifiedAs: stamp, landing: landing, folders: &folders)
+                }
+                return try copy(part, for: landing, folders: &folders, isNear: isNear)
             case .move(let source):
                 return try stageMove(of: source, landing, home: home, folders: &folders)
             }
@@ -152,7 +166,7 @@ struct Staging {
         of source: Target, _ landing: Landing, home: FolderCache.Folder,
         folders: inout FolderCache
     ) throws(Errno) -> Staged {
-        let file = try found(source) { () throws(Errno) in
+        let file = try found(source.path) { () throws(Errno) in
             try folders.entry(source.path).open(O_RDONLY)
         }
         let status = try file.status(path: source.path)
@@ -230,11 +244,11 @@ struct Staging {
 
     /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.
     private func found(
-        _ source: Target, _ open: () throws(Errno) -> Descriptor
+        _ path: String, _ open: () throws(Errno) -> Descriptor
     ) throws(Errno) -> Descriptor {
         do throws(Errno) { return try open() } catch {
             let isGone = [ENOENT, ENOTDIR, ELOOP, EISDIR, ENXIO].contains(error.number)
-            throw isGone ? changed(source.path) : error
+            throw isGone ? changed(path) : error
         }
     }
 

@@ -104,6 +104,9 @@ package final class RootDirectory: Sendable {
         }
     }
 
+    /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
+    var hasManyUnflushedFolders: Bool { unflushed.withLock { $0.count >= FolderCache.most } }
+
     /// Opens a file beneath the root for reading; never waits for a pipe, never follows a link.
     package func openFile(_ path: String) throws(Errno) -> Descriptor {
         Descriptor(owning: try open(path, flags: O_RDONLY | O_NONBLOCK | O_CLOEXEC, mode: 0))

@@ -69,6 +69,18 @@ package struct DirectoryEntry: Sendable {
         try rename(to: other, flags: UInt32(LINUX_RENAME_EXCHANGE))
     }
 
+    /// Swaps the folders of two names in one step; `ENOTDIR` where either is anything else.
+    ///
+    /// The slash at the end has the kernel itself ask for folders (path_resolution(7)), so nothing can
+    /// come between the look and the exchange.
+    package func exchangeFolders(with other: DirectoryEntry) throws(Errno) {
+        try retrying("renameat2", other.path) {
+            linux_renameat2(
+                folder.number, name + "/", other.folder.number, other.name + "/",
+                UInt32(LINUX_RENAME_EXCHANGE))
+        }
+    }
+
     /// Renames to a name that is free; `EEXIST` otherwise (`RENAME_NOREPLACE`).
     ///
     /// Where the file system cannot promise that, the file gets a hard link instead, which never

@@ -22,6 +22,13 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
 
     /// Whether the disk, or a quota on it, is full.
     package var isNoSpace: Bool { number == ENOSPC || number == EDQUOT }
+
+    /// Whether somebody can take away what prevents this one call: a file in the way, or a permission.
+    ///
+    /// It is not one if the disk failed or is full, or if the process has no more files or memory.
+    package var isObstacle: Bool {
+        !isNoSpace && ![EIO, EBADMSG, EAGAIN, EMFILE, ENFILE, ENOMEM].contains(number)
+    }
 }
 
 /// Makes a call that returns a negated error number, and repeats it while a signal interrupts it.

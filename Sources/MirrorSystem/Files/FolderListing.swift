@@ -7,6 +7,28 @@ extension Descriptor {
     /// mirror makes no name that is not UTF-8, so such names are left out. With `part`, names that
     /// do not contain that text are left out too.
     package func names(path: String, containing part: String? = nil) throws(Errno) -> [String] {
+        var names: [String] = []
+        try forEachName(path: path) { bytes in
+            let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress
+            // In a folder of a million names most do not match: no String is made of those.
+            if let part, let text, strstr(text, part) == nil { return }
+            let name = String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The number of entries of an open folder, without `.` and `..`.
+    package func count(path: String) throws(Errno) -> Int {
+        var count = 0
+        try forEachName(path: path) { _ in count += 1 }
+        return count - 2
+    }
+
+    /// Passes on each name, ended by NUL, in no order.
+    private func forEachName(
+        path: String, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) {
         // The stream takes its own descriptor, because it moves the position and closes the
         // descriptor.
         let own = try retrying("openat", path) {
@@ -17,21 +39,14 @@ extension Descriptor {
             throw Errno(number: linux_errno(), call: "fdopendir", path: path)
         }
         defer { closedir(stream) }
-        var names: [String] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
                 let number = linux_errno()
-                if number == 0 { return names }
+                if number == 0 { return }
                 throw Errno(number: number, call: "readdir", path: path)
             }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes -> String? in
-                // In a folder of a million names most do not match: no String is made of those.
-                let text = bytes.assumingMemoryBound(to: CChar.self).baseAddress
-                if let part, let text, strstr(text, part) == nil { return nil }
-                return String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if let name, name != ".", name != ".." { names.append(name) }
+            withUnsafeBytes(of: &entry.pointee.d_name) { body($0) }
         }
     }
 }

@@ -19,6 +19,11 @@ struct SelectionOptions: ParsableArguments {
     @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")
     var prune = false
 
+    @Flag(
+        name: .long,
+        help: "All or nothing: put all files of a manifest in place together, or none.")
+    var atomic = false
+
     @Flag(name: .long, help: "Read every file again, whatever its time and size say.")
     var verify = false
 
@@ -43,6 +48,7 @@ struct SelectionOptions: ParsableArguments {
         options.only = Set(only)
         options.skip = Set(skip)
         options.prunes = prune
+        options.isAtomic = atomic
         options.everythingIsDue = refresh
         options.refetched = Set(refetch)
         options.rehashes = verify

@@ -18,6 +18,7 @@ struct PlanOutput {
         }
         if !options.quiet {
             lines.line(totals(plan))
+            for set in AtomicSets(plan).entries { lines.line(line(set)) }
             for sentence in permission?.sentences(on: clock) ?? [] { lines.line(sentence) }
         }
         lines.flush()
@@ -40,6 +41,14 @@ struct PlanOutput {
             text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
         }
         return text + style.faint("  (\(step.reason.because(on: clock).printable))")
+    }
+
+    private func line(_ set: AtomicSets.Entry) -> String {
+        let way =
+            set.folder.map {
+                "\($0.printable) is exchanged as a whole where it holds files and folders only."
+            } ?? "its files share no folder of their own, so they are renamed one after another."
+        return "\(Owners(set.owners).description.printable) is all or nothing: \(way)"
     }
 
     private func totals(_ plan: Plan) -> String {

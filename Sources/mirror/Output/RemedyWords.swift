@@ -67,6 +67,9 @@ extension Event {
         case .summary(var summary):
             summary.error = summary.error?.worded
             event.body = .summary(summary)
+        case .set(var end):
+            if case .failed(let error)? = end.obstacle { end.obstacle = .failed(error.worded) }
+            event.body = .set(end)
         case .plan, .start, .progress, .done, .removed: break
         }
         return event

@@ -16,6 +16,7 @@ struct TextReport {
         case .done(let done): return line(for: done).map { ($0, true) }
         case .failed(let failed): return (line(for: failed), false)
         case .removed(let removed): return level == .quiet ? nil : (line(for: removed), true)
+        case .set(let end): return line(for: end)
         case .retry(let again) where level == .verbose: return (line(for: again, "retry"), false)
         case .restart(let again) where level != .quiet:
             return (line(for: again, "starting over"), false)
@@ -74,6 +75,41 @@ struct TextReport {
         let size = removed.size.map { "  \(ByteCount($0))" } ?? ""
         return style.label("removed", .warning) + removed.target.path.printable + size
             + style.faint("  (\(removed.reason.because(on: clock).printable))")
+    }
+
+    private func line(for end: Event.SetEnd) -> (text: String, isResult: Bool)? {
+        let names = Owners(end.set.owners).description.printable
+        guard let obstacle = end.obstacle else {
+            guard level != .quiet else { return nil }
+            let folder = end.set.folder?.printable ?? ""
+            let way =
+                end.way == .exchange
+                ? "\(folder) was exchanged as a whole" : "one rename after another"
+            var counts = Counted(end.files, "file").description + " put in place together"
+            if end.removed > 0 { counts += ", \(end.removed) removed" }
+            var text = style.label("set", .good) + "\(names): \(counts); \(way)"
+            for path in end.kept {
+                text += "\n" + errorStyle.label("note", .warning)
+                text += "a file that changed meanwhile is kept as \(path.printable)"
+            }
+            return (text, true)
+        }
+        var text = errorStyle.label("set", .failure) + names + ": "
+        if end.isUnfinished {
+            text += "stopped while it was put in place; the next run finishes it"
+        } else {
+            text += "all or nothing, so nothing was changed"
+        }
+        var because = obstacle.because(on: clock).printable
+        if because.hasSuffix(".") { because.removeLast() }
+        text += ": \(because)"
+        if end.obstacles > 1 { text += " (and \(end.obstacles - 1) more)" }
+        text += "."
+        if end.files > 0, !end.isUnfinished {
+            text += " \(Counted(end.files, "file")) that could be put in place"
+            text += " \(Counted.verb(end.files, "waits", "wait")) for the next run."
+        }
+        return (text, false)
     }
 
     private func line(for again: Event.Again, _ word: String) -> String {

@@ -35,7 +35,11 @@ import Testing
     @Test func formerSchemaWithoutThemIsReadAndMigrated() throws {
         let index = try Index.open(root, now: start).index
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.run("DROP TABLE evicted; PRAGMA user_version = 3")
+            try batch.run(
+                """
+                DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
+                PRAGMA user_version = 3
+                """)
         }
         try index.close(now: start)
         let reader = try Index.openForReading(root).index

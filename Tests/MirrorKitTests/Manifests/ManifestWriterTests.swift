@@ -79,14 +79,15 @@ import Testing
         }
         let lines = refusal.diagnostics.map(\.description)
         for (name, key) in [
-            ("the manifest", "name"), ("Documents/world.pmtiles", "headers"),
+            ("the manifest", "name"), ("the manifest", "atomic"),
+            ("Documents/world.pmtiles", "headers"),
             ("Documents/world.pmtiles", "tags"), ("Documents/bin/viewer", "executable"),
             ("Caches/legacy.zip", "optional"), ("Documents/world.pmtiles", "type"),
             ("Documents/archive-2026.tar.zst", "refresh"),
         ] {
             #expect(lines.contains { $0.contains("\(name): Metalink has no \(key)") }, "\(key)")
         }
-        #expect(lines.contains { $0.hasPrefix("example.json:15:5: error: Documents/world") })
+        #expect(lines.contains { $0.hasPrefix("example.json:16:5: error: Documents/world") })
     }
 
     @Test func lossyWriterRefusesAPost() throws {

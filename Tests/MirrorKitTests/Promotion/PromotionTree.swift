@@ -24,13 +24,14 @@ final class PromotionTree: Sendable {
     /// Opens a tree that is there already, as the next run does.
     init(
         _ folder: TemporaryFolder,
-        _ probe: PromotionProbe = PromotionProbe()
+        _ probe: PromotionProbe = PromotionProbe(), unfinished: [UnfinishedSet] = []
     ) throws {
         self.folder = folder
         root = try RootDirectory(opening: folder.path)
         index = try Index.open(root, now: PromotionTree.time).index
         promoter = try Promoter(
-            root: root, index: index, now: { PromotionTree.time }, probe: probe)
+            root: root, index: index, now: { PromotionTree.time }, probe: probe,
+            unfinished: unfinished)
     }
 
     /// The stamp of a part as it is now.

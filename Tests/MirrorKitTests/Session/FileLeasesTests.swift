@@ -57,6 +57,31 @@ import Testing
         #expect(log.all == ["landing"])
     }
 
+    /// A set that waited for one file keeps it while it looks at the others, and gives it back if one of
+    /// them is read: whoever reads that one may want the first.
+    @Test func aSetTakesAllOfItsFilesOrWaits() async throws {
+        let leases = FileLeases()
+        let targets = try ["Caches/a", "Caches/b"].map { try Target($0) }
+        let taken = Mutex<[Target]>([])
+        func take(holding held: Target?) -> Bool {
+            leases.acquireExclusive(targets, holding: held) { target in
+                taken.withLock { $0.append(target) }
+            }
+        }
+        await leases.take(targets[0])
+        await leases.take(targets[1])
+        #expect(!take(holding: nil))
+        leases.give(targets[0])
+        #expect(taken.withLock { $0 } == [targets[0]])
+        #expect(!take(holding: targets[0]))
+        leases.releaseExclusive(targets[0])
+        #expect(!leases.isHeld(targets[0]))
+        leases.give(targets[1])
+        #expect(taken.withLock { $0 } == targets)
+        #expect(take(holding: targets[1]))
+        #expect(targets.allSatisfy(leases.isHeld))
+    }
+
     @Test func leasedFileIsNotFree() async throws {
         let (leases, target) = (FileLeases(), try Target("Caches/a"))
         await leases.take(target)

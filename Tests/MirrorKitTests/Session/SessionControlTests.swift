@@ -1,6 +1,7 @@
 import MirrorKit
 import MirrorModel
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 /// Ending, pausing and leaving: what a run does when someone no longer wants it, or not now.
@@ -224,5 +225,53 @@ import Testing
         #expect(try await sync.value.exit == 0)
         #expect(stage.read("a") == SessionStage.v2)
         #expect(stage.read("b") == SessionStage.v1)
+    }
+
+    /// Each reader begins before the one before it ends: each file is free now and then, and never both.
+    @Test func aSetOfWhichSomeFileIsAlwaysReadIsLeft() async throws {
+        let replies = ["v1", "v2"].flatMap { version in
+            ["a", "b"].map { name in
+                """
+                  on GET /\(name)
+                    reply
+                      HTTP/1.1 200 OK
+                      @body \(version)
+                """
+            }
+        }
+        let stage = try SessionStage(replies.joined(separator: "\n"))
+        defer { stage.end() }
+        var manifest = try stage.manifest("a", "b")
+        manifest.isAtomic = true
+        let set = manifest
+        try await stage.session.sync(set)
+        let targets = try ["Caches/a", "Caches/b"].map { try Target($0) }
+        let isOver = Mutex(false)
+        let readers = Task {
+            var release: AsyncStream<Void>.Continuation?
+            var turn = 0
+            while !isOver.withLock({ $0 }) {
+                let (until, end) = AsyncStream.makeStream(of: Void.self)
+                let (begins, begun) = AsyncStream.makeStream(of: Void.self)
+                let target = targets[turn % 2]
+                Task {
+                    try await stage.session.withFile(target) { _ in
+                        begun.finish()
+                        for await _ in until {}
+                    }
+                }
+                for await _ in begins {}
+                release?.finish()
+                release = end
+                turn += 1
+            }
+            release?.finish()
+        }
+        let summary = try await stage.session.sync(set)
+        isOver.withLock { $0 = true }
+        await readers.value
+        #expect(summary[.failed] == 1)
+        #expect(summary.setsLeft == 1)
+        #expect(["a", "b"].allSatisfy { stage.read($0) == SessionStage.v1 })
     }
 }

@@ -22,6 +22,7 @@ struct RunRig {
         fetching names: [String], evicting evicted: [String] = [], strangers: [String] = [],
         removing orphans: [String] = [], kind: Step.Kind = .fetch,
         sizes: [String: Int64] = [:], from source: String? = nil, urgent: Set<String> = [],
+        optional: Set<String> = [], isAtomic: Bool = false,
         _ rules: (inout RunRules) -> Void = { _ in }
     ) throws {
         targets = try (names + evicted).map { try Target("Caches/" + $0) }
@@ -29,6 +30,7 @@ struct RunRig {
             var resource = Resource(
                 target: $0, url: try SourceURL("http://a.example/" + (source ?? $0.name)))
             resource.isUrgent = urgent.contains($0.name)
+            resource.isOptional = optional.contains($0.name)
             return resource
         }
         var steps = targets.prefix(names.count).enumerated().map { number, target in
@@ -60,11 +62,19 @@ struct RunRig {
         }
         var settings = RunRules()
         rules(&settings)
+        var manifest = Manifest(name: "m", resources: resources)
+        manifest.isAtomic = isAtomic
         var plan = Plan(
-            root: "/r", manifests: [Manifest(name: "m", resources: resources)], steps: steps,
+            root: "/r", manifests: [manifest], steps: steps,
             now: Instant(seconds: 0), orphansLeft: 0)
         plan.evictableFiles = evicted.count + strangers.count
         machine = RunMachine(plan, rules: settings)
+    }
+
+    /// A run of a plan.
+    init(_ plan: Plan, rules: RunRules = RunRules()) {
+        targets = plan.steps.map(\.target)
+        machine = RunMachine(plan, rules: rules)
     }
 
     /// Tells something, and that time goes by, as the thread of a run does; rows are not there, and
@@ -112,6 +122,30 @@ struct RunRig {
         for case .land(position, let landing) in asked {
             return tell(.landed(position, .landed(landing.record, conflict: nil)))
         }
+    }
+
+    /// The sets that were to be promoted.
+    var landingSets: [SetLanding] {
+        asked.compactMap { if case .landSet(let set) = $0 { set } else { nil } }
+    }
+
+    /// Has the last of them be promoted, but for files that fail and orphans that stay.
+    mutating func landSet(
+        failing: [Int: MirrorError] = [:], staying stayed: [Int: MirrorError] = [:]
+    ) {
+        guard let set = landingSets.last else { return }
+        var landed: [Int: LandingResult] = [:]
+        for member in set.landings {
+            landed[member.position] =
+                failing[member.position].map { .failed($0) }
+                ?? .landed(member.landing.record, conflict: nil)
+        }
+        tell(.setEnded(set.number, .promoted(.init(landed: landed, stayed: stayed, way: .rename))))
+    }
+
+    /// How the sets ended.
+    var setEnds: [Event.SetEnd] {
+        asked.compactMap { if case .tell(.set(let end)) = $0 { end } else { nil } }
     }
 
     /// A body of three bytes.

@@ -16,6 +16,8 @@ struct DiskLedger {
     /// How far a target has come.
     private struct Landing {
         let thread: Int32
+        /// The folder that holds the name that it got: its own, or that of its set's folder.
+        let folder: String
         var isFolderFlushed = false
         var hasRow = false
         var isRowFlushed = false
@@ -23,6 +25,10 @@ struct DiskLedger {
 
     private let root: String
     private let log: String
+    /// Whether all files are promoted together: then the names in `tmp/` last before the first rename.
+    private let isSet: Bool
+    /// Links in a folder in `tmp/` that is exchanged as a whole.
+    private var built: Set<String> = []
     private var debts: [String: Set<Debt>] = [:]
     /// Paths of names that were made, and whose folders were not flushed since.
     private var passingNames: Set<String> = []
@@ -40,8 +46,9 @@ struct DiskLedger {
     /// The files that were flushed before anything was written to the index's log by their thread.
     private(set) var flushedBeforeRows: Set<String> = []
 
-    init(root: Folder) {
+    init(root: Folder, isSet: Bool = false) {
         self.root = root.path
+        self.isSet = isSet
         log = root.full(".mirror/index.sqlite-wal")
     }
 
@@ -61,7 +68,12 @@ struct DiskLedger {
         case "mkdirat", "mkdir", "openat", "openat2", "open":
             passingNames.formUnion(names.filter { !isThere($0) })
         case "renameat2", "renameat", "rename", "linkat", "link":
-            if names.count == 2 { name(names[0], names[1], call.thread) }
+            guard names.count == 2 else { break }
+            if names.allSatisfy({ $0.hasSuffix("/") }) {
+                exchange(String(names[0].dropLast()), String(names[1].dropLast()), call.thread)
+            } else {
+                name(names[0], names[1], call.thread)
+            }
         default: break
         }
     }
@@ -119,7 +131,7 @@ struct DiskLedger {
         if path == log { flushedLog() }
         guard paid.contains(.attributes) else { return }
         passingNames = passingNames.filter { DiskLedger.folder(of: $0) != path }
-        for target in landings.keys where DiskLedger.folder(of: target) == path {
+        for (target, landing) in landings where landing.folder == path {
             landings[target]?.isFolderFlushed = true
         }
     }
@@ -143,7 +155,34 @@ struct DiskLedger {
     private mutating func name(_ old: String, _ new: String, _ thread: Int32) {
         let target = shown(new)
         passingNames.insert(new)
-        let owed = debts.removeValue(forKey: old) ?? []
+        if target.hasPrefix("tmp/"), target.contains(".part/") {
+            if let owed = debts[old] { debts[new] = owed }
+            built.insert(new)
+            return
+        }
+        if isSet, passingNames.contains(old), DiskLedger.isFinal(target) {
+            flaws.append("\(target) got its name before \(shown(old)) lasted")
+        }
+        land(target, at: new, debts.removeValue(forKey: old) ?? [], in: nil, thread)
+    }
+
+    /// A folder that was built in `tmp/` takes the place of another.
+    private mutating func exchange(_ new: String, _ old: String, _ thread: Int32) {
+        for name in passingNames.sorted() where (name + "/").hasPrefix(new + "/") {
+            flaws.append("\(shown(old)) was exchanged before \(shown(name)) lasted")
+        }
+        passingNames.formUnion([old, new])
+        for link in built.sorted() where link.hasPrefix(new + "/") {
+            let path = old + link.dropFirst(new.count)
+            land(
+                shown(path), at: path, debts.removeValue(forKey: link) ?? [],
+                in: DiskLedger.folder(of: old), thread)
+        }
+    }
+
+    private mutating func land(
+        _ target: String, at new: String, _ owed: Set<Debt>, in folder: String?, _ thread: Int32
+    ) {
         debts[new] = owed
         guard DiskLedger.isFinal(target) else { return }
         // Where a file cannot be linked by its descriptor, it is linked by its path next.
@@ -156,7 +195,7 @@ struct DiskLedger {
         if unflushedWriters.contains(thread) {
             flaws.append("\(target) got its name before its intent lasted")
         }
-        landings[new] = Landing(thread: thread)
+        landings[new] = Landing(thread: thread, folder: folder ?? DiskLedger.folder(of: new))
     }
 
     private func shown(_ path: String) -> String {

@@ -39,7 +39,7 @@ public final class DurabilityWatch {
     /// Starts `sync --json` of a manifest with a root that is there.
     public init(_ ground: Playground, manifest: String, _ options: [String] = []) throws {
         root = ground.root
-        ledger = DiskLedger(root: ground.root)
+        ledger = DiskLedger(root: ground.root, isSet: options.contains("--atomic"))
         command = try TracedCommand(
             BuiltProgram.path(of: "mirror"), ["sync", manifest, "--json"] + options,
             environment: [

@@ -64,7 +64,7 @@ public struct Playground: Sendable {
         var tree: [String: [UInt8]] = [:]
         for entry in root.entries()
         where !entry.isFolder && !entry.name.hasPrefix(".mirror/")
-            && !(entry.name.hasPrefix("tmp/") && entry.name.hasSuffix(".part"))
+            && !(entry.name.hasPrefix("tmp/") && (entry.name + "/").contains(".part/"))
         {
             tree[entry.name] = root.read(entry.name)
         }

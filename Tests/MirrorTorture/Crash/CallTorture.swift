@@ -114,6 +114,12 @@ private struct CallStory {
         }
         let ending = command.end().ending
         var flaws = ground.flawsAfterCrash()
+        if let sets = ground.wholeSets {
+            if sets.isExchanged { flaws += sets.flaws(of: ground.ground.tree(), "after the kill") }
+            // A run that can fetch nothing carries the journal out, or undoes it.
+            _ = try ground.run(words + ["--offline"])
+            flaws += sets.flaws(of: ground.ground.tree(), "after a run without a network")
+        }
         let again = try ground.run(words)
         if again.ending != .exited(0) {
             let failed = again.events.first { $0["event"] == .string("failed") }

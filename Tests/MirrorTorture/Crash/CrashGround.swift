@@ -19,6 +19,8 @@ final class CrashGround {
     var expected: [String: [UInt8]] = [:]
     /// What a file beside the root may hold: as it was, and last as it will be.
     var beside: [String: [[UInt8]]] = [:]
+    /// The old set and the new one, where the tree must hold one of them; nil in other stories.
+    var wholeSets: WholeSets?
     /// Bytes that may be there after a crash and never in the end.
     private(set) var spoiled: [[UInt8]] = []
     private var seed: UInt64
@@ -64,6 +66,7 @@ final class CrashGround {
         spoiled = []
         expected = [:]
         beside = [:]
+        wholeSets = nil
         cutsBodies = false
     }
 

@@ -47,10 +47,12 @@ extension CrashStory {
     }
 
     /// Every story.
-    static let all = [
-        fresh, resumed, update, conflict, prune, copy, repair, evict, pin, many, remote, damaged,
-        recovery, crossing, segments, segmentsResumed,
-    ]
+    static let all =
+        [
+            fresh, resumed, update, conflict, prune, copy, repair, evict, pin, many, remote,
+            damaged,
+            recovery, crossing, segments, segmentsResumed,
+        ] + sets
 
     static let fresh = CrashStory(name: "fresh") { ground in
         publishAll(ground)

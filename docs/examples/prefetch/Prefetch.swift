@@ -39,7 +39,7 @@ struct Prefetch {
             case .done(let done): print("\(done.target): \(done.outcome)")
             case .failed(let failed): print(failed.error.message)
             case .summary(let summary): print("\(summary.requests) requests")
-            case .plan, .start, .retry, .restart, .removed: break
+            case .plan, .start, .retry, .restart, .removed, .set: break
             }
         }
 

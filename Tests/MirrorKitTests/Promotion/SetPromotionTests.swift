@@ -1,0 +1,217 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorModel
+
+/// Sets on a real disk: all files of the set change, or none, and nobody else's bytes are lost.
+@Suite struct SetPromotionTests {
+    typealias Ground = SetGround
+    typealias Way = SetGround.Way
+
+    private static let old = SetGround.old
+    private static let new = SetGround.new
+
+    @Test(arguments: Way.allCases) func aSetIsPromotedAsAWhole(way: Way) async throws {
+        let ground = try await Ground(way)
+        let result = try await ground.promote()
+        let promoted = try #require(result.promoted, "\(result)")
+        #expect(promoted.landed.values.allSatisfy { $0.failure == nil })
+        #expect(promoted.stayed.isEmpty)
+        #expect(promoted.way == (way.isExchange ? .exchange : .rename))
+        #expect(ground.texts() == Self.new)
+        #expect(ground.leftovers == [])
+        let (tree, settled) = try ground.recover()
+        #expect(settled == Recovery.Settled())
+        try ground.expectSettled(tree)
+        for name in ["a", "same", "deep/b"] {
+            let row = try #require(try tree.record(ground.path(name)))
+            #expect(try tree.look(ground.path(name)) == .file(row.stamp, sha256: nil), "\(name)")
+        }
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: Way.allCases, PromotionStep.allCases)
+    func aCrashLeavesTheOldSetOrTheNewOne(way: Way, step: PromotionStep) async throws {
+        let ground = try await Ground(way)
+        _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
+        if way.isExchange {
+            #expect([Self.old, Self.new].contains(ground.texts()), "before the recovery")
+        }
+        let (tree, settled) = try ground.recover()
+        let isNew = ground.texts() == Self.new
+        #expect(isNew || ground.texts() == Self.old, "\(ground.texts())")
+        let isCommitted = ![.staged, .intended, .builtAside, .flushedBytes].contains(step)
+        #expect(isNew == (isCommitted || !reaches(step, way)))
+        #expect(settled.conflicts.isEmpty)
+        #expect(settled.lost.isEmpty)
+        try ground.expectSettled(tree)
+        // Verified downloads of a set that was not promoted are kept.
+        #expect(ground.leftovers.count == (isNew ? 0 : 2), "\(ground.leftovers)")
+        await tree.promoter.stop()
+    }
+
+    /// Whether a promotion comes by a step.
+    private func reaches(_ step: PromotionStep, _ way: Way) -> Bool {
+        switch step {
+        case .exchangedFolder: way.isExchange
+        case .exchanged: way == .renameInDocuments
+        case .setAside: false
+        default: true
+        }
+    }
+
+    @Test(arguments: Way.allCases) func whatStandsInTheWayLeavesTheOldSet(way: Way) async throws {
+        let ground = try await Ground(way)
+        let result = try await ground.promote { _ in
+            try ground.folder.write([1], to: ground.path("deep/b/in/the/way"))
+        }
+        let causes = try #require(result.causes, "\(result)")
+        #expect(causes.mapValues(\.code) == [1: .obstructed])
+        #expect(ground.texts()["a"] == "old a")
+        #expect(ground.texts()["gone"] == "gone")
+        let (tree, _) = try ground.recover()
+        #expect(ground.leftovers.count == 2)
+        #expect(try tree.intents().isEmpty)
+        await tree.promoter.stop()
+    }
+
+    @Test(arguments: Way.allCases) func anOrphanThatWasEditedLeavesTheOldSet(way: Way) async throws
+    {
+        let ground = try await Ground(way)
+        let result = try await ground.promote { _ in
+            try ground.folder.write(Array("edited".utf8), to: ground.path("gone"))
+        }
+        let causes = try #require(result.causes, "\(result)")
+        #expect(causes.mapValues(\.code) == [2: .conflict])
+        #expect(ground.texts()["a"] == "old a")
+        #expect(ground.texts()["gone"] == "edited")
+    }
+
+    /// Files of other people in the folder are the same files afterwards: an open one is not cut off.
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func whatOthersPutInTheFolderStaysThere(way: Way) async throws {
+        let ground = try await Ground(way)
+        try ground.folder.write(Array("mine".utf8), to: ground.path("notes/mine"))
+        let before = try ground.inode(of: "notes/mine")
+        #expect(try await ground.promote().promoted?.way == .exchange)
+        var expected = Self.new
+        expected["notes/mine"] = "mine"
+        #expect(ground.texts() == expected)
+        #expect(try ground.inode(of: "notes/mine") == before)
+    }
+
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func otherBytesAtATargetGetAConflictName(way: Way) async throws {
+        let ground = try await Ground(way)
+        try ground.folder.write(Array("theirs".utf8), to: ground.path("deep/b"))
+        let promoted = try #require(try await ground.promote().promoted)
+        #expect(promoted.way == .exchange)
+        let name = try #require(promoted.landed[1]?.conflict)
+        #expect(ground.folder.text(of: name) == "theirs")
+        #expect(ground.texts()["deep/b"] == "new b")
+    }
+
+    /// What is written into the old folder between the look and the exchange is not lost.
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func whatComesInTheLastMomentIsGivenBack(way: Way) async throws {
+        let ground = try await Ground(way)
+        let folder = ground.folder
+        let (added, edited) = (ground.path("late/new"), ground.path("same"))
+        let probe = PromotionProbe(goesOn: { step in
+            if step == .committed {
+                try? folder.write(Array("late".utf8), to: added)
+                unlink(folder.path + "/" + edited)
+                try? folder.write(Array("edited!".utf8), to: edited)
+            }
+            return true
+        })
+        #expect(try await ground.promote(probe).promoted?.way == .exchange)
+        #expect(ground.texts()["late/new"] == "late")
+        #expect(ground.texts()["same"] == "edited!")
+        #expect(ground.texts().count == Self.new.count + 1, "\(ground.texts())")
+        #expect(ground.leftovers == [])
+    }
+
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func aCrashAfterTheExchangeGivesBackWhatCameInTheLastMoment(way: Way) async throws {
+        let ground = try await Ground(way)
+        let folder = ground.folder
+        let added = ground.path("late")
+        let probe = PromotionProbe(goesOn: { step in
+            if step == .committed { try? folder.write(Array("late".utf8), to: added) }
+            return step != .exchangedFolder
+        })
+        _ = try await ground.promote(probe)
+        let (tree, settled) = try ground.recover()
+        var expected = Self.new
+        expected["late"] = "late"
+        #expect(ground.texts() == expected)
+        #expect(settled.finishedSets == [Owners("m")])
+        #expect(ground.leftovers == [])
+        await tree.promoter.stop()
+    }
+
+    @Test func aFolderWithALinkInItIsNotExchanged() async throws {
+        let ground = try await Ground(.exchange)
+        symlink("a", ground.folder.path + "/" + ground.path("link"))
+        #expect(try await ground.promote().promoted?.way == .rename)
+        #expect(ground.texts()["a"] == "new a!")
+        #expect(ground.leftovers == [])
+    }
+
+    @Test func aFolderWithAFileOfAnotherManifestIsNotExchanged() async throws {
+        let ground = try await Ground(.exchange)
+        let tree = try PromotionTree(ground.folder)
+        var record = try await tree.put(ground.path("other"), "other")
+        record.owners = Owners("n")
+        try tree.index.put(record)
+        await tree.promoter.stop()
+        try tree.index.close(now: PromotionTree.time)
+        #expect(try await ground.promote().promoted?.way == .rename)
+        #expect(ground.texts()["other"] == "other")
+    }
+
+    @Test(arguments: [Way.exchange, .exchangeInDocuments])
+    func aFileSystemThatCannotExchangeRenames(way: Way) async throws {
+        let ground = try await Ground(way)
+        var probe = PromotionProbe()
+        probe.allowsExchange = false
+        #expect(try await ground.promote(probe).promoted?.way == .rename)
+        #expect(ground.texts() == Self.new)
+        #expect(ground.leftovers == [])
+    }
+
+    /// A reader in the middle of a journal sees the rows of the versions that are there.
+    @Test(arguments: [Way.exchange, .renameInDocuments], [PromotionStep.committed, .placed])
+    func aReaderInBetweenSeesTheRowsOfWhatIsThere(way: Way, step: PromotionStep) async throws {
+        let ground = try await Ground(way)
+        _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
+        let root = try RootDirectory(opening: ground.folder.path)
+        let reader = try Index.openForReading(root).index
+        for name in ["a", "same"] {
+            let target = try Target(ground.path(name))
+            let there = try FileDigests.read(target, in: root)?.digests.first
+            #expect(try reader.record(for: target)?.sha256 == there, "\(name)")
+        }
+        var cursor = try reader.cursor()
+        var paths: [String] = []
+        while let record = try cursor.nextRecord() { paths.append(record.target.path) }
+        #expect(paths == paths.sorted())
+        #expect(paths.contains(ground.path("deep/b")) == (step == .placed))
+        try reader.close(now: PromotionTree.time)
+    }
+
+    @Test func aFailedFlushBeforeTheCommitLeavesTheOldSet() async throws {
+        let ground = try await Ground(.exchange)
+        var probe = PromotionProbe()
+        probe.flushError = { Errno(number: EIO, call: "fsync", path: "x") }
+        let result = try await ground.promote(probe)
+        let causes = try #require(result.causes, "\(result)")
+        #expect(Set(causes.values.map(\.code)) == [.inputOutput])
+        #expect(ground.texts() == Self.old)
+    }
+}
