@@ -13,6 +13,8 @@ final class ExportFolder {
     private let path: String
     private let hidden: DirectoryEntry
     private let name: String
+    /// Its descriptor, locked as long as the export lasts.
+    private let hold: Descriptor
     private let content: RootDirectory
     private var folders: FolderCache
 
@@ -33,15 +35,38 @@ final class ExportFolder {
                 throw Errno(number: EEXIST, call: "mkdir", path: path)
             }
             ExportFolder.removeLeftovers(of: name, in: parent, path: above)
-            let fresh = ExportFolder.stem(of: name) + RandomBytes.hex(8)
-            hidden = DirectoryEntry(folder: parent, name: fresh, path: path)
-            try retryingLibc("mkdir", path) { mkdirat(parent.number, fresh, 0o755) }
+            (hidden, hold) = try ExportFolder.makeHidden(for: name, in: parent, path: path)
         } catch {
             throw ExportFolder.sentence(on: error, path: path)
         }
         content = try RootDirectory(opening: above + hidden.name)
-        _ = linux_flock(content.descriptor.number, LOCK_EX | LOCK_NB)
         folders = FolderCache(content)
+    }
+
+    /// Makes a hidden folder and holds it.
+    ///
+    /// Until it is held, another export to the same path takes it for a leftover and removes it. Then
+    /// the next one gets another name.
+    private static func makeHidden(
+        for name: String, in parent: Descriptor, path: String
+    ) throws(Errno) -> (DirectoryEntry, Descriptor) {
+        for _ in 0..<100 {
+            let fresh = stem(of: name) + RandomBytes.hex(8)
+            let hidden = DirectoryEntry(folder: parent, name: fresh, path: path)
+            try retryingLibc("mkdir", path) { mkdirat(parent.number, fresh, 0o755) }
+            do throws(Errno) {
+                let hold = try hidden.open(O_RDONLY | O_DIRECTORY)
+                guard linux_flock(hold.number, LOCK_EX | LOCK_NB) == 0 else { continue }
+                // One that was removed before it was held has no name any more.
+                let inode = try hold.status(path: path).stamp.inode
+                if try hidden.status()?.stamp.inode == inode {
+                    return (hidden, hold)
+                }
+            } catch {
+                if error.number != ENOENT { throw error }
+            }
+        }
+        throw Errno(number: EBUSY, call: "flock", path: path)
     }
 
     private static func sentence(on error: Errno, path: String) -> MirrorError {

@@ -92,6 +92,30 @@ import Testing
         #expect(names().allSatisfy { $0.hasPrefix("bag") }, "\(names())")
     }
 
+    /// strace stops one export behind its mkdirat(2), when nobody can see that the folder is its own.
+    @Test func ofTwoExportsToOneNameOneSaysThatTheOtherWasFirst() async throws {
+        let stage = try await stage()
+        defer { stage.end() }
+        let strace = "/usr/bin/strace"
+        try #require(BuiltProgram.exists(strace), "no strace: run scripts/setup test")
+        // -D: the process that is started is the program's own.
+        let stopped = try stage.ground.start(
+            ["export", "--as", "bagit", "-o", stage.ground.folder.full("bag")],
+            under: [
+                strace, "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=mkdirat", "-e",
+                "inject=mkdirat:signal=STOP:when=1",
+            ])
+        let names = { stage.ground.folder.entries().map(\.name).filter { $0.contains("bag") } }
+        for _ in 0..<3000 where names().isEmpty { Pause.milliseconds(10) }
+        #expect(names().count == 1)
+        #expect(try await stage.export("bagit", to: "bag").ending == .exited(0))
+        stopped.signal(SIGCONT)
+        let result = try await DetachedThread.run { stopped.wait() }
+        #expect(result.ending == .exited(64), "\(result)")
+        #expect(result.errors.contains("it is there already, and an export replaces nothing."))
+        #expect(names().allSatisfy { $0.hasPrefix("bag") }, "\(names())")
+    }
+
     @Test func usageIsRefusedBeforeAnythingIsRead() async throws {
         let stage = try await stage()
         defer { stage.end() }
