@@ -10,7 +10,10 @@ internal import Synchronization
 /// not all the time while a run writes to it.
 final class DigestSearch: Sendable {
     private let watch: IndexWatch
+    private let shortestRest: Duration
     private let state = Mutex(State())
+    /// Held by whoever makes the table, so that others wait for it instead of making it too.
+    private let making = Mutex(())
 
     /// A state of the index.
     private struct Version: Hashable {
@@ -36,7 +39,11 @@ final class DigestSearch: Sendable {
         case notNow
     }
 
-    init(_ watch: IndexWatch) { self.watch = watch }
+    /// - Parameter shortestRest: for how long a new table is kept at least, whatever is committed.
+    init(_ watch: IndexWatch, shortestRest: Duration = .seconds(1)) {
+        self.watch = watch
+        self.shortestRest = shortestRest
+    }
 
     /// Looks for the rows of a digest.
     func files(with sha256: Digest) throws(MirrorError) -> Result {
@@ -55,8 +62,16 @@ final class DigestSearch: Sendable {
         return mayRest ? .notNow : .unknown
     }
 
-    /// Makes the table; takes a second for some million files.
+    /// Makes the table, unless somebody did a moment ago; takes a second for some million files.
     func prepare(_ cancellation: CancellationFlag) throws(MirrorError) {
+        try making.withLock { _ throws(MirrorError) in
+            // Many may have asked for the same table before it was there.
+            let isFresh = state.withLock { $0.table != nil && ContinuousClock.now < $0.rest }
+            if !isFresh { try make(cancellation) }
+        }
+    }
+
+    private func make(_ cancellation: CancellationFlag) throws(MirrorError) {
         let began = ContinuousClock.now
         let (index, generation) = try watch.current()
         // Asked before the rows are read: a change between the two makes the table count as old.
@@ -75,7 +90,7 @@ final class DigestSearch: Sendable {
         state.withLock { state in
             state.table = table
             state.version = version
-            state.rest = .now.advanced(by: max(took * 10, .seconds(1)))
+            state.rest = .now.advanced(by: max(took * 10, shortestRest))
         }
     }
 }
