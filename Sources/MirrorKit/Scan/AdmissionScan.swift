@@ -46,7 +46,7 @@ struct AdmissionScan {
         in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
         guard let root = view.root, let index = view.index else { return }
-        let scan = CacheScan(root: root, index: index, leases: leases)
+        let scan = CacheScan(root: root, index: index, leases: leases, meter: view.meter)
         try scan.forEach(in: area, body)
     }
 }

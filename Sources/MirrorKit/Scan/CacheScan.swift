@@ -10,6 +10,7 @@ struct CacheScan {
     let root: RootDirectory
     let index: Index
     let leases: FileLeases
+    var meter: ActivityMeter?
 
     /// The existing files of Caches, in the order of their paths' bytes. Throws `MirrorError`.
     func files() throws -> CachedFileList {
@@ -24,6 +25,8 @@ struct CacheScan {
     func forEach(
         in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
+        meter?.begin(.looking)
+        defer { meter?.end() }
         var scan = StatCursor(root)
         var cursor = try index.cursorOfUses(in: area)
         while try cursor.next() {
@@ -34,6 +37,7 @@ struct CacheScan {
             }
             let target = try cursor.rowTarget()
             guard target.area == area else { break }
+            meter?.add(files: 1)
             guard let seen = try scan.lookAtUse(of: target) else { continue }
             var file = CachedFile(
                 target: target, stamp: seen.stamp, lastUsed: max(seen.accessed, cursor.lastUse),

@@ -19,26 +19,30 @@ extension MirrorSession {
         waitingSeconds wait: Int64 = 0
     ) async throws -> EvictionReport {
         let policy = EvictionPolicy(quota: quota)
-        let leases = leases
+        let (leases, meter) = (leases, ActivityMeter.current)
         let look = try await reading { view -> EvictionReport? in
             guard let root = view.root, let index = view.index else {
                 return EvictionReport(
                     root: self.root, isDryRun: isDryRun, eviction: policy.eviction(of: []))
             }
-            let scan = CacheScan(root: root, index: index, leases: leases)
+            let scan = CacheScan(root: root, index: index, leases: leases, meter: meter)
             return isDryRun ? try await chosen(by: policy, scan, limit) : nil
         }
         if let look { return look }
         return try await withEngine(waitingSeconds: wait) { engine in
-            let scan = CacheScan(root: engine.root, index: engine.index, leases: leases)
+            let scan = CacheScan(
+                root: engine.root, index: engine.index, leases: leases, meter: meter)
             var report = try await chosen(by: policy, scan, limit)
             report.isDryRun = false
             // Removals are submitted in groups, because those that wait for the disk take memory.
             let chosen = report.eviction.evicted
             var failed: [(file: CachedFile, error: MirrorError)] = []
+            meter?.begin(.removing, total: chosen.count)
+            defer { meter?.end() }
             for start in stride(from: 0, to: chosen.count, by: MirrorSession.removalsAtOnce) {
                 let end = min(start + MirrorSession.removalsAtOnce, chosen.count)
                 failed += await remove(Array(chosen[start..<end]), engine)
+                meter?.add(files: end - start)
             }
             report.fail(failed)
             let left = Set(failed.map(\.file.target))

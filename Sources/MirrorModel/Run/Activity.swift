@@ -10,6 +10,8 @@ public struct Activity: Sendable, Hashable {
         case looking
         /// Files are read, to compare or to pin them.
         case reading
+        /// Files are removed.
+        case removing
     }
 
     /// What is done.

@@ -47,11 +47,22 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let report = try await session.evict(
-            toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted, isDryRun: dryRun,
-            waitingSeconds: wait?.seconds ?? 0)
+        let report = dryRun ? try await evict(in: session) : try await evictUnderLock(of: session)
         EvictOutput(options: output).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.eviction.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
+    }
+
+    private func evictUnderLock(of session: MirrorSession) async throws -> EvictionReport {
+        CommandStage.enter(.waitingForLock)
+        return try await session.withLock(waitingSeconds: wait?.seconds ?? 0) {
+            try await evict(in: session)
+        }
+    }
+
+    private func evict(in session: MirrorSession) async throws -> EvictionReport {
+        CommandStage.enter(.lookingAtTree)
+        return try await session.evict(
+            toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted, isDryRun: dryRun)
     }
 }

@@ -100,17 +100,19 @@ final class LiveDisplay: Sendable {
         }
     }
 
-    private func layout(_ state: inout State, _ words: String?) -> FrameLayout {
+    private func layout(_ state: inout State, _ stage: String?) -> FrameLayout {
         var layout = FrameLayout()
         (layout.board, layout.style) = (state.board, state.style)
         layout.elapsed =
             state.began.map { (Instant.now.milliseconds - $0.milliseconds) / 1000 }
             ?? Int64(CommandTime.seconds)
-        guard !state.board.isActive, let words else {
+        guard !state.board.isActive, let stage else {
             state.stage = nil
             return layout
         }
         let activity = meter.activity
+        let removing = CommandStage.removing.progress(afterRun: false)
+        let words = activity.kind == .removing ? removing ?? stage : stage
         let key = "\(words) \(activity.number)"
         if state.stage?.key != key { state.stage = (key, .now) }
         let began = state.stage?.began ?? .now

@@ -220,6 +220,20 @@ import Testing
         }
     }
 
+    @Test func anEvictionSaysThatItWaits() async throws {
+        try await DetachedThread.run {
+            let ground = try Ground(small: 0, holdingAfter: 1000)
+            defer { ground.remove() }
+            let first = try ground.playground.sync(ground.manifest)
+            while !ground.playground.isLockNaming(first), !first.hasEnded { usleep(10_000) }
+            let run = try ground.record(["evict", "--quota", "1GiB", "--wait", "1m"])
+            #expect(run.wait(for: "taking the lock"))
+            ground.origin.release()
+            #expect(first.wait().ending == .exited(1))
+            #expect(run.wait() == 0)
+        }
+    }
+
     /// The same in a terminal that was not written for the test.
     @Test(.enabled(if: BuiltProgram.exists("/usr/bin/tmux")))
     func tmuxShowsTheFrameAndNothingOfItAfterAResize() async throws {

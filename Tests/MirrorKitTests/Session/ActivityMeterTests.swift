@@ -84,6 +84,18 @@ import Testing
         #expect(meter.activity.number == 1)
     }
 
+    @Test func anEvictionTellsThatItLooksAndThatItRemoves() async throws {
+        try await session.sync(manifest)
+        let meter = ActivityMeter()
+        try await ActivityMeter.$current.withValue(meter) {
+            _ = try await session.evict(toQuota: 0, isDryRun: true)
+            #expect(meter.activity.number == 1)
+            _ = try await session.evict(toQuota: 0)
+        }
+        #expect(meter.activity.number == 3)
+        #expect(meter.activity.kind == .none)
+    }
+
     @Test func decodingTellsHowFarItIs() throws {
         let text = "{ \"resources\": [" + String(repeating: " ", count: 200_000) + "] }"
         let path = folder.path + "/m.json"
