@@ -1,6 +1,7 @@
 #pragma once
 #include <dlfcn.h>
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
     each(start_daemon) each(stop_daemon) each(queue_response) each(create_response_from_buffer) \
     each(create_response_from_fd_at_offset64) each(destroy_response) each(add_response_header) \
     each(get_connection_values) each(lookup_connection_value) each(suspend_connection) \
-    each(resume_connection)
+    each(resume_connection) each(get_connection_info)
 
 struct cmicrohttpd {
 #define CMICROHTTPD_MEMBER(name) __typeof__(MHD_##name) *name;
@@ -52,14 +53,22 @@ struct cmicrohttpd_limits {
     size_t memory_of_connection;
 };
 
+struct cmicrohttpd_callbacks {
+    MHD_AccessHandlerCallback answer;
+    MHD_NotifyConnectionCallback connection;
+    MHD_RequestCompletedCallback completion;
+    void *context;
+};
+
 /* MHD_start_daemon is variadic, which Swift cannot call. NULL where it does not start. */
 static inline struct MHD_Daemon *cmicrohttpd_start(const struct cmicrohttpd *mhd, int socket,
                                                    const struct cmicrohttpd_limits *limits,
-                                                   MHD_AccessHandlerCallback answer,
-                                                   void *context) {
+                                                   const struct cmicrohttpd_callbacks *callbacks) {
     return mhd->start_daemon(
         MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_TURBO | MHD_USE_SUSPEND_RESUME,
-        0, NULL, NULL, answer, context,
+        0, NULL, NULL, callbacks->answer, callbacks->context,
+        MHD_OPTION_NOTIFY_CONNECTION, callbacks->connection, callbacks->context,
+        MHD_OPTION_NOTIFY_COMPLETED, callbacks->completion, callbacks->context,
         MHD_OPTION_LISTEN_SOCKET, (MHD_socket)socket,
         MHD_OPTION_THREAD_POOL_SIZE, limits->threads,
         MHD_OPTION_CONNECTION_LIMIT, limits->connections,
@@ -87,10 +96,30 @@ static inline const char *cmicrohttpd_argument(const struct cmicrohttpd *mhd,
     return mhd->lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+/* Whether a connection begins; else it ends. */
+static inline bool cmicrohttpd_begins(enum MHD_ConnectionNotificationCode code) {
+    return code == MHD_CONNECTION_NOTIFY_STARTED;
+}
+
+/* A connection's socket, or -1. MHD_get_connection_info is variadic. */
+static inline int cmicrohttpd_socket(const struct cmicrohttpd *mhd,
+                                     struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *known =
+        mhd->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return known ? known->connect_fd : -1;
+}
+
 /* A response with a copy of a text. */
 static inline struct MHD_Response *cmicrohttpd_text(const struct cmicrohttpd *mhd,
                                                     const void *text, size_t length) {
     return mhd->create_response_from_buffer(length, (void *)text, MHD_RESPMEM_MUST_COPY);
+}
+
+/* A response with bytes of malloc(3), which it frees. The library sends them in one call with the
+   head. */
+static inline struct MHD_Response *cmicrohttpd_bytes(const struct cmicrohttpd *mhd, void *bytes,
+                                                     size_t length) {
+    return mhd->create_response_from_buffer(length, bytes, MHD_RESPMEM_MUST_FREE);
 }
 
 /* A response with a part of a file, which is sent by sendfile(2); the descriptor is the response's. */

@@ -16,6 +16,8 @@ package final class HTTPServer: @unchecked Sendable {
     private let readers: WorkPool
     private let cancellation = CancellationFlag()
     private let isStopping = Mutex(false)
+    private let clock: RequestClock
+    private let bodyInMemory: Int
     /// The listening socket belongs to the daemon once it runs.
     private let socket: Int32
     /// Where it listens, with the port that it got.
@@ -33,9 +35,15 @@ package final class HTTPServer: @unchecked Sendable {
                 linux_internet_listen(address.host, &port)
             }
         } catch { throw HTTPServer.sentence(on: error, address) }
+        bodyInMemory = limits.bodyInMemory
         do throws(Errno) {
             readers = try WorkPool(name: "server reads", threads: limits.readers)
         } catch {
+            close(socket)
+            throw MirrorError(error)
+        }
+        do throws(Errno) { clock = try RequestClock(seconds: limits.requestSeconds) } catch {
+            readers.stop()
             close(socket)
             throw MirrorError(error)
         }
@@ -45,12 +53,14 @@ package final class HTTPServer: @unchecked Sendable {
             connections_of_address: UInt32(limits.connectionsOfAddress),
             idle_seconds: UInt32(limits.idleSeconds),
             memory_of_connection: limits.memoryOfConnection)
-        daemon = cmicrohttpd_start(
-            library, socket, &numbers, HTTPServer.access,
-            Unmanaged.passUnretained(self).toOpaque())
+        var callbacks = cmicrohttpd_callbacks(
+            answer: HTTPServer.access, connection: HTTPServer.connection,
+            completion: HTTPServer.completion, context: Unmanaged.passUnretained(self).toOpaque())
+        daemon = cmicrohttpd_start(library, socket, &numbers, &callbacks)
         guard daemon != nil else {
             close(socket)
             readers.stop()
+            clock.stop()
             throw MirrorError(
                 .inputOutput,
                 "\(address): libmicrohttpd does not start. End other programs, or raise the limits of this one (ulimit), then run again."
@@ -83,6 +93,7 @@ package final class HTTPServer: @unchecked Sendable {
         cancellation.set()
         // The library must not be stopped while a connection waits for a reader.
         readers.stop()
+        clock.stop()
         cmicrohttpd_stop(library, daemon)
     }
 
@@ -118,21 +129,38 @@ package final class HTTPServer: @unchecked Sendable {
         return server.answer(connection, verb, String(cString: path), &state.pointee)
     }
 
+    private static let connection: MHD_NotifyConnectionCallback = { context, connection, _, code in
+        guard let context, let connection else { return }
+        let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
+        if cmicrohttpd_begins(code) {
+            server.clock.open(connection, cmicrohttpd_socket(server.library, connection))
+        } else {
+            server.clock.close(connection)
+        }
+    }
+
+    private static let completion: MHD_RequestCompletedCallback = { context, connection, _, _ in
+        guard let context, let connection else { return }
+        Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue().clock.begin(connection)
+    }
+
     private func answer(
         _ connection: OpaquePointer, _ method: String, _ path: String,
         _ mark: inout UnsafeMutableRawPointer?
     ) -> MHD_Result {
+        clock.end(connection)
         var request = ServedRequest(
             method: method, path: path,
             after: cmicrohttpd_argument(library, connection, "after").map { String(cString: $0) })
         cmicrohttpd_fields(library, connection, HTTPServer.collect, &request)
         let isRepeated = Progress(mark) == .workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
-        case .answer(let answer, let file): return send(answer, file, to: connection)
+        case .answer(let answer, let file):
+            return send(answer, file, to: connection, hasBody: method == "GET")
         case .work(let work):
             mark = Progress.workDone.mark
             if wait(connection, for: work) { return .YES }
-            return send(.refusal(503), nil, to: connection)
+            return send(.refusal(503), nil, to: connection, hasBody: true)
         }
     }
 
@@ -167,7 +195,7 @@ package final class HTTPServer: @unchecked Sendable {
     private struct Waiting: @unchecked Sendable { let connection: OpaquePointer }
 
     private func send(
-        _ answer: ServedAnswer, _ file: Descriptor?, to connection: OpaquePointer
+        _ answer: ServedAnswer, _ file: Descriptor?, to connection: OpaquePointer, hasBody: Bool
     ) -> MHD_Result {
         var response: OpaquePointer?
         switch answer.body {
@@ -178,14 +206,42 @@ package final class HTTPServer: @unchecked Sendable {
                 response = cmicrohttpd_text(library, nil, 0)
                 break
             }
-            let own = linux_duplicate(file.number)
-            guard own >= 0 else { return send(.refusal(503), nil, to: connection) }
-            response = cmicrohttpd_file(
-                library, own, UInt64(range.lowerBound), UInt64(range.count))
-            if response == nil { close(own) }
+            // A short body in a segment of its own would cost more than the copy, at either end.
+            if hasBody, answer.status != 304, range.count <= bodyInMemory {
+                response = bytes(of: file, in: range)
+            } else {
+                response = part(of: file, in: range)
+            }
+            if response == nil {
+                return send(.refusal(503), nil, to: connection, hasBody: hasBody)
+            }
         }
         guard let response else { return .NO }
         for (name, value) in answer.fields { cmicrohttpd_add(library, response, name, value) }
         return cmicrohttpd_send(library, connection, UInt32(answer.status), response)
+    }
+
+    /// A response with bytes that are read now; nil where the file has become shorter.
+    private func bytes(of file: Descriptor, in range: Range<Int64>) -> OpaquePointer? {
+        guard let memory = malloc(range.count) else { return nil }
+        let buffer = UnsafeMutableRawBufferPointer(start: memory, count: range.count)
+        let count = try? file.read(into: buffer, at: range.lowerBound, path: "")
+        if count == range.count,
+            let response = cmicrohttpd_bytes(library, memory, range.count)
+        {
+            return response
+        }
+        free(memory)
+        return nil
+    }
+
+    /// A response that is sent from the file by sendfile(2).
+    private func part(of file: Descriptor, in range: Range<Int64>) -> OpaquePointer? {
+        let own = linux_duplicate(file.number)
+        guard own >= 0 else { return nil }
+        let response = cmicrohttpd_file(
+            library, own, UInt64(range.lowerBound), UInt64(range.count))
+        if response == nil { close(own) }
+        return response
     }
 }

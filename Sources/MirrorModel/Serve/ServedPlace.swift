@@ -45,10 +45,12 @@ package enum ServedPlace: Sendable, Hashable {
     private static func segments(of path: some StringProtocol) -> [String]? {
         var rest = Substring(path)
         // Servers take the absolute form too (RFC 9112 §3.2.2).
-        for scheme in ["http://", "https://"] where rest.lowercased().hasPrefix(scheme) {
-            let behind = rest.dropFirst(scheme.count)
-            rest = behind.utf8.firstIndex(of: slash).map { behind[$0...] } ?? "/"
-            break
+        if rest.utf8.first != slash {
+            for scheme in ["http://", "https://"] where rest.lowercased().hasPrefix(scheme) {
+                let behind = rest.dropFirst(scheme.count)
+                rest = behind.utf8.firstIndex(of: slash).map { behind[$0...] } ?? "/"
+                break
+            }
         }
         guard rest.utf8.first == slash else { return nil }
         var segments: [String] = []

@@ -15,10 +15,18 @@ package final class IndexWatch: Sendable {
 
     private struct State {
         var index: Index
-        var identity: [FileStamp?]
+        var identity: Identity
         /// Counts how often another file was opened.
         var generation: Int64 = 0
     }
+
+    /// The stamps of the index and its log; nil for what is not there.
+    private struct Identity: Equatable {
+        var file: FileStamp?
+        var log: FileStamp?
+    }
+
+    private static let path = ".mirror/" + IndexFile.name
 
     /// Opens the index for reading. Throws `MirrorError` with `indexNewer` or `inputOutput`.
     package init(_ root: RootDirectory) throws(MirrorError) {
@@ -30,12 +38,18 @@ package final class IndexWatch: Sendable {
 
     /// The index as it is now, and a number that changes when it is another file.
     package func current() throws(MirrorError) -> (index: Index, generation: Int64) {
-        let now = IndexWatch.look(in: root)
+        let file = FileStatus.stamp(folder: root.descriptor.number, file: IndexWatch.path)
         return try state.withLock { state throws(MirrorError) in
-            if !IndexWatch.isSame(now, state.identity, isLive: state.index.isLive) {
+            // What SQLite shows by itself needs no look at the log, of which there is one a request.
+            let isSame =
+                state.index.isLive
+                ? file?.inode == state.identity.file?.inode
+                : state.identity == IndexWatch.look(in: root)
+            if !isSame {
+                let now = IndexWatch.look(in: root)
                 // Questions under way may keep the old one open, and an open index is not judged anew.
                 state.index =
-                    now.first == .some(nil)
+                    now.file == nil
                     ? try indexed { () throws(IndexError) in try Index.empty().index }
                     : try Index.openForReading(root).index
                 state.identity = now
@@ -52,17 +66,10 @@ package final class IndexWatch: Sendable {
         }
     }
 
-    /// The stamps of the index and its log; nil for what is not there.
-    private static func look(in root: RootDirectory) -> [FileStamp?] {
-        ["", "-wal"].map { suffix in
-            FileStatus.stamp(
-                folder: root.descriptor.number, file: ".mirror/" + IndexFile.name + suffix)
-        }
-    }
-
-    private static func isSame(
-        _ left: [FileStamp?], _ right: [FileStamp?], isLive: Bool
-    ) -> Bool {
-        isLive ? left.first??.inode == right.first??.inode : left == right
+    private static func look(in root: RootDirectory) -> Identity {
+        let folder = root.descriptor.number
+        return Identity(
+            file: FileStatus.stamp(folder: folder, file: path),
+            log: FileStatus.stamp(folder: folder, file: path + "-wal"))
     }
 }

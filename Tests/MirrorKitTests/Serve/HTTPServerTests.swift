@@ -1,0 +1,115 @@
+import Glibc
+import MirrorModel
+import MirrorSystem
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorServer
+
+/// How long a connection may take, over real sockets.
+@Suite(.timeLimit(.minutes(5))) struct HTTPServerTests {
+    private static let get = "GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Answers everything with one file.
+    private struct OneFile: MirrorServer.Responder {
+        let file: Descriptor
+        let size: Int64
+
+        func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply {
+            var answer = ServedAnswer(status: 200)
+            answer.body = .file(0..<size)
+            return .answer(answer, file)
+        }
+    }
+
+    private func server(
+        of bytes: [UInt8], size: Int64? = nil, _ change: (inout ServerLimits) -> Void
+    ) throws -> HTTPServer {
+        try folder.write(bytes, to: "file")
+        let file = Descriptor(owning: open(folder.path + "/file", O_RDONLY | O_CLOEXEC))
+        var limits = ServerLimits()
+        change(&limits)
+        return try HTTPServer(
+            at: ListenAddress(host: "127.0.0.1", port: 0), limits: limits,
+            responder: OneFile(file: file, size: size ?? Int64(bytes.count)))
+    }
+
+    @Test func aConnectionOnWhichNothingMovesIsClosed() async throws {
+        let server = try server(of: [1]) { $0.idleSeconds = 1 }
+        defer { server.stop() }
+        let client = try #require(LoopbackClient(port: server.address.port))
+        client.send("GET /file HT")
+        let rest = try await DetachedThread.run { client.readAll() }
+        #expect(rest == [])
+        // An idle connection behind an answer, too.
+        let other = try #require(LoopbackClient(port: server.address.port))
+        other.send(Self.get)
+        let answer = try await DetachedThread.run { other.readAll() }
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+    }
+
+    /// Each byte of it starts the time of an idle connection anew.
+    @Test(arguments: ["", Self.get])
+    func aRequestThatTricklesInIsCutOff(_ before: String) async throws {
+        let server = try server(of: [1]) { $0.requestSeconds = 1 }
+        defer { server.stop() }
+        let client = try #require(LoopbackClient(port: server.address.port))
+        client.send(before)
+        #expect(try await trickle("GET /file HTTP/1.1\r\nX: ", by: client))
+    }
+
+    @Test func aBodyThatTricklesInIsCutOff() async throws {
+        let server = try server(of: [1]) { $0.requestSeconds = 1 }
+        defer { server.stop() }
+        let client = try #require(LoopbackClient(port: server.address.port))
+        #expect(
+            try await trickle(
+                "GET /file HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n",
+                by: client))
+    }
+
+    /// Whoever takes bytes has time, as long as it takes them.
+    @Test func aClientThatReadsSlowlyGetsTheWholeFile() async throws {
+        let bytes = TestBytes.make(20_000_000, seed: 3)
+        let server = try server(of: bytes) { $0.requestSeconds = 1 }
+        defer { server.stop() }
+        let port = server.address.port
+        let client = try #require(LoopbackClient(port: port, receiveBuffer: 4096))
+        client.send("GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        let first = client.read(1000)
+        // The time of a request that began after this one is over.
+        let other = try #require(LoopbackClient(port: port))
+        #expect(try await trickle("GET /file HTTP/1.1\r\nX: ", by: other))
+        let rest = try await DetachedThread.run { client.readAll() }
+        #expect((first + rest).suffix(bytes.count).elementsEqual(bytes))
+    }
+
+    /// A file that was cut in its place has fewer bytes than its head promises.
+    @Test(arguments: [1000, 1_000_000])
+    func aFileThatBecameShorterIsNoWholeAnswer(_ size: Int) async throws {
+        let bytes = TestBytes.make(size / 2, seed: 4)
+        let server = try server(of: bytes, size: Int64(size)) { $0.idleSeconds = 1 }
+        defer { server.stop() }
+        let request = "GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let port = server.address.port
+        let text = try await DetachedThread.run { LoopbackClient.exchange(request, port: port) }
+        let answer = try #require(text)
+        #expect(answer.hasPrefix("HTTP/1.1 503") || answer.contains("Content-Length: \(size)\r\n"))
+        #expect(answer.utf8.count < size)
+    }
+
+    /// Sends a text, and a byte now and then; whether the server ended that.
+    private func trickle(_ start: String, by client: LoopbackClient) async throws -> Bool {
+        try await DetachedThread.run {
+            client.send(start)
+            for _ in 0..<600 {
+                guard client.send("x") else { return true }
+                Pause.milliseconds(100)
+            }
+            return false
+        }
+    }
+}
