@@ -146,6 +146,18 @@ import Testing
         #expect(error?.message.hasPrefix("m.json: nothing was added: ") == true)
     }
 
+    /// Positions of another text would take out another entry.
+    @Test func theTextIsReadAgainBeforeAnEntryIsGone() throws {
+        let text = { (names: [String]) in
+            let entries = names.map { #"{ "url": "https://h.example/\#($0)" }"# }
+            return Array("{ \"resources\": [ \(entries.joined(separator: ", ")) ] }".utf8)
+        }
+        let decoded = try ManifestReader.read(text(["a", "b"]), label: "m.json", origin: origin)
+        let edit = ManifestEdit(
+            bytes: text(["b", "a"]), decoded: decoded, label: "m.json", origin: origin)
+        #expect(throws: MirrorError.self) { try edit.text(removing: [0]) }
+    }
+
     @Test func entriesOfAMetalinkStay() throws {
         let text = """
             <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url>http://h/a</url>\
