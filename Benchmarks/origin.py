@@ -43,6 +43,7 @@ http {{
         http2_max_concurrent_streams 128;
         access_log {place}/access.log line;
     }}
+    server {{ listen 127.0.0.1:{uncached} backlog=4096; open_file_cache off; }}
     server {{
         listen 127.0.0.1:{slow} backlog=4096;
         limit_rate 5000000;
@@ -69,7 +70,7 @@ class Origin:
     """A server over `www`; its addresses are `url("plain")`, `"tls"`, `"logged"` and so on.
 
     `slow` limits each connection to 5,000,000 bytes a second; it, `logged` and `tls_logged` note
-    requests.
+    requests. `uncached` opens a file for each request.
     """
 
     def __init__(self, place):
@@ -84,7 +85,8 @@ class Origin:
              "-out", self.certificate],
             check=True, capture_output=True)
         self.ports = {
-            name: free_port() for name in ("plain", "tls", "logged", "tls_logged", "slow")}
+            name: free_port()
+            for name in ("plain", "uncached", "tls", "logged", "tls_logged", "slow")}
         configuration = os.path.join(place, "nginx.conf")
         with open(configuration, "w") as file:
             file.write(CONFIGURATION.format(place=place, cache=file_cache(), **self.ports))

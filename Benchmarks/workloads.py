@@ -6,6 +6,7 @@ import subprocess
 
 from distant import W13, W14
 from measure import Command
+from serving import W15a, W15b
 from workload import MIB, Workload, against, against_best, anyone, peak_mib, verifying
 
 
@@ -280,4 +281,4 @@ class W9b(Workload):
         return [command]
 
 
-WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W6c, W6d, W7, W8, W9a, W9b, W13, W14]
+WORKLOADS = [W1, W2, W3, W4, W5, W6a, W6b, W6c, W6d, W7, W8, W9a, W9b, W13, W14, W15a, W15b]
