@@ -59,6 +59,20 @@ extension PastDecision {
                 wait: Int64(($0["wait"]?.double ?? 0) * 1000))
         }
         error = tree["error"].flatMap(MirrorError.init)
+        isOptional = tree["error"]?["optional"]?.bool ?? false
+        trace = tree["transfer"].flatMap(TransferTrace.init)
+    }
+}
+
+extension TransferTrace {
+    /// A trace from the members that it was written as; nil for null, and for times that no run has.
+    fileprivate init?(_ tree: JSONTree) {
+        guard let began = tree["began"]?.int, let ended = tree["ended"]?.int, began >= 0,
+            ended >= began
+        else { return nil }
+        self.init(began: began, ended: ended)
+        version = tree["http"]?.string.flatMap(HTTPVersion.init)
+        ranges = tree["ranges"]?.string.flatMap(RangeSupport.init) ?? .unknown
     }
 }
 
@@ -74,5 +88,8 @@ extension MirrorError {
         expected = tree["expected"]?.string
         actual = tree["actual"]?.string
         tried = (tree["tried"]?.elements ?? []).compactMap(\.string)
+        remedy = tree["remedy"]?.string.map {
+            Remedy(Remedy.Kind(rawValue: $0), tree["remedySubject"]?.string ?? "")
+        }
     }
 }

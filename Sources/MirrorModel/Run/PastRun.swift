@@ -56,6 +56,10 @@ public struct PastDecision: Sendable, Hashable {
     public var failures: [PassingFailure] = []
     /// The error of a resource that failed.
     public var error: MirrorError?
+    /// Whether that failure left the run successful.
+    public var isOptional = false
+    /// When its transfer began and ended; nil where it needed none, or where the log has no times.
+    public var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
     public struct PassingFailure: Sendable, Hashable {
@@ -105,7 +109,18 @@ public struct PastDecision: Sendable, Hashable {
             }
         }
         json.key("error")
-        if let error { json.object { error.writeMembers(to: &$0) } } else { json.null() }
+        if let error {
+            json.object { json in
+                error.writeMembers(to: &json)
+                json.member("optional", isOptional)
+                json.member("remedy", error.remedy?.kind.rawValue)
+                json.member("remedySubject", error.remedy?.subject)
+            }
+        } else {
+            json.null()
+        }
+        json.key("transfer")
+        if let trace { json.object { trace.writeMembers(to: &$0) } } else { json.null() }
     }
 }
 
@@ -123,6 +138,7 @@ extension PastDecision {
             bytesReused = done.bytesReused
             source = done.source
             verified = done.verified
+            trace = done.trace
         case .failed(let failed):
             self.init(
                 target: failed.target, step: failed.step, reason: reason?.code ?? "",
@@ -130,6 +146,8 @@ extension PastDecision {
             outcome = failed.step == .remove ? nil : .failed
             source = failed.error.source
             error = failed.error
+            isOptional = failed.isOptional
+            trace = failed.trace
         case .removed(let removed):
             self.init(
                 target: removed.target, step: .remove, reason: removed.reason.code,
