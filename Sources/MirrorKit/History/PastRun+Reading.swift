@@ -56,7 +56,8 @@ extension PastDecision {
             PassingFailure(
                 code: FailureCode(rawValue: $0["cause"]?.string ?? ""),
                 message: $0["message"]?.string ?? "",
-                wait: Int64(($0["wait"]?.double ?? 0) * 1000))
+                wait: Int64(($0["wait"]?.double ?? 0) * 1000),
+                status: $0["status"]?.int.map(Int.init))
         }
         error = tree["error"].flatMap(MirrorError.init)
         isOptional = tree["error"]?["optional"]?.bool ?? false

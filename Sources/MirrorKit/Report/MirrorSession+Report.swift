@@ -1,3 +1,4 @@
+internal import Glibc
 public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
@@ -26,6 +27,26 @@ extension MirrorSession {
                 try inventory.files { report.add($0) }
                 return report
             }
+        }
+    }
+}
+
+extension MirrorSession {
+    /// Refuses a path beneath the areas or `.mirror`, where only mirror's own files belong.
+    ///
+    /// Throws `MirrorError` with `usage`.
+    package nonisolated func refuseAmongFiles(_ path: String) throws {
+        let resolved = realpath(root, nil)
+        defer { free(resolved) }
+        let root = resolved.map { String(cString: $0) } ?? root
+        guard let folder = try FileReplacement(of: path).folder else { return }
+        for name in Area.allCases.map(\.rawValue) + [".mirror"] {
+            let own = root + "/" + name
+            guard folder == own || folder.hasPrefix(own + "/") else { continue }
+            throw MirrorError(
+                .usage,
+                "\(path.printable): it would lie in \(name), among the files that mirror keeps. Choose another place."
+            )
         }
     }
 }

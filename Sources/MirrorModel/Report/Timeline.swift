@@ -50,76 +50,8 @@ public struct Timeline: Sendable, Hashable {
     public let transfers: Int
 }
 
-/// The transfers of a run, from which its timeline and throughput are made.
-public struct TransferLog: Sendable {
-    /// A transfer.
-    struct Entry: Sendable {
-        let began: Int64
-        let ended: Int64
-        let bytes: Int64
-        let host: Int
-        let hasFailed: Bool
-        let target: Target
-    }
-
-    private(set) var entries: [Entry] = []
-    private(set) var hosts: [String] = []
-    private var numbers: [String: Int] = [:]
-    /// Transfers of which no times were kept.
-    public private(set) var untimed = 0
-
-    /// No transfer.
-    public init() {}
-
-    /// Whether there is a transfer with times.
-    public var isEmpty: Bool { entries.isEmpty }
-
-    /// Takes in a decision; one that needed no transfer adds nothing.
-    public mutating func add(_ decision: PastDecision) {
-        guard let trace = decision.trace else {
-            if decision.bytesReceived > 0 { untimed += 1 }
-            return
-        }
-        let host = decision.source.map(SourceKey.host) ?? ""
-        let number = numbers[host] ?? hosts.count
-        if number == hosts.count {
-            numbers[host] = number
-            hosts.append(host)
-        }
-        entries.append(
-            Entry(
-                began: trace.began, ended: trace.ended, bytes: decision.bytesReceived,
-                host: number, hasFailed: decision.outcome == .failed, target: decision.target))
-    }
-
-    /// The last end in milliseconds, at least 1.
-    var length: Int64 { entries.reduce(1) { max($0, $1.ended) } }
-
-    /// The timeline of a run that took so many milliseconds, or longer if a transfer did.
-    public func timeline(lasting milliseconds: Int64) -> Timeline {
-        let length = max(milliseconds, self.length)
-        var packings: [Int: LanePacking] = [:]
-        var order: [Int] = []
-        for entry in entries.sorted(by: { $0.began < $1.began }) {
-            if packings[entry.host] == nil {
-                order.append(entry.host)
-                packings[entry.host] = LanePacking(hosts[entry.host], length)
-            }
-            packings[entry.host]?.add(entry)
-        }
-        let busiest = order.sorted {
-            packings[$0].map(\.weight) ?? 0 > packings[$1].map(\.weight) ?? 0
-        }
-        let shown = Set(busiest.prefix(Timeline.mostLanes))
-        return Timeline(
-            length: length,
-            lanes: order.filter(shown.contains).compactMap { packings[$0]?.lane },
-            hostsLeftOut: order.count - shown.count, transfers: entries.count)
-    }
-}
-
 /// Puts the transfers of a host into rows, in the order in which they began.
-private struct LanePacking {
+struct LanePacking {
     private(set) var lane: Timeline.Lane
     /// The time below which bars are not told apart.
     private let step: Int64
@@ -137,9 +69,7 @@ private struct LanePacking {
         if entry.hasFailed { lane.failed += 1 }
         weight = weight.addingSaturated(entry.ended - entry.began + 1)
         let row = freeRow(at: entry.began)
-        let bar = Timeline.Bar(
-            began: entry.began, ended: entry.ended, failed: entry.hasFailed ? 1 : 0,
-            bytes: entry.bytes, target: entry.target)
+        let bar = entry.bar
         guard let last = lane.rows[row].last, joins(last, bar) else {
             return lane.rows[row].append(bar)
         }

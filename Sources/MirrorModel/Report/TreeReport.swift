@@ -83,9 +83,12 @@ public struct TreeReport: Sendable {
         if let error = decision.error {
             lastRun?.failures.add(error, of: decision.target, isOptional: decision.isOptional)
         }
+        // What was tried again in vain is the failure above.
+        guard decision.error == nil else { return }
         for failure in decision.failures {
             var error = MirrorError(failure.code, failure.message)
             error.source = decision.source
+            error.status = failure.status
             lastRun?.passing.add(error, of: decision.target, isOptional: true)
         }
     }

@@ -69,9 +69,12 @@ public struct PastDecision: Sendable, Hashable {
         public var message: String
         /// Milliseconds until the next request.
         public var wait: Int64
+        /// The status that the server answered with, where it did.
+        public var status: Int?
 
         /// Takes the cause and the wait.
-        public init(code: FailureCode, message: String, wait: Int64) {
+        public init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
+            self.status = status
             self.code = code
             self.message = message
             self.wait = wait
@@ -103,6 +106,7 @@ public struct PastDecision: Sendable, Hashable {
                 json.object { json in
                     json.member("cause", failure.code.rawValue)
                     json.member("message", failure.message)
+                    json.member("status", failure.status)
                     json.key("wait")
                     json.number(Double(failure.wait) / 1000, decimals: 3)
                 }
