@@ -42,7 +42,7 @@ extension ReportPage {
                 html.element(
                     "span", ["class": isOptional ? "warn" : "bad", "aria-hidden": "true"],
                     text: isOptional ? "! " : "✕ ")
-                html.text("\(Number(group.count)) \(group.count == 1 ? "file" : "files"): ")
+                html.text("\(group.count.grouped) \(group.count == 1 ? "file" : "files"): ")
                 html.text(group.cause.words + (isOptional ? " (optional)" : ""))
             }
             html.element("p", text: group.error.message)
@@ -135,7 +135,7 @@ extension ReportPage {
             if summary.bytesReused > 0 {
                 fact("Reused", "\(ByteCount(summary.bytesReused))", &html)
             }
-            fact("Requests", Number(summary.requests), &html)
+            fact("Requests", summary.requests.grouped, &html)
         }
     }
 
@@ -152,7 +152,7 @@ extension ReportPage {
             heads(
                 [
                     ("Began", false), ("End", false), ("Did", false), ("Took", true),
-                    ("Received", true), ("", false),
+                    ("Received", true), ("Of the most", false),
                 ], &html)
             html.element("tbody") { html in
                 for run in report.runs {

@@ -42,7 +42,7 @@ extension ReportPage {
         html.element("tr") { html in
             html.element("th", ["scope": "row"], text: host.host)
             cell("Files", isNumber: true, &html) { html in
-                html.text(Number(host.files))
+                html.text(host.files.grouped)
                 html.element("small", text: "\(ByteCount(host.bytes))")
             }
             cell("Ranges", &html) { html in
@@ -55,7 +55,7 @@ extension ReportPage {
                 html.text(versions.isEmpty ? "–" : versions.joined(separator: ", "))
             }
             cell("Transfers", &html) { html in
-                html.text(host.transfers == 0 ? "–" : Number(host.transfers))
+                html.text(host.transfers == 0 ? "–" : host.transfers.grouped)
                 let facts = host.troubles
                 if !facts.isEmpty { html.element("small", text: facts.joined(separator: ", ")) }
             }
@@ -95,7 +95,7 @@ extension HostFacts {
             return only == .none ? "none sent" : "all \(only.rawValue)"
         }
         return counts.map { strength in
-            let count = Number(validators[strength, default: 0])
+            let count = validators[strength, default: 0].grouped
             return strength == .none ? "\(count) without" : "\(count) \(strength.rawValue)"
         }.joined(separator: ", ")
     }
@@ -103,9 +103,9 @@ extension HostFacts {
     fileprivate var troubles: [String] {
         var facts: [String] = []
         if received > 0 { facts.append("\(ByteCount(received)) received") }
-        if resumed > 0 { facts.append("\(Number(resumed)) resumed") }
-        if retries > 0 { facts.append("\(Number(retries)) tried again") }
-        if failed > 0 { facts.append("\(Number(failed)) failed") }
+        if resumed > 0 { facts.append("\(resumed.grouped) resumed") }
+        if retries > 0 { facts.append("\(retries.grouped) tried again") }
+        if failed > 0 { facts.append("\(failed.grouped) failed") }
         return facts
     }
 }

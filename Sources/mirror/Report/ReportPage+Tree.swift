@@ -58,7 +58,7 @@ extension ReportPage {
         let all = rows.reduce(Int64(0)) { $0.addingSaturated($1.2?.bytes ?? 0) }
         html.element("table", ["class": "shares"]) { html in
             html.element("caption", text: caption)
-            heads([("", false), ("Share", false), ("Files", true), ("Size", true)], &html)
+            heads([("Kind", false), ("Share", false), ("Files", true), ("Size", true)], &html)
             html.element("tbody") { html in
                 for (name, meaning, share) in rows {
                     guard let share, share.files > 0 else { continue }
@@ -68,7 +68,7 @@ extension ReportPage {
                             html.element("small", text: meaning)
                         }
                         html.element("td", ["class": "bar"]) { track(share.bytes, of: all, &$0) }
-                        html.element("td", ["class": "num"], text: Number(share.files))
+                        html.element("td", ["class": "num"], text: share.files.grouped)
                         html.element("td", ["class": "num"], text: "\(ByteCount(share.bytes))")
                     }
                 }
@@ -121,16 +121,16 @@ extension ReportPage {
         let count = report.files.count
         html.element("p", ["class": "faint"]) { html in
             if report.moreFiles > 0 {
-                html.text("The first \(Number(count)) of \(Number(count + report.moreFiles)); ")
+                html.text("The first \(count.grouped) of \((count + report.moreFiles).grouped); ")
                 html.element("code", text: "mirror status -v")
                 html.text(" lists all.")
             } else {
-                html.text("All \(Number(count)).")
+                html.text("All \(count.grouped).")
             }
         }
         html.element("details") { html in
             html.element(
-                "summary", text: "Show \(count == 1 ? "the file" : "\(Number(count)) files")")
+                "summary", text: "Show \(count == 1 ? "the file" : "\(count.grouped) files")")
             html.element("table", ["class": "cards dense"]) { html in
                 html.element("caption", text: "Files by path")
                 heads(
@@ -193,7 +193,7 @@ extension ReportPage {
                             }
                         }
                         cell("Resources", isNumber: true, &html) { html in
-                            html.text(manifest.resources.map { Number($0) } ?? "–")
+                            html.text(manifest.resources.map { $0.grouped } ?? "–")
                         }
                         for (label, instant) in [
                             ("Synced", manifest.syncedAt), ("Copy of", manifest.copiedAt),

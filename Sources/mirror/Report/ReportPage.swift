@@ -129,7 +129,7 @@ extension ReportPage {
         } else if troubled > 0 {
             let verb = Counted.verb(troubled, "needs", "need")
             sentences.append(
-                "\(Number(troubled)) \(troubled == 1 ? "file" : "files") \(verb) attention.")
+                "\(troubled.grouped) \(troubled == 1 ? "file" : "files") \(verb) attention.")
         } else if report.totals.files == 0 {
             sentences.append("No file is here.")
         } else {
@@ -152,9 +152,9 @@ extension ReportPage {
     private func figures(_ html: inout HTMLWriter) {
         let totals = report.totals
         html.element("dl", ["class": "figures"]) { html in
-            figure("Files", Number(totals.files), "\(ByteCount(totals.bytes))", &html)
+            figure("Files", totals.files.grouped, "\(ByteCount(totals.bytes))", &html)
             let next = report.shares.nextDue.map { "the next from \(clock.dateAndTime(of: $0))" }
-            figure("Due", Number(totals.due), next ?? "asked about by the next sync", &html)
+            figure("Due", totals.due.grouped, next ?? "asked about by the next sync", &html)
             let good = report.runs.first { $0.summary?.exit == 0 }
             figure(
                 "Last good run", good.map { age(of: $0.startedAt) } ?? "none",
@@ -228,7 +228,7 @@ extension ReportPage {
                 }
                 if more > 0 {
                     html.element("li", ["class": "faint"]) { html in
-                        html.text("and \(Number(more)) more: ")
+                        html.text("and \(more.grouped) more: ")
                         html.element("code", text: command)
                         html.text(" lists them")
                     }
@@ -238,13 +238,15 @@ extension ReportPage {
     }
 }
 
-/// A whole number as people read it: `1,204`.
-func Number(_ value: some BinaryInteger) -> String {
-    var digits = Array(String(value))
-    var at = digits.count - 3
-    while at > (value < 0 ? 1 : 0) {
-        digits.insert(",", at: at)
-        at -= 3
+extension BinaryInteger {
+    /// The whole number as people read it: `1,204`.
+    var grouped: String {
+        var digits = Array(String(self))
+        var at = digits.count - 3
+        while at > (self < 0 ? 1 : 0) {
+            digits.insert(",", at: at)
+            at -= 3
+        }
+        return String(digits)
     }
-    return String(digits)
 }

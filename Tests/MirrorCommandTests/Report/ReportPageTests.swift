@@ -144,6 +144,6 @@ import Testing
         (0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000"),
     ])
     func numbersAreGrouped(number: Int, text: String) {
-        #expect(Number(number) == text)
+        #expect(number.grouped == text)
     }
 }
