@@ -152,28 +152,35 @@ extension ReportPage {
     private func figures(_ html: inout HTMLWriter) {
         let totals = report.totals
         html.element("dl", ["class": "figures"]) { html in
-            figure("Files", totals.files.grouped, "\(ByteCount(totals.bytes))", &html)
-            let next = report.shares.nextDue.map { "the next from \(clock.dateAndTime(of: $0))" }
-            figure("Due", totals.due.grouped, next ?? "asked about by the next sync", &html)
-            let good = report.runs.first { $0.summary?.exit == 0 }
-            figure(
-                "Last good run", good.map { age(of: $0.startedAt) } ?? "none",
-                good.map { clock.dateAndTime(of: $0.startedAt) } ?? "of the runs remembered", &html)
-            let received = lastEnded?.summary?.bytesReceived ?? 0
-            let reused = lastEnded?.summary?.bytesReused ?? 0
-            figure(
-                "Received last", lastEnded == nil ? "–" : "\(ByteCount(received))",
-                reused > 0 ? "\(ByteCount(reused)) more was there" : "by the last run", &html)
+            figure("Files", totals.files.grouped, &html) { $0.text("\(ByteCount(totals.bytes))") }
+            figure("Due", totals.due.grouped, &html) { html in
+                guard let next = report.shares.nextDue else {
+                    return html.text("asked about by the next sync")
+                }
+                html.text("the next from ")
+                time(next, &html)
+            }
+            let good = report.runs.first { $0.summary?.exit == 0 }?.startedAt
+            figure("Last good run", good.map(age) ?? "none", &html) { html in
+                if let good { time(good, &html) } else { html.text("of the runs remembered") }
+            }
+            let summary = lastEnded?.summary
+            let received = summary.map { "\(ByteCount($0.bytesReceived))" } ?? "–"
+            figure("Received last", received, &html) { html in
+                let reused = summary?.bytesReused ?? 0
+                html.text(reused > 0 ? "\(ByteCount(reused)) more was there" : "by the last run")
+            }
         }
     }
 
     private func figure(
-        _ term: String, _ value: String, _ remark: String, _ html: inout HTMLWriter
+        _ term: String, _ value: String, _ html: inout HTMLWriter,
+        _ remark: (inout HTMLWriter) -> Void
     ) {
         html.element("div") { html in
             html.element("dt", text: term)
             html.element("dd", text: value)
-            html.element("dd", text: remark)
+            html.element("dd") { remark(&$0) }
         }
     }
 

@@ -54,7 +54,9 @@ enum ReportStyle {
         th:last-child,td:last-child{padding-right:0}
         thead th{font-size:.8125rem;font-weight:400;color:var(--faint);border-top:0;white-space:nowrap}
         tbody th{font-weight:400}
+        .shares th,thead th{overflow-wrap:normal}
         .num{text-align:right;white-space:nowrap}
+        @media (min-width:24rem){time{white-space:nowrap}}
         th.num,td.num{padding-right:1.75rem}
         td small,th small{display:block;font-size:.8125rem;color:var(--faint)}
         .track{display:block;height:.5rem;min-width:3.5rem;border-radius:.25rem;background:var(--track);overflow:hidden}
@@ -94,7 +96,17 @@ enum ReportStyle {
         .key{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:.75rem 0 0;padding:0;list-style:none;font-size:.8125rem;color:var(--faint)}
         .key svg{display:inline-block;width:1.5rem;height:.6rem;margin-right:.4rem;vertical-align:baseline}
         footer{padding-top:1.5rem;padding-bottom:3rem;font-size:.8125rem;color:var(--faint)}
-        @media (max-width:62rem){.lane,.under{grid-template-columns:1fr}.under>span{display:none}}
+        @media (max-width:62rem){
+        .lane,.under{grid-template-columns:1fr}.under>span{display:none}
+        .shares,.shares caption,.shares thead,.shares tbody{display:block}
+        .shares tr{display:grid;grid-template-columns:1fr 3.5rem 5.25rem;gap:.4rem .5rem;
+        padding:.5rem 0 .7rem;border-top:1px solid var(--line)}
+        .shares thead tr{border-top:0;padding:0}
+        .shares th,.shares td,.shares td.bar{border:0;padding:0;width:auto}
+        .shares .bar{grid-area:2/1/3/4}
+        .shares thead th:nth-child(2){display:none}
+        .shares th.num,.shares td.num{padding:0}
+        }
         @media (max-width:46rem){
         header{padding-top:1.75rem}h1{font-size:1.75rem}
         nav{position:static}
@@ -116,8 +128,6 @@ enum ReportStyle {
         .dense td[data-label],.dense td[data-label]>div,.dense td small{display:inline}
         .dense td[data-label]::before{content:""}
         .dense td[data-label]+td[data-label]::before{content:" · "}
-        .shares th,.shares td{padding-right:.6rem}
-        .shares td.bar{width:22%}
         }
         @media print{nav{display:none}body{background:#fff}main>section{break-inside:avoid-page}}
 

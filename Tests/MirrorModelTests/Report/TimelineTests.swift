@@ -122,7 +122,7 @@ import Testing
         arguments: [
             (1, ["0", "1 ms"]), (450, ["0", "0.1 s", "0.2 s", "0.3 s", "0.4 s"]),
             (10_700, ["0", "2 s", "4 s", "6 s", "8 s", "10 s"]),
-        (240_000, ["0", "1 min", "2 min", "3 min", "4 min"]),
+            (240_000, ["0", "1 min", "2 min", "3 min", "4 min"]),
             (86_400_000 * 12, ["0", "3 d", "6 d", "9 d", "12 d"]),
         ] as [(Int64, [String])])
     func axisHasFewRoundMarks(length: Int64, labels: [String]) {
