@@ -4,7 +4,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror report`: one page about the tree, its sources and its runs.
-struct ReportCommand: AsyncParsableCommand {
+struct ReportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract:

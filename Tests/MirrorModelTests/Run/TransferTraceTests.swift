@@ -67,6 +67,18 @@ import Testing
         return ranges(&machine)
     }
 
+    @Test func localFileCameInNoVersionOfHTTP() throws {
+        let provenance = Provenance(source: SourceKey(text: "x"), answeredBy: "x")
+        for (text, version) in [("file:///a", nil), ("http://a.example/", .http11)]
+            as [(String, HTTPVersion?)]
+        {
+            let answer = Answer(
+                TransferMachineTests.whole, provenance: provenance, url: try SourceURL(text),
+                at: TransferMachineTests.now)
+            #expect(answer.version == version)
+        }
+    }
+
     @Test func whatTheServerSaysOfRangesIsKept() throws {
         #expect(try answered(200, ("Accept-Ranges", "Bytes")) == .offered)
         #expect(try answered(200, ("Accept-Ranges", "none")) == .refused)
