@@ -11,7 +11,8 @@ extension ReportPage {
             let words =
                 failed > 0
                 ? "The last run had \(Counted(failed, "failure")), and its log is gone."
-                : report.runs.isEmpty ? "There was no run." : "None: no run kept a log of failures."
+                : report.runs.isEmpty
+                    ? "There was no run." : "No run has a log yet, so none is known."
             return html.element("p", text: words)
         }
         if let error = lastEnded?.summary?.error {
@@ -62,7 +63,8 @@ extension ReportPage {
         }
         facts(of: run, &html)
         guard let last = report.lastRun else {
-            return html.element("p", text: "Its log is gone, so nothing is known of its transfers.")
+            let words = run.summary == nil ? "Its log is not there yet" : "Its log is gone"
+            return html.element("p", text: "\(words), so nothing is known of its transfers.")
         }
         if run.id != report.runs.first?.id {
             html.element(
@@ -148,7 +150,7 @@ extension ReportPage {
         html.element("table", ["class": "cards"]) { html in
             html.element(
                 "caption",
-                text: "The last \(Counted(report.runs.count, "run")) that had something to do")
+                text: "Runs that had something to do, the newest first")
             heads(
                 [
                     ("Began", false), ("End", false), ("Did", false), ("Took", true),
@@ -166,7 +168,9 @@ extension ReportPage {
     private func row(_ run: PastRun, _ most: Int64, _ html: inout HTMLWriter) {
         html.element("th", ["scope": "row"]) { time(run.startedAt, &$0) }
         guard let summary = run.summary else {
-            return cell("End", &html) { $0.text("none: under way, or killed") }
+            return html.element("td", ["data-label": "End", "colspan": "5"]) { html in
+                html.element("div", text: "none: under way, or killed")
+            }
         }
         cell("End", &html) { html in
             let isGood = summary.exit == 0

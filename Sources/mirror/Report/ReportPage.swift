@@ -96,6 +96,8 @@ struct ReportPage {
             Section(id: "history", title: "History", write: history),
             Section(id: "files", title: "Files", write: files),
         ]
+        // One sentence is enough about nothing.
+        if report.isEmpty { sections.removeAll { $0.id != "tree" } }
         if !report.manifests.isEmpty {
             sections.append(Section(id: "manifests", title: "Manifests", write: manifests))
         }
@@ -113,6 +115,9 @@ struct ReportPage {
 extension ReportPage {
     /// The last run that has an end.
     var lastEnded: PastRun? { report.runs.first { $0.summary != nil } }
+
+    /// Whether the newest run has no end.
+    var hasOpenRun: Bool { report.runs.first.map { $0.summary == nil } ?? false }
 
     /// Files that somebody should look at.
     var troubled: Int {
@@ -139,10 +144,12 @@ extension ReportPage {
             let end = exit == 0 ? "ended well" : "ended with exit \(exit)"
             sentences.append("The last run \(end), \(clock.dateAndTime(of: run.startedAt)).")
         }
+        if hasOpenRun { sentences.append("The newest run is under way, or was killed.") }
         let isBad = exit != 0 || report.totals.groups[.missing] != nil
         let (mark, look) =
             report.isEmpty
-            ? ("○", "faint") : isBad ? ("✕", "bad") : troubled > 0 ? ("!", "warn") : ("✓", "good")
+            ? ("○", "faint")
+            : isBad ? ("✕", "bad") : troubled > 0 || hasOpenRun ? ("!", "warn") : ("✓", "good")
         html.element("div", ["class": "verdict"]) { html in
             html.element("span", ["class": "mark \(look)", "aria-hidden": "true"], text: mark)
             html.element("p", text: sentences.joined(separator: " "))
@@ -168,7 +175,8 @@ extension ReportPage {
             let received = summary.map { "\(ByteCount($0.bytesReceived))" } ?? "–"
             figure("Received last", received, &html) { html in
                 let reused = summary?.bytesReused ?? 0
-                html.text(reused > 0 ? "\(ByteCount(reused)) more was there" : "by the last run")
+                let none = summary == nil ? "no run has ended" : "by the last run"
+                html.text(reused > 0 ? "\(ByteCount(reused)) more was there" : none)
             }
         }
     }

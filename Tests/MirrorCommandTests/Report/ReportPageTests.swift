@@ -104,8 +104,20 @@ import Testing
     @Test func emptyTreeSaysSo() {
         let page = page(TreeReport(root: "/srv/maps", madeAt: Self.now))
         #expect(page.contains("Nothing is here yet: no file, and no run."))
-        #expect(page.contains("No run had anything to do here yet."))
+        #expect(page.split(separator: "<section").count == 2)
         #expect(!page.contains("<svg"))
+    }
+
+    @Test func runWithoutAnEndIsNoGoodNews() throws {
+        var report = TreeReport(root: "/srv/maps", madeAt: Self.now)
+        var file = StoredFile(target: try Target("Caches/a"), state: .intact)
+        file.size = 1
+        report.add(file)
+        report.runs = [PastRun(id: "R", startedAt: Self.now)]
+        let page = page(report)
+        #expect(page.contains("The newest run is under way, or was killed."))
+        #expect(page.contains("Its log is not there yet"))
+        #expect(!page.contains("class=\"mark good\""))
     }
 
     @Test func runWithoutTimesSaysThatNoneWereKept() throws {
