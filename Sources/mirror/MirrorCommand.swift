@@ -38,6 +38,6 @@ struct MirrorCommand: AsyncParsableCommand {
             ManifestsCommand.self, ForgetCommand.self, ResolveCommand.self, HistoryCommand.self,
             WhyCommand.self, SettingsCommand.self, ScheduleCommand.self, JobsCommand.self,
             TopCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self,
-            ServeCommand.self,
+            ServeCommand.self, ReportCommand.self,
         ])
 }

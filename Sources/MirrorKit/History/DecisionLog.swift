@@ -22,7 +22,8 @@ struct DecisionLog: ~Copyable {
         case .retry(let again), .restart(let again):
             failures[again.target, default: []].append(
                 PastDecision.PassingFailure(
-                    code: again.cause.code, message: again.cause.message, wait: again.wait))
+                    code: again.cause.code, message: again.cause.message, wait: again.wait,
+                    status: again.cause.status))
         case .done(let done): write(event, about: done.target)
         case .failed(let failed): write(event, about: failed.target)
         case .removed(let removed): write(event, about: removed.target)

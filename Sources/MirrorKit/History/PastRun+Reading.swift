@@ -56,9 +56,24 @@ extension PastDecision {
             PassingFailure(
                 code: FailureCode(rawValue: $0["cause"]?.string ?? ""),
                 message: $0["message"]?.string ?? "",
-                wait: Int64(($0["wait"]?.double ?? 0) * 1000))
+                wait: Int64(($0["wait"]?.double ?? 0) * 1000),
+                status: $0["status"]?.int.map(Int.init))
         }
         error = tree["error"].flatMap(MirrorError.init)
+        isOptional = tree["error"]?["optional"]?.bool ?? false
+        trace = tree["transfer"].flatMap(TransferTrace.init)
+    }
+}
+
+extension TransferTrace {
+    /// A trace from the members that it was written as; nil for null, and for times that no run has.
+    fileprivate init?(_ tree: JSONTree) {
+        guard let began = tree["began"]?.int, let ended = tree["ended"]?.int, began >= 0,
+            ended >= began
+        else { return nil }
+        self.init(began: began, ended: ended)
+        version = tree["http"]?.string.flatMap(HTTPVersion.init)
+        ranges = tree["ranges"]?.string.flatMap(RangeSupport.init) ?? .unknown
     }
 }
 
@@ -74,5 +89,8 @@ extension MirrorError {
         expected = tree["expected"]?.string
         actual = tree["actual"]?.string
         tried = (tree["tried"]?.elements ?? []).compactMap(\.string)
+        remedy = tree["remedy"]?.string.map {
+            Remedy(Remedy.Kind(rawValue: $0), tree["remedySubject"]?.string ?? "")
+        }
     }
 }

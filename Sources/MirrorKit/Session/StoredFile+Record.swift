@@ -15,6 +15,7 @@ extension StoredFile {
         sha256 = record.sha256
         verified = record.verified
         source = record.provenance?.source.description
+        if source != nil { validator = record.validators.strength }
         confirmedAt = record.confirmedAt
     }
 }

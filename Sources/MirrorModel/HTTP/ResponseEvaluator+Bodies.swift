@@ -65,8 +65,7 @@ extension ResponseEvaluator {
     }
 
     private func allowsRanges(_ head: ResponseHead) -> Bool {
-        let units = head.list(of: .acceptRanges)
-        return !units.elementsEqual("none".utf8) { $0 | 0x20 == $1 } && head.contentCodings.isEmpty
+        head.announcedRanges != .refused && head.contentCodings.isEmpty
     }
 
     /// Why a range belongs to another version than the part.

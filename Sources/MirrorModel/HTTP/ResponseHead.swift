@@ -99,13 +99,13 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 /// A version of HTTP, as far as framing depends on it.
-public enum HTTPVersion: Sendable, Hashable {
+public enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
     /// HTTP/1.0.
-    case http10
+    case http10 = "1.0"
     /// HTTP/1.1.
-    case http11
+    case http11 = "1.1"
     /// HTTP/2 and later, where frames end a body.
-    case http2
+    case http2 = "2"
 }
 
 extension ResponseHead {

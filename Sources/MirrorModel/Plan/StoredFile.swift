@@ -14,6 +14,8 @@ public struct StoredFile: Sendable, Hashable {
     public var verified: Verification?
     /// Where they came from, without a query.
     public var source: String?
+    /// How far the validators that were sent with them identify them; nil without a source.
+    public var validator: ValidatorStrength?
     /// When the source last confirmed them.
     public var confirmedAt: Instant?
     /// Whether the source would be asked now; nil when no manifest at hand wants the file.

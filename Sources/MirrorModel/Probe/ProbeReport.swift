@@ -29,18 +29,6 @@ public struct ProbeReport: Sendable, Hashable {
     /// Why there is no good answer.
     public var error: MirrorError?
 
-    /// Whether a server sends ranges.
-    public enum RangeSupport: String, Sendable, Hashable {
-        /// It sent the one byte that was asked for.
-        case honoured
-        /// It says that it would, and was not tried.
-        case offered
-        /// It sent the whole file instead, or says that it sends none.
-        case refused
-        /// It does not say.
-        case unknown
-    }
-
     /// A report about a URL before any answer.
     public init(url: String) { self.url = url }
 
@@ -55,11 +43,7 @@ extension ProbeReport {
     package mutating func take(head: ResponseHead, from url: SourceURL, at now: Instant) {
         takeCommon(head, from: url, at: now)
         size = head.single(.contentLength).flatMap { DecimalDigits.value(of: $0.utf8) }
-        switch head.single(.acceptRanges)?.lowercased() {
-        case "bytes": ranges = .offered
-        case "none": ranges = .refused
-        default: ranges = .unknown
-        }
+        ranges = head.announcedRanges
     }
 
     /// Takes in the head of an answer to a GET of the first byte.
@@ -84,12 +68,7 @@ extension ProbeReport {
         _ head: ResponseHead, from url: SourceURL, at now: Instant
     ) {
         status = head.status
-        version =
-            switch head.version {
-            case .http10: "1.0"
-            case .http11: "1.1"
-            case .http2: "2"
-            }
+        version = head.version.rawValue
         received = now
         error = (200..<300).contains(head.status) ? nil : Self.refusal(head.status, url)
         mediaType = head.mediaType ?? mediaType

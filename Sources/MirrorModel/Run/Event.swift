@@ -146,6 +146,8 @@ public struct Event: Sendable {
         public var verified: Verification
         /// The conflict copy's name, if the target held bytes that mirror did not put there.
         public var conflict: Target?
+        /// When its transfer began and ended; nil where it needed none.
+        public var trace: TransferTrace?
 
         /// Takes the values; the others have their defaults.
         public init(
@@ -222,6 +224,8 @@ public struct Event: Sendable {
         public var manifest: String
         /// The line that names it; 0 when it was made in code.
         public var line: Int
+        /// When its transfer began and ended; nil where none began.
+        public var trace: TransferTrace?
 
         /// Takes the values; the others have their defaults.
         public init(

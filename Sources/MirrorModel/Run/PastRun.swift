@@ -56,6 +56,10 @@ public struct PastDecision: Sendable, Hashable {
     public var failures: [PassingFailure] = []
     /// The error of a resource that failed.
     public var error: MirrorError?
+    /// Whether that failure left the run successful.
+    public var isOptional = false
+    /// When its transfer began and ended; nil where it needed none, or where the log has no times.
+    public var trace: TransferTrace?
 
     /// A request that failed, and after which another followed.
     public struct PassingFailure: Sendable, Hashable {
@@ -65,9 +69,12 @@ public struct PastDecision: Sendable, Hashable {
         public var message: String
         /// Milliseconds until the next request.
         public var wait: Int64
+        /// The status that the server answered with, where it did.
+        public var status: Int?
 
         /// Takes the cause and the wait.
-        public init(code: FailureCode, message: String, wait: Int64) {
+        public init(code: FailureCode, message: String, wait: Int64, status: Int? = nil) {
+            self.status = status
             self.code = code
             self.message = message
             self.wait = wait
@@ -99,13 +106,25 @@ public struct PastDecision: Sendable, Hashable {
                 json.object { json in
                     json.member("cause", failure.code.rawValue)
                     json.member("message", failure.message)
+                    json.member("status", failure.status)
                     json.key("wait")
                     json.number(Double(failure.wait) / 1000, decimals: 3)
                 }
             }
         }
         json.key("error")
-        if let error { json.object { error.writeMembers(to: &$0) } } else { json.null() }
+        if let error {
+            json.object { json in
+                error.writeMembers(to: &json)
+                json.member("optional", isOptional)
+                json.member("remedy", error.remedy?.kind.rawValue)
+                json.member("remedySubject", error.remedy?.subject)
+            }
+        } else {
+            json.null()
+        }
+        json.key("transfer")
+        if let trace { json.object { trace.writeMembers(to: &$0) } } else { json.null() }
     }
 }
 
@@ -123,6 +142,7 @@ extension PastDecision {
             bytesReused = done.bytesReused
             source = done.source
             verified = done.verified
+            trace = done.trace
         case .failed(let failed):
             self.init(
                 target: failed.target, step: failed.step, reason: reason?.code ?? "",
@@ -130,6 +150,8 @@ extension PastDecision {
             outcome = failed.step == .remove ? nil : .failed
             source = failed.error.source
             error = failed.error
+            isOptional = failed.isOptional
+            trace = failed.trace
         case .removed(let removed):
             self.init(
                 target: removed.target, step: .remove, reason: removed.reason.code,

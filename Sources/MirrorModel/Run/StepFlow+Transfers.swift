@@ -151,6 +151,7 @@ extension StepFlow {
     mutating func take(_ event: TransferEvent, of position: Int) {
         guard let work = works[position] else { return }
         count(event, of: work)
+        work.note(event, at: now.elapsed)
         // Before the step goes on, because that may tell its end.
         if let event = Event.Body(event, of: work.step) { act(.tell(event)) }
         switch event {

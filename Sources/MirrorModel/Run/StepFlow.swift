@@ -269,6 +269,9 @@ extension StepFlow {
         if done.outcome != .stale, done.outcome != .deferred {
             discardSupersededParts(of: plan.steps.target(at: position))
         }
+        var done = done
+        // An end that another run brought has that run's times.
+        done.trace = works[position]?.trace
         act(.tell(.done(done)))
         close(position, .done(done), isPassedOn: true)
     }
@@ -276,7 +279,8 @@ extension StepFlow {
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
     mutating func fail(_ position: Int, _ error: MirrorError) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
-        let failed = plan.failure(of: plan.steps[position], error)
+        var failed = plan.failure(of: plan.steps[position], error)
+        failed.trace = works[position]?.trace
         accounts.ledger.enter(failed)
         if isEssential(position) { sets.note(.failed(failed.error), at: position) }
         tell(failed)

@@ -16,6 +16,8 @@ final class StepWork {
     var bytesInMemory = 0
     /// The bytes that its transfer has brought; nil until it begins.
     var count: TransferCount?
+    /// When its transfer began and ended; nil until it begins.
+    var trace: TransferTrace?
 
     enum Purpose: Sendable {
         /// The step needs no server.
@@ -44,6 +46,15 @@ final class StepWork {
         self.step = step
         self.purpose = purpose
         self.row = row
+    }
+
+    /// Notes when the step's transfer began and ended.
+    func note(_ event: TransferEvent, at elapsed: Int64) {
+        switch event {
+        case .started: trace = TransferTrace(began: elapsed, ended: elapsed)
+        case .ended(let result): trace?.end(result, at: elapsed)
+        case .progress, .verifying, .retry, .restart: break
+        }
     }
 
     /// Whether the step is one of those that need no server.

@@ -48,6 +48,9 @@ package struct CivilTime: Sendable, Hashable {
         return (era * 146_097 + dayOfEra - 719_468) * 86400 + secondOfDay
     }
 
+    /// `2026-11-20`.
+    var date: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+
     /// The day of the week; 0 is Monday.
     package var weekday: Int {
         // 1970-01-01 was a Thursday.

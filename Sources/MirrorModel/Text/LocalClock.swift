@@ -26,8 +26,21 @@ public struct LocalClock: Sendable {
         let (then, today) = (offset.civil(instant), offset.civil(now))
         let time = "\(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
         let isToday = (then.year, then.month, then.day) == (today.year, today.month, today.day)
-        if isToday { return time }
-        return "\(padded(then.year, 4))-\(padded(then.month, 2))-\(padded(then.day, 2)) \(time)"
+        return isToday ? time : "\(then.date) \(time)"
+    }
+
+    /// `2026-11-20 12:03`, also for today: what is still right when it is read on another day.
+    public func dateAndTime(of instant: Instant) -> String {
+        let then = offset.civil(instant)
+        return "\(then.date) \(padded(then.time.hour, 2)):\(padded(then.time.minute, 2))"
+    }
+
+    /// The zone of all these times now: `UTC`, `UTC+05:30`, `UTC-03:00`.
+    public var zone: String {
+        let minutes = (offset.civil(now).seconds - now.seconds) / 60
+        if minutes == 0 { return "UTC" }
+        let sign = minutes < 0 ? "-" : "+"
+        return "UTC\(sign)\(padded(abs(minutes) / 60, 2)):\(padded(abs(minutes) % 60, 2))"
     }
 }
 

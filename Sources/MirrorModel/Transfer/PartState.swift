@@ -74,6 +74,10 @@ package struct Answer: Sendable, Hashable {
     package var source: String
     /// The file name that the response suggests, last component only.
     package var suggestedName: String?
+    /// The version of HTTP of the response; nil for a remembered one, and for a local file.
+    package var version: HTTPVersion?
+    /// Whether ranges are sent, as far as the responses of the transfer showed it.
+    package var ranges = RangeSupport.unknown
 
     /// Reads the statements of a response head.
     package init(_ head: ResponseHead, provenance: Provenance, url: SourceURL, at now: Instant) {
@@ -83,6 +87,8 @@ package struct Answer: Sendable, Hashable {
         freshUntil = head.freshUntil(received: now)
         source = url.description
         suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
+        version = url.scheme == .file ? nil : head.version
+        ranges = head.status == 206 ? .honoured : head.announcedRanges
     }
 
     /// Restores the remembered statements of the response that began a part.

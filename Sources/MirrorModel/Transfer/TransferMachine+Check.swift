@@ -15,10 +15,11 @@ extension TransferMachine {
             return end(refusal, dropsPart: true)
         }
         if let refusal = mismatch(digests, piecesHold) { return wrongBytes(refusal) }
-        guard let answer else {
+        guard var answer else {
             return TransferAction(
                 .fail(failure(Refusal(.internalError, "bytes without an answer"))))
         }
+        if part?.isSegmented == true { answer.ranges = .honoured }
         return TransferAction(.accept(verification(piecesHold), answer))
     }
 

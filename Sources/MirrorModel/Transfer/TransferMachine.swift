@@ -126,14 +126,16 @@ package struct TransferMachine: Sendable {
         var action = TransferAction(.receive(reception))
         if reception.offset == 0 {
             action.dropsPart = part != nil
+            var answer = reception.answer
             if let part, plan.offset > 0, part.length > 0 {
                 sources[current].restarts += 1
-                action.notice = .restart(
-                    cause: failure(part.reasonToBeginAgain(reception)), attempt: requests)
+                let reason = part.reasonToBeginAgain(reception)
+                if reason.code == .rangeIgnored { answer.ranges = .refused }
+                action.notice = .restart(cause: failure(reason), attempt: requests)
             }
             wasted += part?.length ?? 0
             part = PartState(beginning: reception, identity: identity(of: reception))
-            answer = reception.answer
+            self.answer = answer
             sentDigests = []
         } else {
             part?.total = reception.total
@@ -145,6 +147,8 @@ package struct TransferMachine: Sendable {
             if var known = answer {
                 known.freshUntil = reception.answer.freshUntil
                 known.source = reception.answer.source
+                known.version = reception.answer.version
+                known.ranges = reception.answer.ranges
                 answer = known
             }
         }

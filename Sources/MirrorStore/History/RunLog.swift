@@ -83,9 +83,22 @@ extension RunLog {
     package static func line(
         beginningWith start: [UInt8], of run: String, in root: RootDirectory
     ) -> [UInt8]? {
-        let path = RunLog.folder + "/" + run + ".jsonl"
-        guard let file = try? root.openFile(path) else { return nil }
         var found: [UInt8]?
+        forEachLine(of: run, in: root) { line in
+            if line.starts(with: start) { found = Array(line) }
+        }
+        return found
+    }
+
+    /// Passes the whole lines of a run's log to the body; returns how many bytes were read.
+    ///
+    /// A log that is not there, or that cannot be read to its end, has fewer lines.
+    @discardableResult
+    package static func forEachLine(
+        of run: String, in root: RootDirectory, _ body: (ArraySlice<UInt8>) -> Void
+    ) -> Int64 {
+        let path = RunLog.folder + "/" + run + ".jsonl"
+        guard let file = try? root.openFile(path) else { return 0 }
         var rest: [UInt8] = []
         var at: Int64 = 0
         while at <= RunLog.longest,
@@ -94,12 +107,9 @@ extension RunLog {
             at += Int64(bytes.count)
             rest += bytes
             guard let end = rest.lastIndex(of: UInt8(ascii: "\n")) else { continue }
-            for line in rest[..<end].split(separator: UInt8(ascii: "\n"))
-            where line.starts(with: start) {
-                found = Array(line)
-            }
+            for line in rest[..<end].split(separator: UInt8(ascii: "\n")) { body(line) }
             rest.removeSubrange(...end)
         }
-        return found
+        return at
     }
 }

@@ -23,26 +23,8 @@ struct Hook {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // This process blocks signals in every thread; the program must not inherit that.
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        sigaddset(&defaults, SIGPIPE)
-        sigaddset(&defaults, SIGXFSZ)
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var pid = pid_t()
-        let number = withPointers(to: words) { arguments in
-            withPointers(to: variables(environment)) { variables in
-                posix_spawnp(&pid, words[0], &actions, &attributes, arguments, variables)
-            }
-        }
+        let number = Spawn.start(words, &actions, Spawn.variables(adding: environment), &pid)
         close(ends[0])
         guard number == 0 else {
             close(ends[1])
@@ -92,26 +74,5 @@ struct Hook {
 
     private func failure(_ number: Int32) -> String {
         "\(option): \(words[0]) cannot be started: \(String(cString: strerror(number)))."
-    }
-
-    /// This process's variables, and those that say what happened.
-    private func variables(_ added: [String: String]) -> [String] {
-        var found: [String] = []
-        var at = environ
-        while let pointer = at.pointee {
-            let text = String(cString: pointer)
-            if added[String(text.prefix { $0 != "=" })] == nil { found.append(text) }
-            at += 1
-        }
-        return found + added.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-    }
-
-    private func withPointers<Result>(
-        to texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
-        var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        return body(pointers)
     }
 }

@@ -1,72 +1,51 @@
 import MirrorModel
 
-/// The failures of a run by what caused them, for the end of its report: the files, and what helps.
-struct FailureGroups {
-    /// The most files that a group names.
-    static let mostFiles = 10
+// The failures of a run by what caused them, for the end of its report: the files, and what helps.
 
-    private struct Cause: Hashable {
-        let code: FailureCode
-        let status: Int?
-        let host: String
-        let isOptional: Bool
-    }
-
-    private struct Group {
-        let first: Event.Failed
-        var paths: [String] = []
-        var count = 0
-    }
-
-    private var groups: [Cause: Group] = [:]
-    private var order: [Cause] = []
-
+extension FailureCauses {
     /// Takes in a failure.
     mutating func add(_ failed: Event.Failed) {
-        let source = failed.error.source ?? ""
-        let rest = source.firstRange(of: "://").map { source[$0.upperBound...] } ?? source[...]
-        let cause = Cause(
-            code: failed.error.code, status: failed.error.status,
-            host: String(rest.prefix { $0 != "/" }), isOptional: failed.isOptional)
-        if groups[cause] == nil { order.append(cause) }
-        var group = groups[cause] ?? Group(first: failed)
-        group.count += 1
-        if group.paths.count < Self.mostFiles { group.paths.append(failed.target.path) }
-        groups[cause] = group
+        add(failed.error, of: failed.target, isOptional: failed.isOptional)
     }
 
     /// A block for each cause, in the order in which they were met.
     func lines(_ style: TextStyle) -> [String] {
-        order.flatMap { cause -> [String] in
-            guard let group = groups[cause] else { return [] }
+        groups.flatMap { group -> [String] in
+            let isOptional = group.cause.isOptional
             let label = style.label(
-                cause.isOptional ? "optional" : "failed", cause.isOptional ? .warning : .failure)
+                isOptional ? "optional" : "failed", isOptional ? .warning : .failure)
             let indentation = String(repeating: " ", count: 14)
             if group.count == 1 {
-                return [label + group.first.error.sentence.printable]
-                    + help(group).map { indentation + style.faint($0) }
+                return [label + group.error.sentence.printable]
+                    + group.help.map { indentation + style.faint($0) }
             }
-            var lines = [label + "\(group.count) files: \(words(for: cause))"]
-            lines += group.paths.map { indentation + $0.printable }
-            if group.count > group.paths.count {
-                lines.append(indentation + "and \(group.count - group.paths.count) more")
-            }
-            let helps = group.first.error.remedy?.sentence ?? ""
-            return lines
-                + (helps.isEmpty ? help(group) : [helps]).map { indentation + style.faint($0) }
+            var lines = [label + "\(group.count) files: \(group.cause.words)"]
+            lines += group.targets.map { indentation + $0.path.printable }
+            if group.more > 0 { lines.append(indentation + "and \(group.more) more") }
+            return lines + group.allHelp.map { indentation + style.faint($0) }
         }
     }
+}
 
-    private func words(for cause: Cause) -> String {
+extension FailureCauses.Cause {
+    /// The cause in a few words.
+    var words: String {
         let what =
-            cause.status.map { "HTTP \($0)" }
-            ?? cause.code.rawValue.split(separator: "-").joined(separator: " ")
-        return cause.host.isEmpty ? what : "\(what) from \(cause.host.printable)"
+            status.map { "HTTP \($0)" }
+            ?? code.rawValue.split(separator: "-").joined(separator: " ")
+        return host.isEmpty ? what : "\(what) from \(host.printable)"
+    }
+}
+
+extension FailureCauses.Group {
+    /// What helps, where only the causes are told and not the sentence of an error.
+    var allHelp: [String] {
+        let remedy = error.remedy?.sentence ?? ""
+        return remedy.isEmpty ? help : [remedy]
     }
 
-    /// The command that helps where the sentence does not name it.
-    private func help(_ group: Group) -> [String] {
-        let error = group.first.error
+    /// The command that helps where the sentence of the error does not name it.
+    var help: [String] {
         if error.remedy != nil { return [] }
         if error.isRetryable { return ["mirror sync tries again; what has arrived is kept."] }
         switch error.code {
@@ -76,8 +55,7 @@ struct FailureGroups {
             ]
         case .noSpace: return ["mirror evict --quota SIZE makes room in Caches."]
         default:
-            let path = ShellWord(group.first.target.path).description
-            return ["mirror why \(path) says what was tried."]
+            return ["mirror why \(ShellWord(target.path)) says what was tried."]
         }
     }
 }

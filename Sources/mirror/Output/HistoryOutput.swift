@@ -40,16 +40,24 @@ struct HistoryOutput {
         let label =
             summary.exit == 0
             ? style.label("exit 0", .good) : style.label("exit \(summary.exit)", .failure)
-        var facts = Outcome.allCases.compactMap { outcome in
-            summary[outcome] > 0 && outcome != .kept ? "\(summary[outcome]) \(outcome.word)" : nil
-        }
-        if summary.removed > 0 { facts.append("\(summary.removed) removed") }
+        var facts = summary.deeds
         let received = summary.bytesReceived
         if received > 0 { facts.append("\(ByteCount(received)) received") }
         facts.append(TextReport.seconds(summary.seconds))
         var text = label + time + "  " + facts.joined(separator: ", ")
         if let error = summary.error { text += style.faint("  (\(error.message.printable))") }
         return text
+    }
+}
+
+extension Summary {
+    /// What a run did, each with its number; files that were kept are no deed.
+    var deeds: [String] {
+        var deeds = Outcome.allCases.compactMap { outcome in
+            self[outcome] > 0 && outcome != .kept ? "\(self[outcome]) \(outcome.word)" : nil
+        }
+        if removed > 0 { deeds.append("\(removed) removed") }
+        return deeds
     }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// needs attention, and with `-v` a line for each file.
 final class StatusOutput: Sendable {
     private struct State {
-        var dashboard = StatusDashboard()
+        var dashboard = TreeTotals()
         var json = JSONWriter()
         var lines = LineBuffer()
     }
@@ -69,7 +69,7 @@ final class StatusOutput: Sendable {
                 state.lines.line(
                     isEmpty
                         ? "Nothing is here yet."
-                        : dashboard.totals(good: lastGood, last: lastEnded, clock: clock))
+                        : dashboard.line(good: lastGood, last: lastEnded, clock: clock))
                 if let last = lastEnded, last.summary?.exit != 0 {
                     state.lines.line(failure(of: last))
                 }
@@ -104,17 +104,8 @@ final class StatusOutput: Sendable {
         state.json.key("totals")
         let dashboard = state.dashboard
         state.json.object { json in
-            for kind in StoredFile.State.allCases {
-                json.key(named: kind.rawValue)
-                json.number(dashboard.counts[kind] ?? 0)
-            }
-            json.member("files", dashboard.files)
-            json.member("bytes", dashboard.bytes)
-            json.member("due", dashboard.due)
+            dashboard.writeMembers(to: &json)
             json.member("stale", lastEnded?.summary?[.stale] ?? 0)
-            json.member("orphans", dashboard.orphans)
-            json.member("parts", dashboard.parts)
-            json.member("partBytes", dashboard.partBytes)
             json.member("lastGoodRun", lastGood?.startedAt.rfc3339)
         }
         state.json.endObject()

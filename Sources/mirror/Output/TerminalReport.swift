@@ -10,7 +10,7 @@ struct TerminalReport {
     let groupsFailures: Bool
     /// Whether many successes are counted, and not listed.
     let countsSuccess: Bool
-    private var failures = FailureGroups()
+    private var failures = FailureCauses()
     private var isMuch = false
     private var successes = 0
 

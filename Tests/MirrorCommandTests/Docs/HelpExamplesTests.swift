@@ -147,7 +147,7 @@ private struct ExampleGround {
 
                 """.utf8))
         // Tools that are not mirror take what they get, and do nothing.
-        for name in ["jq", "git", "open_map"] {
+        for name in ["jq", "git", "open_map", "xdg-open"] {
             try folder.write("bin/\(name)", Array("#!/bin/sh\ncat > /dev/null < /dev/stdin\n".utf8))
             chmod(folder.full("bin/\(name)"), 0o755)
         }

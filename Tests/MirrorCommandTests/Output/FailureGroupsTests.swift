@@ -20,7 +20,7 @@ import Testing
     }
 
     private func lines(_ failures: [Event.Failed]) -> [String] {
-        var groups = FailureGroups()
+        var groups = FailureCauses()
         for failed in failures { groups.add(failed) }
         return groups.lines(TextStyle(isColored: false))
     }

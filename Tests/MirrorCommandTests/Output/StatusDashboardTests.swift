@@ -19,15 +19,15 @@ import Testing
     }
 
     @Test func theTotalsNameOnlyWhatIsThere() throws {
-        var dashboard = StatusDashboard()
+        var dashboard = TreeTotals()
         dashboard.add(try file("Caches/a", .intact))
         dashboard.add(try file("Caches/b", .intact) { $0.freshness = .due(.always) })
-        #expect(dashboard.totals(good: nil, last: nil, clock: clock) == "2 files, 20 B: 1 due.")
+        #expect(dashboard.line(good: nil, last: nil, clock: clock) == "2 files, 20 B: 1 due.")
         #expect(dashboard.attention.isEmpty)
     }
 
     @Test func theTotalsAddUp() throws {
-        var dashboard = StatusDashboard()
+        var dashboard = TreeTotals()
         dashboard.add(try file("Documents/a", .changed))
         dashboard.add(try file("Documents/b", .missing, size: nil) { $0.partBytes = 2048 })
         dashboard.add(try file("Documents/c", .untracked))
@@ -40,7 +40,7 @@ import Testing
             id: "R", startedAt: Self.now.advanced(bySeconds: -3600), endedAt: Self.now,
             summary: summary)
         #expect(
-            dashboard.totals(good: run, last: run, clock: clock)
+            dashboard.line(good: run, last: run, clock: clock)
                 == "3 files, 40 B: 0 due, 3 stale, 1 edited, 1 missing, 1 not mirror's, 1 obstructed, 1 conflict, 1 orphan, 1 part (2.0 KiB). Last good run: 02:56, 1 h ago."
         )
         #expect(
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func aLongGroupIsCutWithACount() throws {
-        var dashboard = StatusDashboard()
+        var dashboard = TreeTotals()
         for number in 0..<25 {
             dashboard.add(try file("Caches/\(number)", .missing, size: nil))
         }

@@ -21,8 +21,12 @@ import Testing
         decision.source = "https://h.example/a"
         decision.verified = .digest
         decision.failures = [
-            .init(code: .httpStatus, message: "503 Service Unavailable", wait: 1500)
+            .init(
+                code: .httpStatus, message: "503 Service Unavailable", wait: 1500, status: 503)
         ]
+        decision.trace = TransferTrace(began: 12, ended: 345)
+        decision.trace?.version = .http2
+        decision.trace?.ranges = .honoured
         #expect(PastDecision(line: line(decision)) == decision)
     }
 
@@ -37,8 +41,27 @@ import Testing
         error.expected = "aa"
         error.actual = "bb"
         error.tried = ["https://h.example/a"]
+        error.remedy = Remedy(.refetch, "Caches/a")
         decision.error = error
+        decision.isOptional = true
         #expect(PastDecision(line: line(decision)) == decision)
+    }
+
+    @Test func lineOfAnOlderLogHasNoTimes() throws {
+        let line =
+            #"{"path":"Caches/a","step":"fetch","reason":"missing","because":"not there","outcome":"fetched","bytesReceived":3,"bytesReused":0,"source":"http://h.example/a","verified":"size","retries":[{"cause":"http-status","message":"503","wait":0.500}],"error":null}"#
+        let decision = try #require(PastDecision(line: Array(line.utf8)))
+        #expect(decision.outcome == .fetched)
+        #expect(decision.trace == nil)
+        #expect(decision.failures.map(\.status) == [nil])
+    }
+
+    @Test(arguments: [
+        #"{"began":5,"ended":4}"#, #"{"began":-1,"ended":4}"#, #"{"began":1}"#, "null", "7",
+    ])
+    func timesThatNoRunHasAreNoTimes(transfer: String) throws {
+        let line = #"{"path":"Caches/a","step":"fetch","transfer":"# + transfer + "}"
+        #expect(try #require(PastDecision(line: Array(line.utf8))).trace == nil)
     }
 
     @Test(arguments: [

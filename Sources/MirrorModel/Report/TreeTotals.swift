@@ -1,0 +1,81 @@
+/// What a walk over the files counts, and the files that need attention.
+public struct TreeTotals: Sendable, Hashable {
+    /// Why files need attention, in the order of importance.
+    public enum Attention: String, Sendable, Hashable, CaseIterable {
+        case conflict, obstructed, changed, untracked = "stranger", missing, orphan
+    }
+
+    /// The files that need attention for one reason.
+    public struct Group: Sendable, Hashable {
+        /// How many they are.
+        public var count = 0
+        /// The first of them.
+        public var targets: [Target] = []
+        /// How many are not among `targets`.
+        public var more: Int { count - targets.count }
+    }
+
+    /// Files that are there, conflict copies apart.
+    public private(set) var files = 0
+    /// The bytes of all files that are there.
+    public private(set) var bytes: Int64 = 0
+    /// Files that the next sync asks about.
+    public private(set) var due = 0
+    /// Unfinished downloads.
+    public private(set) var parts = 0
+    /// The bytes in them.
+    public private(set) var partBytes: Int64 = 0
+    /// Files by their states.
+    public private(set) var counts: [StoredFile.State: Int] = [:]
+    /// Files that no manifest wants any more.
+    public private(set) var orphans = 0
+    /// The files that need attention.
+    public private(set) var groups: [Attention: Group] = [:]
+    /// How many files of a group are listed.
+    private let mostListed: Int
+
+    /// Nothing counted; lists so many files of each group.
+    public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
+
+    /// Counts a file.
+    public mutating func add(_ file: StoredFile) {
+        counts[file.state, default: 0] += 1
+        if file.size != nil, file.state != .conflict { files += 1 }
+        bytes = bytes.addingSaturated(file.size ?? 0)
+        if case .due = file.freshness { due += 1 }
+        if file.partBytes > 0 {
+            parts += 1
+            partBytes = partBytes.addingSaturated(file.partBytes)
+        }
+        if file.isOrphan { orphans += 1 }
+        guard let attention = Attention(file) else { return }
+        groups[attention, default: Group()].count += 1
+        if groups[attention, default: Group()].targets.count < mostListed {
+            groups[attention, default: Group()].targets.append(file.target)
+        }
+    }
+
+    /// Counts files about which there is nothing to say.
+    public mutating func add(_ kept: KeptFiles) {
+        if kept.count == 0 { return }
+        counts[.intact, default: 0] += kept.count
+        files += kept.count
+        bytes = bytes.addingSaturated(kept.bytes)
+    }
+}
+
+extension TreeTotals.Attention {
+    /// The reason why a file needs attention; nil for one that needs none.
+    fileprivate init?(_ file: StoredFile) {
+        switch file.state {
+        case .conflict: self = .conflict
+        case .obstructed: self = .obstructed
+        case .untracked: self = .untracked
+        case .missing where file.isOrphan: return nil
+        case .missing: self = .missing
+        case .changed: self = .changed
+        case .intact where file.isOrphan: self = .orphan
+        case .intact, .evicted: return nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Glibc
+import MirrorKit
+import MirrorModel
+
+/// `mirror report`: one page about the tree, its sources and its runs.
+struct ReportCommand: AsyncParsableCommand, ShowsProgress {
+    static let configuration = CommandConfiguration(
+        commandName: "report",
+        abstract:
+            "Write one page about the tree: what is there, how fresh, from where, which runs.",
+        discussion: """
+            The page is one HTML file that loads nothing and needs no JavaScript: what is in the \
+            tree, freshness, what each host honours, failures with what helps, the last run's \
+            transfers over time, and history. No server is asked about files and no file is read; a \
+            sync may go on meanwhile.
+
+            EXAMPLES:
+              mirror report
+              mirror report --open
+              mirror report -o maps.html
+              mirror report --json | jq -r '.hosts[] | select(.ranges == "refused") | .host'
+            """)
+
+    @Argument(help: ManifestArguments.help, completion: .file())
+    var manifests: [String] = []
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp(
+            "Where the page goes; report.html by default, - for standard output.",
+            valueName: "path"), completion: .file())
+    var destination: String?
+
+    @Flag(name: .long, help: "Open the page in a browser, by xdg-open.")
+    var open = false
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "How a list is read") var lists: ImportOptions
+    @OptionGroup(title: "How a manifest's server is talked to")
+    var network: ManifestNetworkOptions
+    @OptionGroup(title: "Output") var output: VerdictOptions
+
+    func validate() throws {
+        if output.json, destination != nil || open {
+            throw ValidationError(
+                "--json writes the facts and no page. Leave out -o and --open.")
+        }
+        if destination == "-", open {
+            throw ValidationError("A page on standard output cannot be opened. Use -o FILE.")
+        }
+    }
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root, configuration: network.configuration)
+        try session.requireRoot()
+        let path = destination ?? "report.html"
+        if path != "-", !output.json { try session.refuseAmongFiles(path) }
+        let manifests = try await ManifestArguments(
+            locations: manifests, network: network, lists: lists
+        ).loadKnown(in: session)
+        CommandStage.enter(.lookingAtTree)
+        let report = try await session.report(on: manifests)
+        if output.json {
+            var json = JSONWriter()
+            report.write(to: &json)
+            json.newline()
+            Console.output.write(bytes: json.take())
+        } else {
+            let page = ReportPage(report: report, clock: .ofThisProcess(now: report.madeAt)).html()
+            if path == "-" {
+                Console.output.write(bytes: page)
+            } else {
+                try ReplacedFile.write(page, to: path)
+                show(path, report)
+            }
+        }
+        if Console.output.writeError != nil { throw ExitCode(74) }
+    }
+
+    private func show(_ path: String, _ report: TreeReport) {
+        if !output.quiet {
+            let files = Counted(report.totals.files, "file")
+            let runs = Counted(report.runs.count, "run")
+            Console.output.line("\(path.printable): a page about \(files) and \(runs).")
+        }
+        guard open, let reason = Browser.open(path) else { return }
+        Console.error.line("mirror: warning: \(path.printable): \(reason)")
+    }
+}

@@ -1,0 +1,215 @@
+import MirrorKit
+import MirrorModel
+
+// The last run over time. Pictures stretch with the page, so their texts are not in them.
+
+extension ReportPage {
+    /// How wide pictures are in their own units.
+    private static let width: Int64 = 1000
+
+    /// The transfers as bars, a lane for each host.
+    func timeline(_ run: TreeReport.LoggedRun, _ html: inout HTMLWriter) {
+        let timeline = run.transfers.timeline(lasting: run.length)
+        html.element("figure") { html in
+            html.element("h3", text: "Transfers over time")
+            html.element(
+                "figcaption",
+                text:
+                    "\(Counted(timeline.transfers, "transfer")) from \(Counted(timeline.lanes.count + timeline.hostsLeftOut, "host")) in \(TextReport.seconds(Double(timeline.length) / 1000)). Bars above each other ran at the same time."
+            )
+            for lane in timeline.lanes { self.lane(lane, timeline, &html) }
+            axis(timeline.length, &html)
+            key(timeline, &html)
+        }
+        if timeline.hostsLeftOut > 0 {
+            html.element(
+                "p", ["class": "small faint"],
+                text:
+                    "\(Counted(timeline.hostsLeftOut, "host")) with the least time in transfers left out."
+            )
+        }
+        if run.transfers.untimed > 0 {
+            html.element(
+                "p", ["class": "small faint"],
+                text: "No times were kept of \(Counted(run.transfers.untimed, "more transfer")).")
+        }
+    }
+
+    private func lane(_ lane: Timeline.Lane, _ timeline: Timeline, _ html: inout HTMLWriter) {
+        html.markup("\n")
+        html.element("div", ["class": "lane"]) { html in
+            html.element("p") { html in
+                html.text(lane.host.isEmpty ? "no server reached" : lane.host)
+                html.element("small", text: lane.words)
+            }
+            html.element("div", ["class": "plot"]) { html in
+                let height = lane.rows.count > 12 ? 5 : 10
+                let gap = lane.rows.count > 12 ? 2 : 3
+                let whole = lane.rows.count * (height + gap) + gap
+                html.element(
+                    "svg",
+                    [
+                        "viewBox": "0 0 \(Self.width) \(whole)", "height": "\(whole)",
+                        "preserveAspectRatio": "none", "role": "img",
+                        "aria-label": "\(lane.host): \(lane.words)",
+                    ]
+                ) { html in
+                    grid(timeline.length, whole, &html)
+                    for (row, bars) in lane.rows.enumerated() {
+                        for bar in bars {
+                            draw(bar, y: row * (height + gap) + gap, height, timeline.length, &html)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func draw(
+        _ bar: Timeline.Bar, y: Int, _ height: Int, _ length: Int64, _ html: inout HTMLWriter
+    ) {
+        // What follows at once is set off by a gap, and what is too short to be seen is made longer.
+        let (least, gap) = (Int64(30), Int64(15))
+        let start = min(place(bar.began, of: length), Self.width * 10 - least)
+        let end = place(bar.ended, of: length)
+        let look = bar.failed > 0 ? "lost" : bar.transfers > 1 ? "many" : "one"
+        html.element(
+            "rect",
+            [
+                "class": look, "x": decimal(start), "y": "\(y)",
+                "width": decimal(max(least, end - start - gap)), "height": "\(height)",
+            ]
+        ) { $0.element("title", text: bar.words) }
+    }
+
+    /// Tenths of a unit from the left edge.
+    private func place(_ time: Int64, of length: Int64) -> Int64 {
+        Int64(Double(time) / Double(length) * Double(Self.width * 10))
+    }
+
+    private func decimal(_ tenths: Int64) -> String { "\(tenths / 10).\(tenths % 10)" }
+
+    private func grid(_ length: Int64, _ height: Int, _ html: inout HTMLWriter) {
+        for tick in TimeAxis(length).ticks {
+            let x = decimal(place(tick, of: length))
+            html.element(
+                "line", ["class": "grid", "x1": x, "x2": x, "y1": "0", "y2": "\(height)"], text: "")
+        }
+    }
+
+    private func axis(_ length: Int64, _ html: inout HTMLWriter) {
+        let axis = TimeAxis(length)
+        html.element("div", ["class": "under", "aria-hidden": "true"]) { html in
+            html.element("span", text: "")
+            html.element("div", ["class": "axis"]) { html in
+                for tick in axis.ticks {
+                    let tenths = place(tick, of: length) / 10
+                    let isEnd = tenths > 920
+                    html.element(
+                        "span",
+                        [
+                            "class": isEnd ? "end" : "",
+                            "style": "left:\(tenths / 10).\(tenths % 10)%",
+                        ], text: axis.label(tick))
+                }
+            }
+        }
+    }
+
+    private func key(_ timeline: Timeline, _ html: inout HTMLWriter) {
+        let bars = timeline.lanes.flatMap(\.rows).joined()
+        let looks: [(StaticString, String, Bool)] = [
+            ("one", "filled: one transfer", bars.contains { $0.transfers == 1 && $0.failed == 0 }),
+            (
+                "many", "pale: several short ones",
+                bars.contains { $0.transfers > 1 && $0.failed == 0 }
+            ),
+            ("lost", "dashed outline: failed", bars.contains { $0.failed > 0 }),
+        ]
+        html.element("ul", ["class": "key"]) { html in
+            for (look, words, isThere) in looks where isThere {
+                html.element("li") { html in
+                    html.element("svg", ["viewBox": "0 0 24 10", "aria-hidden": "true"]) { html in
+                        html.element(
+                            "rect",
+                            [
+                                "class": "\(look)", "x": "1", "y": "1", "width": "22",
+                                "height": "8",
+                            ], text: "")
+                    }
+                    html.text(words)
+                }
+            }
+        }
+    }
+
+    /// How fast bytes arrived.
+    func throughput(_ run: TreeReport.LoggedRun, _ html: inout HTMLWriter) {
+        let throughput = run.transfers.throughput(lasting: run.length)
+        guard throughput.peak > 0 else { return }
+        let words =
+            "\(ByteCount(throughput.mean))/s on average, \(ByteCount(throughput.peak))/s at most, \(TextReport.seconds(Double(throughput.peakTime) / 1000)) after the beginning"
+        html.element("figure") { html in
+            html.element("h3", text: "Throughput")
+            html.element(
+                "figcaption",
+                text:
+                    "\(words). The bytes of each transfer are spread evenly over its time; the dashed line is the average."
+            )
+            html.element("div", ["class": "under"]) { html in
+                html.element("span", text: "")
+                html.element("div", ["class": "plot"]) { html in
+                    html.element(
+                        "svg",
+                        [
+                            "viewBox": "0 0 \(Self.width) 96", "height": "96",
+                            "preserveAspectRatio": "none", "role": "img", "aria-label": words,
+                        ]
+                    ) { curve(throughput, &$0) }
+                }
+            }
+            axis(throughput.length, &html)
+        }
+    }
+
+    private func curve(_ throughput: Throughput, _ html: inout HTMLWriter) {
+        grid(throughput.length, 96, &html)
+        var path = ""
+        let height = { (rate: Int64) in
+            "\(96 - Int64(Double(rate) / Double(throughput.peak) * 92))"
+        }
+        for (bucket, rate) in throughput.rates.enumerated() {
+            let start = Int64(bucket) * throughput.bucketLength
+            let end = min(start + throughput.bucketLength, throughput.length)
+            path += path.isEmpty ? "M" : "L"
+            path += "\(decimal(place(start, of: throughput.length))) \(height(rate))"
+            path += "H\(decimal(place(end, of: throughput.length)))"
+        }
+        html.element("path", ["class": "area", "d": path + "V96H0Z"], text: "")
+        html.element("path", ["class": "edge", "d": path], text: "")
+        let mean = height(throughput.mean)
+        html.element(
+            "line",
+            ["class": "mean", "x1": "0", "x2": "\(Self.width)", "y1": mean, "y2": mean], text: "")
+    }
+}
+
+extension Timeline.Lane {
+    fileprivate var words: String {
+        var words = "\(Counted(transfers, "transfer"))"
+        if bytes > 0 { words += ", \(ByteCount(bytes))" }
+        return failed > 0 ? words + ", \(failed) failed" : words
+    }
+}
+
+extension Timeline.Bar {
+    fileprivate var words: String {
+        let time =
+            "\(TextReport.seconds(Double(began) / 1000)) to \(TextReport.seconds(Double(ended) / 1000))"
+        let what =
+            transfers == 1 ? target.path : "\(target.path) and \(transfers - 1) more"
+        var words = "\(what), \(ByteCount(bytes)), \(time)"
+        if failed > 0 { words += transfers == 1 ? ", failed" : ", \(failed) failed" }
+        return words
+    }
+}

@@ -1,0 +1,132 @@
+import Testing
+
+@testable import MirrorModel
+
+/// Bars of a run's transfers: each where it was, none over another, and never too many.
+@Suite struct TimelineTests {
+    /// A decision whose transfer took place between these milliseconds.
+    static func transfer(
+        _ began: Int64, _ ended: Int64, host: String = "a", bytes: Int64 = 10, failed: Bool = false
+    ) throws -> PastDecision {
+        var decision = PastDecision(
+            target: try Target("Caches/\(host)-\(began)"), step: .fetch, reason: "", because: "")
+        decision.outcome = failed ? .failed : .fetched
+        decision.bytesReceived = bytes
+        decision.source = "https://\(host).example/f"
+        decision.trace = TransferTrace(began: began, ended: ended)
+        return decision
+    }
+
+    static func log(_ decisions: [PastDecision]) -> TransferLog {
+        var log = TransferLog()
+        for decision in decisions { log.add(decision) }
+        return log
+    }
+
+    @Test func transfersOfOneTimeLieInRowsOfTheirHost() throws {
+        let timeline = Self.log([
+            try Self.transfer(500, 900), try Self.transfer(0, 400), try Self.transfer(100, 700),
+            try Self.transfer(50, 60, host: "b", failed: true),
+        ]).timeline(lasting: 1000)
+        #expect(timeline.lanes.map(\.host) == ["https://a.example", "https://b.example"])
+        let rows = timeline.lanes[0].rows.map { $0.map { [$0.began, $0.ended] } }
+        #expect(rows == [[[0, 400], [500, 900]], [[100, 700]]])
+        #expect(timeline.lanes[0].bytes == 30)
+        #expect(timeline.lanes.map(\.failed) == [0, 1])
+        #expect(timeline.length == 1000)
+    }
+
+    @Test func transferThatOutlastsTheRunMakesTheTimelineLonger() throws {
+        #expect(Self.log([try Self.transfer(0, 400)]).timeline(lasting: 0).length == 400)
+    }
+
+    @Test func shortTransfersInARowAreOneBarThatCountsThem() throws {
+        let decisions = try (0..<1000).map { number in
+            try Self.transfer(Int64(number) * 100, Int64(number) * 100 + 90, failed: number == 7)
+        }
+        let timeline = Self.log(decisions).timeline(lasting: 100_000)
+        let bars = timeline.lanes[0].rows.joined()
+        #expect(bars.count == 1)
+        #expect(bars.first?.transfers == 1000)
+        #expect(bars.first?.failed == 1)
+        #expect(bars.first?.bytes == 10_000)
+    }
+
+    @Test func hundredThousandTransfersMakeFewBarsAndNoneLiesOverAnother() throws {
+        let decisions = try (0..<100_000).map { number -> PastDecision in
+            let began = Int64(number * 7919 % 600_000)
+            return try Self.transfer(
+                began, began + Int64(number * 31 % 4000), host: "\(number % 40)")
+        }
+        let timeline = Self.log(decisions).timeline(lasting: 1)
+        #expect(timeline.lanes.count == Timeline.mostLanes)
+        #expect(timeline.hostsLeftOut == 28)
+        for lane in timeline.lanes {
+            #expect(lane.rows.count <= Timeline.mostRows)
+            for row in lane.rows {
+                #expect(row.count <= Int(Timeline.steps) * 2)
+                #expect(zip(row, row.dropFirst()).allSatisfy { $0.ended <= $1.began })
+            }
+            #expect(lane.rows.joined().reduce(0) { $0 + $1.transfers } == lane.transfers)
+        }
+    }
+
+    @Test func moreTransfersAtOnceThanRowsShareTheRows() throws {
+        let decisions = try (0..<100).map { try Self.transfer(Int64($0), 1000 + Int64($0)) }
+        let lane = try #require(Self.log(decisions).timeline(lasting: 2000).lanes.first)
+        #expect(lane.rows.count == Timeline.mostRows)
+        #expect(lane.rows.joined().reduce(0) { $0 + $1.transfers } == 100)
+    }
+
+    @Test func decisionWithoutTimesIsCountedWhereBytesCame() throws {
+        var old = try Self.transfer(0, 1)
+        old.trace = nil
+        var kept = old
+        kept.bytesReceived = 0
+        let log = Self.log([old, kept])
+        #expect(log.isEmpty)
+        #expect(log.untimed == 1)
+    }
+
+    @Test func longestTransfersComeFirst() throws {
+        let log = Self.log([
+            try Self.transfer(0, 10), try Self.transfer(5, 500), try Self.transfer(20, 100),
+        ])
+        #expect(log.longest(2).map(\.bar.began) == [5, 20])
+    }
+
+    @Test func bytesAreSpreadOverTheTimeOfTheirTransfer() throws {
+        let throughput = Self.log([
+            try Self.transfer(0, 500, bytes: 1000), try Self.transfer(500, 510, bytes: 60),
+        ]).throughput(lasting: 1200)
+        #expect(throughput.bucketLength == 10)
+        #expect(throughput.rates.count == 120)
+        #expect(throughput.rates[..<50].allSatisfy { $0 == 2000 })
+        #expect(throughput.rates[50] == 6000)
+        #expect(throughput.rates[51...].allSatisfy { $0 == 0 })
+        #expect(throughput.peak == 6000)
+        #expect(throughput.peakTime == 500)
+        #expect(throughput.mean == 883)
+    }
+
+    @Test func noByteIsLostAtTheEdges() throws {
+        for (began, ended) in [(Int64(0), Int64(0)), (999, 1000), (0, 1000), (333, 777)] {
+            let throughput = Self.log([try Self.transfer(began, ended, bytes: 1_000_000)])
+                .throughput(lasting: 1000)
+            let sum = throughput.rates.reduce(0) { $0 + $1 * throughput.bucketLength } / 1000
+            #expect(abs(sum - 1_000_000) < 100, "\(began) \(ended)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (1, ["0", "1 ms"]), (450, ["0", "0.1 s", "0.2 s", "0.3 s", "0.4 s"]),
+            (10_700, ["0", "2 s", "4 s", "6 s", "8 s", "10 s"]),
+            (240_000, ["0", "1 min", "2 min", "3 min", "4 min"]),
+            (86_400_000 * 12, ["0", "3 d", "6 d", "9 d", "12 d"]),
+        ] as [(Int64, [String])])
+    func axisHasFewRoundMarks(length: Int64, labels: [String]) {
+        let axis = TimeAxis(length)
+        #expect(axis.ticks.map(axis.label) == labels)
+    }
+}
