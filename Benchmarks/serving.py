@@ -18,10 +18,10 @@ class Served(Workload):
     server = None
 
     def prepare(self):
-        self.remarks.append(
-            "Each row is of the client, named by its server. Both servers send the same tree from "
-            "the page cache. nginx has one worker process, sendfile, and no open_file_cache, "
-            "because mirror too opens each file for each answer.")
+        self.remarks += [
+            "Each row is of the client, named by its server. Both send one tree from the page cache.",
+            "nginx has one worker process, sendfile, and no open_file_cache: mirror opens files too.",
+        ]
         self.files = [(name, size, make_file(f"{self.tree}/Caches/{name}", size))
                       for name, size in self.sizes()]
         self.take_in()

@@ -33,6 +33,12 @@ extension Database {
     private static let insertion = """
         INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
         """
+    private static let replacement: String = {
+        // The path is the first parameter.
+        let columns = Schema.recordColumns.parts(at: ",").map { $0.drop { $0 == " " } }
+        let values = columns.indices.dropFirst().map { "\(columns[$0]) = ?\($0 + 1)" }
+        return "UPDATE files SET \(values.joined(separator: ", ")) WHERE path = ?1"
+    }()
     private static let oneRecord = selection + " WHERE path = ?"
 
     /// The record of a target.
@@ -47,15 +53,6 @@ extension Database {
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
         }
-    }
-
-    /// Whether there is a record of a target.
-    mutating func hasRecord(for target: Target) throws(IndexError) -> Bool {
-        try first("SELECT 1 FROM files WHERE path = ?") {
-            $0.add(target.path)
-        } read: { (_: inout Row) in
-            true
-        } ?? false
     }
 
     /// The records of an owner, in the order of their paths' bytes.
@@ -80,6 +77,13 @@ extension Database {
     /// Writes a record in the place of the one that the target had, with another stamp where one is given.
     mutating func put(_ record: IndexRecord, stamp: FileStamp? = nil) throws(IndexError) {
         try execute(Database.insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
+    }
+
+    /// Writes a record in the place of the one that the target has.
+    ///
+    /// Returns false, and writes nothing, when the target has none.
+    mutating func replace(_ record: IndexRecord) throws(IndexError) -> Bool {
+        try execute(Database.replacement) { $0.add(record, stamp: record.stamp) } > 0
     }
 
     /// Forgets a target.

@@ -81,6 +81,16 @@ package struct Database: ~Copyable, @unchecked Sendable {
         _ sql: String, _ bind: (inout Binder) -> Void = { _ in },
         each: (inout Row) throws(IndexError) -> Void
     ) throws(IndexError) {
+        try stepping(sql, bind) { (row: inout Row) throws(IndexError) in
+            try each(&row)
+            return true
+        }
+    }
+
+    /// Runs one statement, and passes its rows to a closure until that returns false.
+    private mutating func stepping(
+        _ sql: String, _ bind: (inout Binder) -> Void, each: (inout Row) throws(IndexError) -> Bool
+    ) throws(IndexError) {
         let statement = try prepared(sql)
         defer {
             sqlite3_reset(statement)
@@ -94,7 +104,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
             if code == SQLITE_DONE { return }
             guard code == SQLITE_ROW else { throw failure(code) }
             var row = Row(statement: statement)
-            try each(&row)
+            guard try each(&row) else { return }
         }
     }
 
@@ -104,8 +114,9 @@ package struct Database: ~Copyable, @unchecked Sendable {
         read: (inout Row) throws(IndexError) -> Value
     ) throws(IndexError) -> Value? {
         var value: Value?
-        try rows(sql, bind) { (row: inout Row) throws(IndexError) in
-            if value == nil { value = try read(&row) }
+        try stepping(sql, bind) { (row: inout Row) throws(IndexError) in
+            value = try read(&row)
+            return false
         }
         return value
     }

@@ -118,10 +118,10 @@ extension PromotionBatch {
                         case .confirm(let confirmed):
                             var record = confirmed.record
                             record.stamp = restamped[at] ?? record.stamp
-                            if !confirmed.isAdoption, try !batch.hasRecord(for: record.target) {
-                                vanished[at] = record.target
-                            } else {
+                            if confirmed.isAdoption {
                                 try batch.put(record)
+                            } else if try !batch.replace(record) {
+                                vanished[at] = record.target
                             }
                         case .remove(let removal): try batch.removeRecord(for: removal.target)
                         }

@@ -129,8 +129,7 @@ import Testing
             "moved", "adopted", "kept", "repaired", "edited", "conflicts", "stale", "deferred",
             "evicted", "skipped",
             "interrupted", "failed", "failedOptional", "removed", "orphans", "unverified",
-            "bytesReceived",
-            "bytesReused", "partBytes", "requests",
+            "setsLeft", "bytesReceived", "bytesReused", "partBytes", "requests",
         ]
         let expected =
             #"{"exit":0,"error":null,"root":"","#
