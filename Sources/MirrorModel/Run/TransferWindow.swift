@@ -6,7 +6,7 @@
 struct TransferWindow: Sendable {
     /// The greatest number of files, and of their bytes in memory, that wait for the promotion.
     private static let mostLandings = 4096
-    private static let mostLandingBytes = 11 << 20
+    private static let mostLandingBytes = 8 << 20
 
     private var feed = JobFeed()
     /// Steps whose transfers the loop has.
