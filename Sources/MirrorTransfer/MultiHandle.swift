@@ -25,8 +25,6 @@ final class MultiHandle {
         ccurl_multi_set_watch(
             curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
         _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)
-        _ = ccurl_multi_set_long(
-            curl, multi, CURLMOPT_MAX_CONCURRENT_STREAMS, HostPace.mostStreams)
     }
 
     deinit { ccurl_multi_cleanup(curl, multi) }

@@ -17,10 +17,11 @@ package struct HostPace: Sendable {
     package static let start = 8
     /// The most connections to a host.
     package static let mostConnections = 50
-    /// The most streams of HTTP/2: as many as a common server allows on a connection.
+    /// The most streams of HTTP/2, as many as servers usually allow on a connection.
     ///
-    /// A server that allows fewer gets a second connection for the rest.
-    package static let mostStreams = 128
+    /// For each request above what a server allows, libcurl may open a connection of its own: 1,500
+    /// requests, 128 at once, made up to 65 connections to a server that allows 100.
+    package static let mostStreams = 100
     /// The most requests that begin because others have their connections.
     static let mostEarly = 16
     /// The same on a long line.
