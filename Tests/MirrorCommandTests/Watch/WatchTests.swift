@@ -136,8 +136,10 @@ import Testing
         let open = descriptors()
         let memory = try memory(of: watch)
         try await hangUp(untilSyncs: 25)
-        // The last of the syncs that were asked for may still be under way.
-        #expect(try await happens { descriptors() <= open })
+        // The runtime makes a timer when one is first needed, which may be in any of the syncs: what
+        // one of them leaves behind would be there twenty times.
+        let left = descriptors()
+        #expect(left < open + 10, "\(Folder("/proc/\(watch.pid)/fd").entries())")
         #expect(try self.memory(of: watch) < memory + (16 << 20))
         #expect(try await stop(watch).ending == .exited(143))
     }
