@@ -2,12 +2,24 @@ internal import CSQLite
 internal import MirrorModel
 
 /// Puts values into a statement's parameters, one after another.
-struct Binder {
-    fileprivate(set) var result = SQLITE_OK
+///
+/// Text and bytes are kept in memory of the connection, so that SQLite need not copy each of them into
+/// an allocation of its own.
+struct Binder: ~Copyable {
+    private(set) var result = SQLITE_OK
     private let statement: OpaquePointer
     private var index: Int32 = 0
+    private let memory: UnsafeMutableRawBufferPointer
+    private var used = 0
 
-    init(statement: OpaquePointer) { self.statement = statement }
+    /// Binds a statement's parameters from the first on.
+    ///
+    /// - Parameter memory: what nothing else uses until the statement's parameters are cleared. SQLite
+    ///   copies what does not fit.
+    init(statement: OpaquePointer, memory: UnsafeMutableRawBufferPointer) {
+        self.statement = statement
+        self.memory = memory
+    }
 
     /// Binds the next parameter to an integer, or to NULL.
     mutating func add(_ value: Int64?) {
@@ -19,10 +31,17 @@ struct Binder {
     /// Binds the next parameter to text, or to NULL.
     mutating func add(_ value: String?) {
         index += 1
-        guard var value else { return note(sqlite3_bind_null(statement, index)) }
-        value.withUTF8 { text in
-            text.withMemoryRebound(to: CChar.self) {
-                note(csqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count)))
+        guard let value else { return note(sqlite3_bind_null(statement, index)) }
+        let kept = value.utf8.withContiguousStorageIfAvailable { keep(UnsafeRawBufferPointer($0)) }
+        if let kept = kept ?? nil {
+            let text = kept.assumingMemoryBound(to: CChar.self)
+            note(sqlite3_bind_text(statement, index, text.baseAddress, Int32(kept.count), nil))
+        } else {
+            var value = value
+            value.withUTF8 { text in
+                text.withMemoryRebound(to: CChar.self) {
+                    note(csqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count)))
+                }
             }
         }
     }
@@ -31,9 +50,22 @@ struct Binder {
     mutating func add(_ value: [UInt8]?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
-        value.withUnsafeBytes {
-            note(csqlite_bind_blob(statement, index, $0.baseAddress, Int32($0.count)))
+        value.withUnsafeBytes { bytes in
+            if let kept = keep(bytes) {
+                note(sqlite3_bind_blob(statement, index, kept.baseAddress, Int32(kept.count), nil))
+            } else {
+                note(csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
+            }
         }
+    }
+
+    /// Copies bytes to where they stay until the parameters are cleared; nil where there is no room.
+    private mutating func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        guard let start = memory.baseAddress, bytes.count <= memory.count - used else { return nil }
+        let place = UnsafeMutableRawBufferPointer(start: start + used, count: bytes.count)
+        place.copyMemory(from: bytes)
+        used += bytes.count
+        return UnsafeRawBufferPointer(place)
     }
 
     private mutating func note(_ code: Int32) {

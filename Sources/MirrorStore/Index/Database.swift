@@ -11,9 +11,11 @@ package struct Database: ~Copyable, @unchecked Sendable {
     // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// The statements that were used last: comparing a few texts costs less than hashing a long
-    /// one.
-    private var recent: [(text: String, statement: OpaquePointer)] = []
+    /// The statements of the texts that were asked for last: a text is found by its length, and then
+    /// compared, which costs less than hashing a long one.
+    private var recent: [(length: Int, text: String, statement: OpaquePointer)] = []
+    /// Where the values of the statement that is running are kept.
+    private let values = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 8)
     /// The folder that the file's path leads through; SQLite may look paths up until it closes.
     private let folder: Descriptor?
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
@@ -26,12 +28,14 @@ package struct Database: ~Copyable, @unchecked Sendable {
         let code = sqlite3_open_v2(
             name, &handle, flags | SQLITE_OPEN_NOMUTEX, FolderFiles.vfs)
         guard let handle else {
+            values.deallocate()
             logLength.deallocate()
             throw IndexError(code: code, words: "out of memory")
         }
         guard code == SQLITE_OK else {
             let words = String(cString: sqlite3_errmsg(handle))
             sqlite3_close_v2(handle)
+            values.deallocate()
             logLength.deallocate()
             throw IndexError(code: code, words: words)
         }
@@ -53,6 +57,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
     deinit {
         for statement in statements.values { sqlite3_finalize(statement) }
         sqlite3_close_v2(handle)
+        values.deallocate()
         logLength.deallocate()
     }
 
@@ -96,7 +101,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
             sqlite3_reset(statement)
             sqlite3_clear_bindings(statement)
         }
-        var binder = Binder(statement: statement)
+        var binder = Binder(statement: statement, memory: values)
         bind(&binder)
         try check(binder.result)
         while true {
@@ -158,7 +163,8 @@ package struct Database: ~Copyable, @unchecked Sendable {
     ) throws(IndexError) -> OpaquePointer {
         let statement = try prepared(sql)
         sqlite3_reset(statement)
-        var binder = Binder(statement: statement)
+        // Other statements run between two of its rows, so SQLite has to copy its values.
+        var binder = Binder(statement: statement, memory: .init(start: nil, count: 0))
         bind(&binder)
         try check(binder.result)
         return statement
@@ -188,11 +194,14 @@ package struct Database: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func prepared(_ sql: String) throws(IndexError) -> OpaquePointer {
-        if let known = recent.first(where: { $0.text == sql }) { return known.statement }
+        let length = sql.utf8.count
+        for at in recent.indices where recent[at].length == length && recent[at].text == sql {
+            return recent[at].statement
+        }
         let statement: OpaquePointer
         if let known = statements[sql] { statement = known } else { statement = try prepare(sql) }
-        if recent.count == 8 { recent.removeFirst() }
-        recent.append((sql, statement))
+        if recent.count == 16 { recent.removeFirst() }
+        recent.append((length, sql, statement))
         return statement
     }
 
