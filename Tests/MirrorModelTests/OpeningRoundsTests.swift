@@ -106,4 +106,11 @@ import Testing
         pace.backOff(requestBegan: 5, now: 9)
         #expect(pace.limit == 16)
     }
+
+    @Test(arguments: [(19, true, 16), (20, true, 50), (20, false, 8)])
+    func connectionsForSmallBodiesLetOthersBegin(time: Int64, isBrief: Bool, most: Int) {
+        var pace = HostPace(ceiling: 128, now: 0)
+        for _ in 1...50 { pace.connected(after: time, isBrief: isBrief, now: time) }
+        #expect(pace.limit == most)
+    }
 }

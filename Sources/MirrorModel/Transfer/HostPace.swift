@@ -22,12 +22,11 @@ package struct HostPace: Sendable {
     /// For each request above what a server allows, libcurl may open a connection of its own: 1,500
     /// requests, 128 at once, made up to 65 connections to a server that allows 100.
     package static let mostStreams = 100
-    /// The most requests that begin because others have their connections.
+    /// The most requests that begin because others have their connections. On a long line there is
+    /// no such bound.
     static let mostEarly = 16
-    /// The same on a long line.
-    static let mostEarlyFar = 32
     /// The time for a new connection that makes a line a long one, in milliseconds.
-    static let longConnecting: Int64 = 50
+    static let longConnecting: Int64 = 20
     /// The value of a transfer's end, in bytes.
     static let endValue: Int64 = 64 << 10
     /// The factor by which the received amount must grow for a higher number to have paid.
@@ -116,14 +115,14 @@ package struct HostPace: Sendable {
     /// Notes a connection, and how many milliseconds passed from the wish for it to its setup.
     ///
     /// One for a small body lets another begin: most of its setup time is spent on the line. On a
-    /// long line, where each step takes longer than many requests, it lets three begin.
+    /// long line, where each step takes longer than many requests, it lets six begin: all are
+    /// there after two round trips.
     package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         open { rounds, limit in
             rounds.connected(after: time, now: now)
             guard isBrief else { return }
             let isFar = time >= HostPace.longConnecting
-            let most = isFar ? HostPace.mostEarlyFar : HostPace.mostEarly
-            limit = max(limit, min(most, limit + (isFar ? 3 : 1)))
+            limit = max(limit, isFar ? limit + 6 : min(HostPace.mostEarly, limit + 1))
         }
     }
 
