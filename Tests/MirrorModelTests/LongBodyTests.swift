@@ -56,13 +56,14 @@ import Testing
         var post = try machine(Self.long, isPost: true)
         #expect(isLong(post.begin()) == false)
         let part = try Machine.part()
-        var local = LocalVersion(
-            provenance: part.provenances.first, validators: part.validators, size: Self.long,
-            sha256: try #require(Machine.right))
-        var asking = try machine(Self.long, local: local)
+        func local(_ provenance: Provenance?) throws -> LocalVersion {
+            LocalVersion(
+                provenance: provenance, validators: part.validators, size: Self.long,
+                sha256: try #require(Machine.right))
+        }
+        var asking = try machine(Self.long, local: local(part.provenances.first))
         #expect(isLong(asking.begin()) == false)
-        local.provenance = nil
-        var fetching = try machine(Self.long, local: local)
+        var fetching = try machine(Self.long, local: local(nil))
         #expect(isLong(fetching.begin()) == true)
     }
 

@@ -282,6 +282,7 @@ extension RunThread {
         // A claim that the run takes after its end would never be released.
         if machine.isOver { return }
         var claimed: [Int] = []
+        var targets: [Target] = []
         var occupied: [Int] = []
         for position in positions {
             let target = plan.steps.target(at: position)
@@ -291,10 +292,15 @@ extension RunThread {
             }
             let isOurs = engine.claims.claim(
                 target, by: claimant(position), waiting: execution.mailbox)
-            if isOurs { claimed.append(position) } else { occupied.append(position) }
+            if isOurs {
+                claimed.append(position)
+                targets.append(target)
+            } else {
+                occupied.append(position)
+            }
         }
         do throws(MirrorError) {
-            let rows = try engine.index.records(for: claimed.map { plan.steps.target(at: $0) })
+            let rows = try engine.index.records(for: targets)
             let known = zip(claimed, rows).map { KnownRow($0, $1) }
             if !known.isEmpty { machine.take(.claimed(known), at: moment) }
         } catch {

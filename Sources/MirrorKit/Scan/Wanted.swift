@@ -96,6 +96,11 @@ struct Wanted: Sendable {
         withPath(of: entry) { ByteOrder.compare($0, path) }
     }
 
+    /// Whether an entry may declare a digest; false is certain.
+    func mayHaveDigest(_ entry: Reference) -> Bool {
+        tables[Int(entry.manifest)].mayHaveDigest(at: Int(entry.resource))
+    }
+
     /// Whether the version in a row meets all demands of an entry, except for owners.
     func isPlainlySatisfied(_ entry: Reference, by row: RowProjection) -> Bool {
         tables[Int(entry.manifest)].isPlainlySatisfied(

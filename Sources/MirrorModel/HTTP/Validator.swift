@@ -16,8 +16,10 @@ public struct Validators: Sendable, Hashable {
     public var entityTag: EntityTag?
     /// The modification date.
     public var lastModified: HTTPDate?
-    /// The strong validator among them, as judged when the response came.
-    public var strong: StrongValidator?
+    /// Which of them is strong.
+    private var strongest: Kind?
+
+    private enum Kind { case entityTag, lastModified }
 
     /// Takes the fields as sent, and the strong validator that they were judged to give.
     public init(
@@ -25,7 +27,20 @@ public struct Validators: Sendable, Hashable {
     ) {
         self.entityTag = entityTag
         self.lastModified = lastModified
-        self.strong = strong
+        switch strong {
+        case .entityTag(let tag): (self.entityTag, strongest) = (tag, .entityTag)
+        case .lastModified(let date): (self.lastModified, strongest) = (date, .lastModified)
+        case nil: break
+        }
+    }
+
+    /// The strong validator among them, as judged when the response came.
+    public var strong: StrongValidator? {
+        switch strongest {
+        case .entityTag: entityTag.map(StrongValidator.entityTag)
+        case .lastModified: lastModified.map(StrongValidator.lastModified)
+        case nil: nil
+        }
     }
 }
 

@@ -45,15 +45,17 @@ package struct Expectation: Sendable, Hashable {
 }
 
 /// The version that mirror put at the target, with which a response is compared.
-public struct LocalVersion: Sendable, Hashable {
+///
+/// An object, because a step is copied often, and a copy would count a reference for each text.
+public final class LocalVersion: Sendable {
     /// Where it came from; nil when it is not known, and so no source can be asked about it.
-    public var provenance: Provenance?
+    public let provenance: Provenance?
     /// The facts from the response.
-    public var validators: Validators
+    public let validators: Validators
     /// Its size in bytes.
-    public var size: Int64
+    public let size: Int64
     /// The sha256 of its bytes.
-    public var sha256: Digest
+    public let sha256: Digest
 
     /// Takes what the index knows.
     public init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
@@ -65,6 +67,18 @@ public struct LocalVersion: Sendable, Hashable {
 
     /// Whether a request can be made conditional on it.
     public var isConfirmable: Bool { provenance != nil && validators.isUsableAsCondition }
+}
+
+extension LocalVersion: Hashable {
+    /// Whether all facts are equal.
+    public static func == (one: LocalVersion, other: LocalVersion) -> Bool {
+        one === other
+            || (one.provenance == other.provenance && one.validators == other.validators
+                && one.size == other.size && one.sha256 == other.sha256)
+    }
+
+    /// Hashes the digest, which tells versions apart.
+    public func hash(into hasher: inout Hasher) { hasher.combine(sha256) }
 }
 
 /// How often a transfer is tried again, how long it waits, and which bytes it accepts.

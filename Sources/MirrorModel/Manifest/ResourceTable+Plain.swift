@@ -51,7 +51,7 @@ extension ResourceTable {
         let path = Array(base.path.utf8)
         let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? -1
         return PlainResources(
-            authority: columns.authorities.number(of: URLAuthority(base)),
+            authority: columns.authorities.number(of: base.authority),
             folder: Array(path[...slash]),
             pinnedTraits: columns.traits.number(of: ResourceTraits(pinned)),
             unpinnedTraits: columns.traits.number(of: ResourceTraits(unpinned)))

@@ -48,7 +48,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         var rarity = Rarity(resource)
         var path = resource.target.path
         var url = resource.primary.url.pathAndQuery
-        let authority = columns.authorities.number(of: URLAuthority(resource.primary.url))
+        let authority = columns.authorities.number(of: resource.primary.url.authority)
         let shared = path.withUTF8 { path in url.withUTF8 { Self.sharedSuffix(path, $0) } }
         let urlLength = url.utf8.count - shared
         let fits = urlLength <= Int(UInt16.max) && authority <= Int(UInt16.max)
@@ -159,7 +159,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
     }
 
     /// Whether one resource may declare a digest; false is certain.
-    func mayHaveDigest(at position: Int) -> Bool {
+    package func mayHaveDigest(at position: Int) -> Bool {
         columns.records[position].digest != nil || columns.records[position].rarity > 0
     }
 
@@ -180,7 +180,7 @@ extension ResourceTable {
                 return end
             }
         }
-        return columns.authorities.values[Int(record.authority)].url(rest)
+        return SourceURL(columns.authorities.values[Int(record.authority)], pathAndQuery: rest)
     }
 
     /// The hash of the request of a resource without rarities, from its bytes alone; nil for others.
@@ -206,7 +206,7 @@ extension ResourceTable {
     func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         var text = url.pathAndQuery
         return text.withUTF8 {
-            RequestHash.value(method, URLAuthority(url), $0[...], $0[$0.endIndex...])
+            RequestHash.value(method, url.authority, $0[...], $0[$0.endIndex...])
         }
     }
 
@@ -274,9 +274,4 @@ extension ResourceTable: Equatable {
     public static func == (left: ResourceTable, right: ResourceTable) -> Bool {
         left.count == right.count && zip(left, right).allSatisfy { $0 == $1 }
     }
-}
-
-extension SourceURL {
-    /// Path and query as they are requested.
-    var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
 }

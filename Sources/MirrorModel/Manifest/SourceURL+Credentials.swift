@@ -1,8 +1,8 @@
 extension SourceURL {
     /// The URL without user name and password.
     var withoutUserInfo: SourceURL {
-        SourceURL(
-            scheme: scheme, userInfo: nil, host: host, port: port, path: path, query: query)
+        if userInfo == nil { return self }
+        return SourceURL(URLAuthority(origin), pathAndQuery: pathAndQuery)
     }
 
     /// User name and password, percent-decoded; nil when the URL has none. Never printed.

@@ -18,8 +18,8 @@ extension SourceURL {
             }
         }
         self.init(
-            scheme: .file, userInfo: nil, host: "", port: 0,
-            path: String(decoding: DotSegments.remove(from: text), as: UTF8.self), query: nil)
+            URLAuthority(Origin(scheme: .file, host: "", port: 0)),
+            pathAndQuery: String(decoding: DotSegments.remove(from: text), as: UTF8.self))
     }
 
     /// The path of a `file:` URL in the file system; nil for another scheme.

@@ -33,10 +33,7 @@ extension SourceURL {
                 through: base.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? base.path.startIndex)
             path = DotSegments.remove(from: Array(folder) + reference.path)
         }
-        self.init(
-            scheme: base.scheme, userInfo: base.userInfo, host: base.host, port: base.port,
-            path: String(decoding: path, as: UTF8.self),
-            query: query.map { String(decoding: $0, as: UTF8.self) })
+        self.init(base.authority, pathAndQuery: SourceURL.joined(path, query))
         try checkFilePath()
     }
 
@@ -56,13 +53,18 @@ extension SourceURL {
         }
         var path = DotSegments.remove(from: reference.path)
         if path.isEmpty { path = [UInt8(ascii: "/")] }
+        let origin = Origin(
+            scheme: scheme, host: scheme == .file ? "" : authority.host,
+            port: authority.port ?? scheme.defaultPort)
         self.init(
-            scheme: scheme, userInfo: authority.userInfo,
-            host: scheme == .file ? "" : authority.host,
-            port: authority.port ?? scheme.defaultPort,
-            path: String(decoding: path, as: UTF8.self),
-            query: reference.query.map { String(decoding: $0, as: UTF8.self) })
+            URLAuthority(origin, userInfo: authority.userInfo),
+            pathAndQuery: SourceURL.joined(path, reference.query))
         try checkFilePath()
+    }
+
+    private static func joined(_ path: [UInt8], _ query: [UInt8]?) -> String {
+        guard let query else { return String(decoding: path, as: UTF8.self) }
+        return String(decoding: path + [UInt8(ascii: "?")] + query, as: UTF8.self)
     }
 
     private func checkFilePath() throws(URLFlaw) {

@@ -1,26 +1,24 @@
-/// Scheme, user, host and port, shared by URLs that differ in path and query only.
-struct URLAuthority: Sendable, Hashable {
-    var scheme: URLScheme
-    var userInfo: String?
-    var host: String
-    var port: UInt16
-    /// Everything but the user, as text.
+/// Scheme, user, host and port: one object for many URLs, which differ in path and query only.
+final class URLAuthority: Sendable {
+    let origin: Origin
+    let userInfo: String?
+    /// The origin as text: it is asked for several times a transfer.
     let site: String
 
-    init(_ url: SourceURL) {
-        (scheme, userInfo, host, port) = (url.scheme, url.userInfo, url.host, url.port)
-        site = url.site
+    init(_ origin: Origin, userInfo: String? = nil) {
+        self.origin = origin
+        self.userInfo = userInfo
+        site = origin.description
+    }
+}
+
+extension URLAuthority: Hashable {
+    static func == (one: URLAuthority, other: URLAuthority) -> Bool {
+        one === other || (one.origin == other.origin && one.userInfo == other.userInfo)
     }
 
-    /// The origin, without the user.
-    var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
-
-    /// Makes a URL of this authority from its path and, after a question mark, its query.
-    func url(_ rest: String) -> SourceURL {
-        let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?"))
-        return SourceURL(
-            scheme: scheme, userInfo: userInfo, host: host, port: port,
-            path: mark.map { String(rest[..<$0]) } ?? rest,
-            query: mark.map { String(rest[rest.utf8.index(after: $0)...]) }, site: site)
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(origin)
+        hasher.combine(userInfo)
     }
 }

@@ -31,8 +31,7 @@ extension Resource {
 
 extension SourceURL {
     fileprivate var redacted: SourceURL {
-        SourceURL(
-            scheme: scheme, userInfo: nil, host: host, port: port, path: path, query: nil)
+        SourceURL(URLAuthority(origin), pathAndQuery: path)
     }
 }
 

@@ -267,7 +267,7 @@ extension StepFlow {
         accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
         if !sets.isEmpty { noteObstacle(position, done, isAcceptedStale: isAcceptedStale) }
         if done.outcome != .stale, done.outcome != .deferred {
-            discardSupersededParts(of: plan.steps.target(at: position))
+            discardSupersededParts(of: done.target)
         }
         var done = done
         // An end that another run brought has that run's times.

@@ -19,7 +19,7 @@ extension TransferMachine {
             return TransferAction(
                 .fail(failure(Refusal(.internalError, "bytes without an answer"))))
         }
-        if part?.isSegmented == true { answer.ranges = .honoured }
+        if part?.isSegmented == true { answer = answer.with(ranges: .honoured) }
         return TransferAction(.accept(verification(piecesHold), answer))
     }
 

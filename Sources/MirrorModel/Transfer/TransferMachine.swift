@@ -130,7 +130,7 @@ package struct TransferMachine: Sendable {
             if let part, plan.offset > 0, part.length > 0 {
                 sources[current].restarts += 1
                 let reason = part.reasonToBeginAgain(reception)
-                if reason.code == .rangeIgnored { answer.ranges = .refused }
+                if reason.code == .rangeIgnored { answer = answer.with(ranges: .refused) }
                 action.notice = .restart(cause: failure(reason), attempt: requests)
             }
             wasted += part?.length ?? 0
@@ -144,13 +144,7 @@ package struct TransferMachine: Sendable {
                 part?.isOfOneGo = false
             }
             if plan.ifRange == nil { part?.isOfOneGo = false }
-            if var known = answer {
-                known.freshUntil = reception.answer.freshUntil
-                known.source = reception.answer.source
-                known.version = reception.answer.version
-                known.ranges = reception.answer.ranges
-                answer = known
-            }
+            answer = answer?.continued(by: reception.answer)
         }
         sentDigests += reception.digests.filter { !sentDigests.contains($0) }
         self.reception = reception

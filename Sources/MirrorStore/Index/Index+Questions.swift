@@ -77,16 +77,15 @@ extension Index {
     }
 
     /// A walk over the rows from a path on that decodes a column only when it is asked for.
-    package func projectionCursor(from start: String) throws(MirrorError) -> ProjectionCursor {
-        do throws(IndexError) { return try projections(from: start) } catch {
-            throw error.mirrorError
-        }
-    }
-
-    /// A walk over all rows that can read the whole record of each without another question.
-    package func cursorOfRecords() throws(MirrorError) -> ProjectionCursor {
+    ///
+    /// - Parameter readsRecords: whether the whole records of most rows will be read. Otherwise each
+    ///   is looked for when it is needed.
+    package func projectionCursor(
+        from start: String, readsRecords: Bool = false
+    ) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
-            return try projections(Database.everyRowWithRecord, from: "")
+            return try projections(
+                readsRecords ? Database.everyRowWithRecord : Database.everyProjection, from: start)
         } catch { throw error.mirrorError }
     }
 

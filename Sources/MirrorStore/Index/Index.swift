@@ -118,7 +118,7 @@ package final class Index: Sendable {
 
     /// A walk over the rows from a path on, in brief; a snapshot like the other.
     func projections(
-        _ sql: String = Database.everyProjection, from start: String
+        _ sql: String, from start: String
     ) throws(IndexError) -> ProjectionCursor {
         guard let location else { return try ProjectionCursor(nil, from: start) { _ in } }
         try refuseIfLost()

@@ -56,7 +56,7 @@ package protocol PromotionReceiver: AnyObject, Sendable {
 
 /// How a work of the promotion ended.
 package struct PromotionEnd: Sendable {
-    package enum Result: Sendable {
+    package indirect enum Result: Sendable {
         /// What became of a landing on a target.
         case landed(Target, LandingResult)
         case confirmed(MirrorError?)

@@ -6,6 +6,8 @@ package import MirrorSystem
 package struct FolderCache {
     private let root: RootDirectory
     private var folders: [[UInt8]: Folder] = [:]
+    /// The one that was asked for last: neighbours are mostly in one folder.
+    private var last: (path: String, folder: Folder)?
 
     /// An open folder and the file system that it is on.
     package struct Folder {
@@ -39,7 +41,10 @@ package struct FolderCache {
     }
 
     /// Forgets the open folders, e.g. because folders were removed.
-    mutating func drop() { folders = [:] }
+    mutating func drop() {
+        folders = [:]
+        last = nil
+    }
 
     /// A path's folder and last component.
     package static func split(_ path: String) -> (folder: String, name: String) {
@@ -49,13 +54,18 @@ package struct FolderCache {
     private mutating func keep(
         _ path: String, _ open: () throws(Errno) -> Descriptor
     ) throws(Errno) -> Folder {
+        if let last, last.path.utf8.elementsEqual(path.utf8) { return last.folder }
         let key = Array(path.utf8)
-        if let folder = folders[key] { return folder }
+        if let folder = folders[key] {
+            last = (path, folder)
+            return folder
+        }
         let descriptor = try open()
         let folder = Folder(
             descriptor: descriptor, device: try descriptor.status(path: path).device)
         if folders.count >= FolderCache.most { drop() }
         folders[key] = folder
+        last = (path, folder)
         return folder
     }
 }

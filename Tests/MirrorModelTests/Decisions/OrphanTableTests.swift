@@ -49,7 +49,7 @@ import Testing
         row.provenance = Provenance(source: source, answeredBy: "https://h.example")
         var table = OrphanTable()
         table.append(row, stamp: row.stamp, manifest: 0)
-        row.validators.strong = .lastModified(HTTPDate(seconds: 1))
+        row.validators = Validators(strong: .lastModified(HTTPDate(seconds: 1)))
         table.append(row, stamp: row.stamp, manifest: 0)
         let none = SortedHashes([])
         func isFound(_ position: Int, _ digest: Digest) -> Bool {
