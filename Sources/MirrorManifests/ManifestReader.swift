@@ -24,6 +24,8 @@ public struct DecodedManifest: Sendable {
     public let omittedWarnings: Int
     /// The token of the next page of a list; nil if the list is complete.
     package let continuation: String?
+    /// The hint that it was read with, without a base that no file needed.
+    package let hint: ListHint
 }
 
 /// Reads manifests: JSON, XML and Metalink 4 become one model, and so do the lists of other programs.
@@ -161,13 +163,14 @@ public enum ManifestReader {
         return DecodedManifest(
             manifest: manifest, notation: notation, list: nil, warnings: warnings,
             omittedWarnings: builder.log.warningCount - warnings.count,
-            continuation: nil)
+            continuation: nil, hint: ListHint())
     }
 
     private static func decoded(
         _ list: ListCollector, _ hint: ListHint
     ) throws(DecodingStop) -> DecodedManifest {
         let builder = list.builder
+        let used = list.unusedBase == nil ? hint : hint.withoutBase
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
         let manifest = builder.finish()
         guard builder.log.errorCount == 0 else { throw .refused }
@@ -175,6 +178,6 @@ public enum ManifestReader {
         return DecodedManifest(
             manifest: manifest, notation: nil, list: list.format, warnings: warnings,
             omittedWarnings: builder.log.warningCount - warnings.count,
-            continuation: list.continuation)
+            continuation: list.continuation, hint: used)
     }
 }

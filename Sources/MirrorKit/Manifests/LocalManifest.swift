@@ -36,7 +36,7 @@ enum LocalManifest {
         var record = ManifestRecord(name: decoded.manifest.owner, place: .absolute(place))
         record.resources = decoded.manifest.resources.count
         record.stamp = stamp
-        record.hint = hint
+        record.hint = decoded.hint
         return ManifestLoader.Loaded(
             decoded: decoded,
             memory: FetchedManifest(

@@ -120,7 +120,7 @@ struct ManifestLoader: Sendable {
             decoded.manifest.label = url.description
             var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
             record.resources = decoded.manifest.resources.count
-            record.hint = hint
+            record.hint = decoded.hint
             // The validators of a first page say nothing of the others.
             record.provenance = isWhole ? body.answer.provenance : nil
             record.validators = isWhole ? body.answer.validators : Validators()

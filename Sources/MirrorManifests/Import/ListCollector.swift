@@ -13,18 +13,24 @@ final class ListCollector {
     private var positions: [Target: Int] = [:]
     private var notes: [ListNote] = []
     private var lacksBase = false
+    /// The base that was given, as long as no file needed it.
+    private(set) var unusedBase: SourceURL?
 
     var log: DiagnosticLog { builder.log }
 
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
         (self.format, self.builder) = (format, builder)
         builder.base = hint.base ?? builder.origin.ownBase(of: format)
+        unusedBase = hint.base
         builder.isList = true
     }
 
     /// Takes a file.
     func add(_ entry: ListEntry) {
         guard let url = url(of: entry) else { return }
+        if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ URLList.isURL($0.value) }) {
+            unusedBase = nil
+        }
         let draft = builder.draft(at: entry.place)
         draft.url = url
         draft.path = (entry.path ?? lastSegment(of: url)).map(beneathCaches)
@@ -93,6 +99,11 @@ final class ListCollector {
         for resource in resources {
             builder.resources.append(resource)
             noteWeakDigest(of: resource)
+        }
+        if let unusedBase {
+            log.warning(
+                at: TextPosition(),
+                "no file needs the base \(unusedBase): each has a URL of its own")
         }
         for note in notes { log.warning(at: note.place, note.sentence) }
         if resources.isEmpty, log.errorCount == 0 {

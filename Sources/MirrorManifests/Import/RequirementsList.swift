@@ -4,6 +4,12 @@ internal import MirrorModel
 ///
 /// Only a package index knows the files of a requirement without a URL, and mirror asks none.
 enum RequirementsList {
+    /// The commands that find the files of requirements, and write down where they are.
+    private static let lockCommands =
+        "`pip lock -r requirements.txt` (pip 25.1 or later) or"
+        + " `uv pip compile requirements.txt --format pylock.toml -o pylock.toml`"
+        + " writes pylock.toml"
+
     static func flaw(_ line: ListLine) -> String? {
         let text = line.trimmed
         if text.hasPrefix("-") || URLList.isURL(text) { return nil }
@@ -35,7 +41,8 @@ enum RequirementsList {
             at: first,
             "\(Counted(count, "requirement")) from here on \(Counted.verb(count, "has", "have")) no URL:"
                 + " only a package index knows \(Counted.verb(count, "its", "their")) files, and mirror"
-                + " asks none. Import pylock.toml or uv.lock, which have the URLs")
+                + " asks none. Lock them, and take the lock file, which has the URLs:"
+                + " \(lockCommands)")
     }
 
     /// The words of each requirement, whose lines may be continued with a backslash.

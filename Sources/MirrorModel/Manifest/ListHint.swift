@@ -33,6 +33,13 @@ public struct ListHint: Sendable, Hashable {
     /// Whether nothing is known.
     public var isEmpty: Bool { format == nil && base == nil && name == nil }
 
+    /// The hint for a list that names no file without a URL.
+    package var withoutBase: ListHint {
+        var hint = self
+        hint.base = nil
+        return hint
+    }
+
     private static func folder(_ url: SourceURL) -> SourceURL {
         guard url.path.utf8.last != UInt8(ascii: "/") else { return url }
         return (try? SourceURL("/." + url.path + "/", relativeTo: url)) ?? url
