@@ -17,9 +17,12 @@ struct SyncedStage {
         ground.remove()
     }
 
+    /// Makes the origin serve bytes at a path relative to its URL.
+    func serve(_ bytes: [UInt8], at path: String) { shelf.put("/" + path, bytes) }
+
     /// A file that the origin serves, as an entry of a manifest.
     func entry(_ path: String, _ bytes: [UInt8], url: String, more: String = "") -> String {
-        shelf.put("/" + url, bytes)
+        serve(bytes, at: url)
         return "{ \"path\": \"\(path)\", \"url\": \"\(server.url)/\(url)\"\(more) }"
     }
 
