@@ -8,6 +8,8 @@ final class ManifestBuilder {
     let log: DiagnosticLog
     let origin: ManifestOrigin
     var name: Located<String>?
+    /// The name of a text that gives itself none; nil stands for the stem of its file's name.
+    var nameByPlace: String?
     var isAtomic = false
     /// The URL against which relative URLs are resolved.
     var base: SourceURL?
@@ -106,7 +108,7 @@ final class ManifestBuilder {
                     : "a manifest on standard input needs a name; add \"name\"")
         }
         var manifest = Manifest(
-            name: name?.value, owner: name?.value ?? origin.stem ?? "manifest",
+            name: name?.value, owner: name?.value ?? nameByPlace ?? origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
         for flaw in manifest.flaws() {

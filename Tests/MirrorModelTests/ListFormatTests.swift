@@ -44,6 +44,26 @@ import Testing
         #expect(format.base(ofListAt: try SourceURL(list))?.requestText == base)
     }
 
+    private static let listNames: [(ListFormat, String, String?)] = [
+        (.debianRelease, "https://h.example/debian/dists/sid/InRelease", "sid"),
+        (.debianRelease, "https://h.example/dists/bookworm/updates/Release", "bookworm-updates"),
+        (
+            .debianPackages, "https://h.example/debian/dists/sid/main/binary-amd64/Packages.xz",
+            "sid-main-binary-amd64"
+        ),
+        (.debianRelease, "https://h.example/dists/InRelease", nil),
+        (.debianPackages, "https://h.example/flat/Packages.gz", nil),
+        (.sums, "https://h.example/dists/sid/SHA256SUMS", nil),
+    ]
+
+    /// Two suites of one archive are two manifests, though both lists are called InRelease.
+    @Test(arguments: listNames)
+    func listOfADebianArchiveIsNamedAfterItsFolders(
+        format: ListFormat, list: String, name: String?
+    ) throws {
+        #expect(format.name(ofListAt: try SourceURL(list)) == name)
+    }
+
     @Test func baseGetsASlashAtItsEnd() throws {
         let hint = try ListHint(format: nil, base: try SourceURL("https://h.example/a"))
         #expect(hint.base?.requestText == "https://h.example/a/")

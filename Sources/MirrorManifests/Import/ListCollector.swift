@@ -22,6 +22,7 @@ final class ListCollector {
         (self.format, self.builder) = (format, builder)
         builder.base = hint.base ?? builder.origin.ownBase(of: format)
         unusedBase = hint.base
+        builder.nameByPlace = builder.origin.ownName(of: format)
         builder.isList = true
     }
 
@@ -191,5 +192,10 @@ extension ManifestOrigin {
     /// The base of a list that came by URL; a list in a file does not lie beside its files.
     fileprivate func ownBase(of format: ListFormat) -> SourceURL? {
         if case .url(let url) = self { format.base(ofListAt: url) } else { nil }
+    }
+
+    /// The name of a list that came by URL, if it is another than its file's.
+    fileprivate func ownName(of format: ListFormat) -> String? {
+        if case .url(let url) = self { format.name(ofListAt: url) } else { nil }
     }
 }

@@ -57,6 +57,7 @@ struct ListLine {
 /// The whole text of a list, which is valid UTF-8, and its lines.
 struct ListText: Sequence {
     let text: String
+    private let hasMark: Bool
 
     /// Checks the encoding of a text; a byte order mark at its beginning is passed over.
     init(_ bytes: [UInt8], log: DiagnosticLog) throws(DecodingStop) {
@@ -65,9 +66,14 @@ struct ListText: Sequence {
             log.error(at: utf8.position, JSONFlaw.invalidUTF8.description)
             throw .refused
         }
-        let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        text = String(decoding: bytes[mark...], as: UTF8.self)
+        hasMark = bytes.starts(with: ListText.mark)
+        text = String(decoding: bytes.dropFirst(hasMark ? 3 : 0), as: UTF8.self)
     }
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The bytes that the text was made of.
+    var bytes: [UInt8] { (hasMark ? ListText.mark : []) + text.utf8 }
 
     /// All lines, the empty ones too.
     func makeIterator() -> Iterator { Iterator(rest: text[...]) }

@@ -1,55 +1,149 @@
 internal import MirrorModel
+internal import MirrorSystem
 
-/// `Release` and `InRelease` of a Debian archive: the indexes that they list.
+/// `Release` and `InRelease` of a Debian archive: the indexes that they list, and the list itself.
+///
+/// Beneath `Caches/` the files lie as in the archive, so that apt can read the tree. The list is
+/// pinned to the bytes that were read, because the indexes are those that exactly this list names.
 enum ReleaseList {
     static let keys: Set<String> = ["Suite", "Codename", "Origin", "Label", "Date", "Components"]
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
-        var sections: [String: [(hex: ListWord, size: ListWord, name: ListWord)]] = [:]
-        var section = ""
-        var isSigned = false
+        var release = Release()
         for line in text {
             if line.text.hasPrefix("-----BEGIN PGP SIGNATURE") { break }
-            if line.text.hasPrefix("-----BEGIN PGP SIGNED") { isSigned = true }
-            if line.isIndented {
-                let words = line.words.map(line.word)
-                guard words.count == 3 else { continue }
-                sections[section, default: []].append((words[0], words[1], words[2]))
-            } else if let name = DebianField.name(of: line) {
-                section = String(name)
-            }
+            release.take(line)
         }
-        guard let (algorithm, files) = strongest(sections) else {
+        guard let indexes = release.strongest else {
             collector.log.error(at: TextPosition(), "the Release file has no SHA256 or SHA512")
             return
         }
-        let names = Set(files.map(\.name.value))
-        for file in files {
-            if isPlainTwin(file.name.value, among: names) {
+        let place = ArchivePlace(of: collector.builder)
+        collector.add(place.entry(ofList: text, isSigned: release.isSigned))
+        let names = Set(indexes.map(\.name.value))
+        for index in indexes {
+            if isPlainTwin(index.name.value, among: names) {
                 collector.note(
                     "left out: listed compressed too, and archives mostly have only that",
-                    "index", plural: "indexes", at: file.name.place)
+                    "index", plural: "indexes", at: index.name.place)
                 continue
             }
-            var entry = ListEntry(named: file.name)
-            entry.size = file.size
-            entry.digests = [(algorithm, file.hex)]
-            collector.add(entry)
+            collector.add(place.entry(of: index, isFoundByHash: release.isFoundByHash))
         }
         collector.note(
-            isSigned
+            release.isSigned
                 ? "the signature is not verified"
                 : "a Release file has its signature beside it, which is not verified", "",
             at: TextPosition())
     }
 
-    private static func strongest<Files>(
-        _ sections: [String: Files]
-    ) -> (DigestAlgorithm, Files)? {
-        sections["SHA256"].map { (.sha256, $0) } ?? sections["SHA512"].map { (.sha512, $0) }
-    }
-
     private static func isPlainTwin(_ name: String, among names: Set<String>) -> Bool {
         [".xz", ".gz", ".bz2", ".zst"].contains { names.contains(name + $0) }
+    }
+}
+
+/// What the lines of a Release file say.
+private struct Release {
+    /// An index: its name relative to the Release file.
+    struct Index {
+        let name: ListWord
+        let size: ListWord
+        let algorithm: DigestAlgorithm
+        let hex: ListWord
+    }
+
+    /// Whether the signature is in the file itself.
+    private(set) var isSigned = false
+    /// Whether the archive has each index under its digest too.
+    private(set) var isFoundByHash = false
+    private var indexes: [DigestAlgorithm: [Index]] = [:]
+    private var section: DigestAlgorithm?
+
+    /// The indexes with the digest that apt prefers.
+    var strongest: [Index]? { indexes[.sha256] ?? indexes[.sha512] }
+
+    mutating func take(_ line: ListLine) {
+        if line.text.hasPrefix("-----BEGIN PGP SIGNED") { isSigned = true }
+        if line.isIndented {
+            let words = line.words.map(line.word)
+            guard let section, words.count == 3 else { return }
+            indexes[section, default: []].append(
+                Index(name: words[2], size: words[1], algorithm: section, hex: words[0]))
+        } else if let name = DebianField.name(of: line) {
+            section = ["SHA256": .sha256, "SHA512": .sha512][name]
+            if name == "Acquire-By-Hash" {
+                isFoundByHash = DebianField.value(of: line, behind: name).value == "yes"
+            }
+        }
+    }
+}
+
+/// The place of a Release file in its archive.
+private struct ArchivePlace {
+    private let base: SourceURL?
+    private let origin: ManifestOrigin
+    /// The folder that the Release file is in: `dists/bookworm/`; empty if the URL tells none.
+    private let folder: String
+
+    init(of builder: ManifestBuilder) {
+        (base, origin) = (builder.base, builder.origin)
+        folder =
+            (builder.base?.foldersOfRelease).map { folders in
+                (["dists"] + folders).joined(separator: "/") + "/"
+            } ?? ""
+    }
+
+    /// The Release file itself, with the digest of the bytes that were read.
+    func entry(ofList text: ListText, isSigned: Bool) -> ListEntry {
+        let bytes = text.bytes
+        let place = TextPosition()
+        let word = { (value: String) in ListWord(value: value, place: place) }
+        var entry = entry(named: word(name(isSigned: isSigned)))
+        entry.size = word("\(bytes.count)")
+        entry.digests = [(.sha256, word(ByteHasher.digest(.sha256, of: bytes).hex))]
+        return entry
+    }
+
+    func entry(of index: Release.Index, isFoundByHash: Bool) -> ListEntry {
+        var entry = entry(named: index.name)
+        entry.size = index.size
+        entry.digests = [(index.algorithm, index.hex)]
+        // When the archive changes, the name leads to the new index, and the digest still to this.
+        if isFoundByHash, base != nil {
+            let parts = index.name.value.split(separator: "/", omittingEmptySubsequences: false)
+            let algorithm = index.algorithm == .sha256 ? "SHA256" : "SHA512"
+            let other = parts.dropLast() + ["by-hash", algorithm[...], index.hex.value[...]]
+            entry.mirrors = [
+                ListWord(
+                    value: SourceURL.reference(toName: other.joined(separator: "/")),
+                    place: index.name.place)
+            ]
+        }
+        return entry
+    }
+
+    private func entry(named name: ListWord) -> ListEntry {
+        var entry = ListEntry(named: name)
+        if base != nil {
+            entry.path?.value = folder + name.value
+            entry.url = ListWord(value: SourceURL.reference(toName: name.value), place: name.place)
+        }
+        entry.tags = tags(of: name.value)
+        return entry
+    }
+
+    private func name(isSigned: Bool) -> String {
+        if case .url(let url) = origin, let name = url.lastSegment { return name }
+        return isSigned ? "InRelease" : "Release"
+    }
+
+    /// `main`, `main/binary-amd64` and `Packages` for `main/binary-amd64/Packages.xz`.
+    private func tags(of name: String) -> [String] {
+        let parts = name.split(separator: "/")
+        let stem = parts.last?.prefix { $0 != "." } ?? ""
+        let folders = (1...2).filter { $0 < parts.count }
+            .map { parts[..<$0].joined(separator: "/") }
+        // A tag on the command line has no comma in it.
+        return (folders + [String(stem)]).filter { !$0.isEmpty && !$0.contains(",") }
     }
 }

@@ -19,6 +19,14 @@ extension ListFormat {
         }
     }
 
+    /// The name of a list that came from a URL, if its file's name is that of many lists; else nil.
+    ///
+    /// Each release of a Debian archive has an InRelease, and each of its components a Packages.
+    package func name(ofListAt url: SourceURL) -> String? {
+        guard self == .debianRelease || self == .debianPackages else { return nil }
+        return url.beside("./")?.foldersOfRelease?.joined(separator: "-")
+    }
+
     /// `/api/models/A/B/tree/REV` lists what `/A/B/resolve/REV/` serves.
     private static func files(ofTree path: String) -> String? {
         let parts = path.split(separator: "/")
@@ -29,6 +37,17 @@ extension ListFormat {
 }
 
 extension SourceURL {
+    /// The folders behind `dists/` in a folder's URL, decoded; nil if there is none.
+    ///
+    /// A Debian archive has a release in each: `dists/bookworm/`, or `dists/bookworm/updates/`.
+    package var foldersOfRelease: [String]? {
+        let folders = path.split(separator: "/")
+        guard let dists = folders.lastIndex(of: "dists") else { return nil }
+        let behind = folders[(dists + 1)...].map { SourceURL.decoded($0) }
+        let known = behind.compactMap(\.self)
+        return known.isEmpty || known.count < behind.count ? nil : known
+    }
+
     /// The URL of a reference that is relative to this one; nil if it is none.
     fileprivate func beside(_ reference: String) -> SourceURL? {
         try? SourceURL(reference, relativeTo: self)
