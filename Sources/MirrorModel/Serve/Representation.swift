@@ -27,10 +27,14 @@ package struct Representation: Sendable, Hashable {
     private static let mediaTypes: [String: String] = [
         "html": "text/html", "htm": "text/html", "css": "text/css", "js": "text/javascript",
         "mjs": "text/javascript", "json": "application/json", "geojson": "application/geo+json",
-        "txt": "text/plain", "md": "text/markdown", "csv": "text/csv", "xml": "application/xml",
+        // Without the encoding, browsers take these for Windows-1252.
+        "txt": "text/plain; charset=utf-8", "md": "text/markdown; charset=utf-8",
+        "csv": "text/csv; charset=utf-8", "xml": "application/xml",
         "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
         "gif": "image/gif", "webp": "image/webp", "ico": "image/x-icon", "pdf": "application/pdf",
         "wasm": "application/wasm", "woff2": "font/woff2", "mp4": "video/mp4",
-        "mp3": "audio/mpeg", "webm": "video/webm",
+        "webm": "video/webm", "mov": "video/quicktime", "mp3": "audio/mpeg", "m4a": "audio/mp4",
+        "ogg": "audio/ogg", "opus": "audio/ogg", "flac": "audio/flac", "wav": "audio/wav",
+        "avif": "image/avif", "woff": "font/woff",
     ]
 }

@@ -88,28 +88,44 @@ package struct ServedListing: Sendable, Hashable {
         return json.take()
     }
 
+    /// A time to the minute, e.g. `2026-11-24 15:45 UTC`.
+    private static func text(of time: Instant) -> String {
+        let text = time.rfc3339
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+    }
+
     private var html: String {
         let title = HTMLText.escaped(path.isEmpty ? "/" : "/\(path)/")
         var rows = ""
-        if !path.isEmpty { rows += "<tr><td><a href=\"../\">../</a><td><td>\n" }
+        if !path.isEmpty { rows += "<tr><td><a href=\"../\">../</a>\n" }
         for entry in entries {
             let slash = entry.file == nil ? "/" : ""
             let reference = HTMLText.escaped(SourceURL.reference(toName: entry.name) + slash)
-            let size = entry.file.map { ByteCount($0.size).description } ?? ""
-            let time = entry.file.map { $0.modified.rfc3339.prefix(16) } ?? ""
-            rows +=
-                "<tr><td><a href=\"\(reference)\">\(HTMLText.escaped(entry.name))\(slash)</a>"
-                + "<td>\(size)<td>\(time)\n"
+            rows += "<tr><td><a href=\"\(reference)\">\(HTMLText.escaped(entry.name))\(slash)</a>"
+            if let file = entry.file {
+                let time = ServedListing.text(of: file.modified)
+                rows += "<td>\(ByteCount(file.size))<td>\(time)"
+            }
+            rows += "\n"
         }
-        if let next { rows += "<tr><td><a href=\"\(HTMLText.escaped(next))\">more</a><td><td>\n" }
+        if let next { rows += "<tr><td><a href=\"\(HTMLText.escaped(next))\">more</a>\n" }
         return """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><title>\(title)</title>
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <style>
             :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
-            body { margin: 1rem auto; max-width: 60rem; padding: 0 1rem }
-            td { padding: 0 1rem 0 0; overflow-wrap: anywhere } td + td { white-space: nowrap }
+            body { margin: 1rem auto; max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere;
+              background: Canvas; color: CanvasText }
+            h1 { font-size: 1.5rem }
+            td { padding: .2rem 1rem .2rem 0; vertical-align: top }
+            td + td { white-space: nowrap; text-align: right; font-variant-numeric: tabular-nums }
+            @media (max-width: 40rem) {
+              table, tbody, tr { display: block }
+              tr { padding: .5rem 0; border-top: 1px solid GrayText }
+              td { display: block; padding: 0 }
+              td + td { display: inline-block; padding-right: 1rem; font-size: .875rem }
+            }
             </style></head><body><h1>\(title)</h1><table>
             \(rows)</table></body></html>
 
