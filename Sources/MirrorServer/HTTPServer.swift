@@ -16,7 +16,7 @@ package final class HTTPServer: @unchecked Sendable {
     private let readers: WorkPool
     private let cancellation = CancellationFlag()
     private let isStopping = Mutex(false)
-    private let clock: RequestClock
+    private let watch: ConnectionWatch
     private let bodyInMemory: Int
     /// The listening socket belongs to the daemon once it runs.
     private let socket: Int32
@@ -42,7 +42,9 @@ package final class HTTPServer: @unchecked Sendable {
             close(socket)
             throw MirrorError(error)
         }
-        do throws(Errno) { clock = try RequestClock(seconds: limits.requestSeconds) } catch {
+        do throws(Errno) {
+            watch = try ConnectionWatch(requestSeconds: limits.requestSeconds)
+        } catch {
             readers.stop()
             close(socket)
             throw MirrorError(error)
@@ -60,7 +62,7 @@ package final class HTTPServer: @unchecked Sendable {
         guard daemon != nil else {
             close(socket)
             readers.stop()
-            clock.stop()
+            watch.stop()
             throw MirrorError(
                 .inputOutput,
                 "\(address): libmicrohttpd does not start. End other programs, or raise the limits of this one (ulimit), then run again."
@@ -93,7 +95,7 @@ package final class HTTPServer: @unchecked Sendable {
         cancellation.set()
         // The library must not be stopped while a connection waits for a reader.
         readers.stop()
-        clock.stop()
+        watch.stop()
         cmicrohttpd_stop(library, daemon)
     }
 
@@ -133,22 +135,22 @@ package final class HTTPServer: @unchecked Sendable {
         guard let context, let connection else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         if cmicrohttpd_begins(code) {
-            server.clock.open(connection, cmicrohttpd_socket(server.library, connection))
+            server.watch.open(connection, cmicrohttpd_socket(server.library, connection))
         } else {
-            server.clock.close(connection)
+            server.watch.close(connection)
         }
     }
 
     private static let completion: MHD_RequestCompletedCallback = { context, connection, _, _ in
         guard let context, let connection else { return }
-        Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue().clock.begin(connection)
+        Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue().watch.begin(connection)
     }
 
     private func answer(
         _ connection: OpaquePointer, _ method: String, _ path: String,
         _ mark: inout UnsafeMutableRawPointer?
     ) -> MHD_Result {
-        clock.end(connection)
+        watch.end(connection)
         var request = ServedRequest(
             method: method, path: path,
             after: cmicrohttpd_argument(library, connection, "after").map { String(cString: $0) })
@@ -207,10 +209,14 @@ package final class HTTPServer: @unchecked Sendable {
                 break
             }
             // A short body in a segment of its own would cost more than the copy, at either end.
-            if hasBody, answer.status != 304, range.count <= bodyInMemory {
+            let isSent = hasBody && answer.status != 304
+            if isSent, range.count <= bodyInMemory {
                 response = bytes(of: file, in: range)
             } else {
                 response = part(of: file, in: range)
+                if isSent {
+                    watch.send(file, upTo: range.upperBound, to: connection)
+                }
             }
             if response == nil {
                 return send(.refusal(503), nil, to: connection, hasBody: hasBody)

@@ -101,6 +101,36 @@ import Testing
         #expect(answer.utf8.count < size)
     }
 
+    /// What another program does to a file in its place.
+    enum Change: CaseIterable { case cut, written }
+
+    /// The rest would never come, or be of another version; the client shall not wait for either.
+    @Test(arguments: Change.allCases)
+    func aFileThatChangesWhileItIsSentEndsItsConnection(_ change: Change) async throws {
+        let bytes = TestBytes.make(20_000_000, seed: 5)
+        let server = try server(of: bytes) { $0.idleSeconds = 300 }
+        defer { server.stop() }
+        let client = try #require(LoopbackClient(port: server.address.port, receiveBuffer: 4096))
+        client.send(Self.get)
+        var received = client.read(1000)
+        let path = folder.path + "/file"
+        switch change {
+        case .cut: #expect(truncate(path, 15_000_000) == 0)
+        case .written:
+            let file = Descriptor(owning: open(path, O_WRONLY | O_CLOEXEC))
+            #expect(pwrite(file.number, [1, 2, 3], 3, 19_000_000) == 3)
+            // It takes nothing more before the server has looked.
+            #expect(try await trickle("", by: client))
+        }
+        received += try await DetachedThread.run { client.readAll() }
+        #expect(received.count < bytes.count)
+        #expect(try await trickle("", by: client))
+        // What was sent before is of the version that the head names.
+        let head = try #require(received.firstRange(of: Array("\r\n\r\n".utf8)))
+        let body = received[head.upperBound...].prefix(15_000_000)
+        #expect(bytes.starts(with: body))
+    }
+
     /// Sends a text, and a byte now and then; whether the server ended that.
     private func trickle(_ start: String, by client: LoopbackClient) async throws -> Bool {
         try await DetachedThread.run {
