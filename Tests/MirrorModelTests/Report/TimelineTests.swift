@@ -75,6 +75,8 @@ import Testing
         let decisions = try (0..<100).map { try Self.transfer(Int64($0), 1000 + Int64($0)) }
         let lane = try #require(Self.log(decisions).timeline(lasting: 2000).lanes.first)
         #expect(lane.rows.count == Timeline.mostRows)
+        // Bars that would lie over each other are one, so that no row gets more of them.
+        #expect(lane.rows.allSatisfy { $0.count == 1 })
         #expect(lane.rows.joined().reduce(0) { $0 + $1.transfers } == 100)
     }
 
