@@ -87,13 +87,17 @@ public struct JSONWriter: Sendable {
     private mutating func number(_ magnitude: UInt64, isNegative: Bool) {
         separate()
         if isNegative { bytes.append(UInt8(ascii: "-")) }
-        let first = bytes.count
-        var rest = magnitude
-        repeat {
-            bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
-        } while rest > 0
-        bytes[first...].reverse()
+        // The last digit comes first; a UInt64 has at most twenty.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = digits.count
+            var rest = magnitude
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
+            } while rest > 0
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
         needsComma = true
     }
 

@@ -6,8 +6,9 @@ package import MirrorSystem
 package struct FolderCache {
     private let root: RootDirectory
     private var folders: [[UInt8]: Folder] = [:]
-    /// The one that was asked for last: neighbours are mostly in one folder.
-    private var last: (path: String, folder: Folder)?
+    /// The two that were asked for last: neighbours are mostly in one folder, and what they are made
+    /// of in another.
+    private var recent: [(path: String, folder: Folder)] = []
 
     /// An open folder and the file system that it is on.
     package struct Folder {
@@ -43,7 +44,7 @@ package struct FolderCache {
     /// Forgets the open folders, e.g. because folders were removed.
     mutating func drop() {
         folders = [:]
-        last = nil
+        recent = []
     }
 
     /// A path's folder and last component.
@@ -54,10 +55,12 @@ package struct FolderCache {
     private mutating func keep(
         _ path: String, _ open: () throws(Errno) -> Descriptor
     ) throws(Errno) -> Folder {
-        if let last, last.path.utf8.elementsEqual(path.utf8) { return last.folder }
+        for at in recent.indices where recent[at].path.utf8.elementsEqual(path.utf8) {
+            return recent[at].folder
+        }
         let key = Array(path.utf8)
         if let folder = folders[key] {
-            last = (path, folder)
+            note(path, folder)
             return folder
         }
         let descriptor = try open()
@@ -65,7 +68,12 @@ package struct FolderCache {
             descriptor: descriptor, device: try descriptor.status(path: path).device)
         if folders.count >= FolderCache.most { drop() }
         folders[key] = folder
-        last = (path, folder)
+        note(path, folder)
         return folder
+    }
+
+    private mutating func note(_ path: String, _ folder: Folder) {
+        if recent.count == 2 { recent.removeFirst() }
+        recent.append((path, folder))
     }
 }
