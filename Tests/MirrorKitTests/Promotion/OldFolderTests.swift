@@ -1,5 +1,6 @@
 import Glibc
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 @testable import MirrorStore
@@ -73,6 +74,48 @@ import Testing
         var expected = SetGround.new
         expected[name] = "saved"
         #expect(ground.texts() == expected)
+        #expect(ground.leftovers == [])
+    }
+
+    /// An editor's scratch file is gone in the next moment.
+    @Test func filesThatComeAndGoDoNotPreventTheExchange() async throws {
+        // Each round meets the moment that matters with some probability only.
+        for round in 1...12 {
+            let ground = try await Ground(.exchange)
+            let place = ground.folder.path + "/" + ground.path("scratch")
+            for number in 0..<50 { try ground.folder.write([1], to: ground.path("notes\(number)")) }
+            let isUnderWay = Atomic(false)
+            let isOver = Atomic(false)
+            async let writer: Void = Offload.run {
+                while !isOver.load(ordering: .relaxed) {
+                    close(open(place, O_CREAT | O_WRONLY, 0o644))
+                    unlink(place)
+                    isUnderWay.store(true, ordering: .relaxed)
+                }
+            }
+            while !isUnderWay.load(ordering: .relaxed) { await Task.yield() }
+            let probe = PromotionProbe(goesOn: { step in
+                if step == .builtAside { isOver.store(true, ordering: .relaxed) }
+                return true
+            })
+            let result = try await ground.promote(probe)
+            isOver.store(true, ordering: .relaxed)
+            try await writer
+            #expect(result.promoted?.way == .exchange, "round \(round)")
+            for (name, text) in SetGround.new { #expect(ground.texts()[name] == text) }
+        }
+    }
+
+    /// The new folder is made of the folders that are there, so one that is gone would leave files out.
+    @Test func aFolderThatGoesBeforeTheNewOneIsBuiltLeavesNoFileOut() async throws {
+        let ground = try await Ground(.exchange)
+        let deep = ground.folder.path + "/" + ground.path("deep")
+        let probe = PromotionProbe(goesOn: { step in
+            if step == .intended { rmdir(deep) }
+            return true
+        })
+        #expect(try await ground.promote(probe).promoted?.way == .rename)
+        #expect(ground.texts() == SetGround.new)
         #expect(ground.leftovers == [])
     }
 }
