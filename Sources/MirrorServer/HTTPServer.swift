@@ -48,8 +48,13 @@ package final class HTTPServer: @unchecked Sendable {
             throw MirrorError(error)
         }
         self.address = ListenAddress(host: address.host, port: port)
+        // Each thread has a share of the connections.
+        let connections = max(
+            limits.threads,
+            DescriptorBudget.connections(
+                wanted: limits.connections, limit: OpenFileLimit.current))
         var numbers = cmicrohttpd_limits(
-            threads: UInt32(limits.threads), connections: UInt32(limits.connections),
+            threads: UInt32(limits.threads), connections: UInt32(connections),
             connections_of_address: UInt32(limits.connectionsOfAddress),
             idle_seconds: UInt32(limits.idleSeconds),
             memory_of_connection: limits.memoryOfConnection)
