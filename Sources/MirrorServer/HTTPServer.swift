@@ -113,10 +113,10 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     private static let access: MHD_AccessHandlerCallback = {
-        context, connection, path, method, _, _, uploaded, state in
-        guard let context, let connection, let path, let method, let uploaded, let state else {
-            return .NO
-        }
+        context, connection, path, method, version, _, uploaded, state in
+        guard let context, let connection, let path, let method, let version, let uploaded,
+            let state
+        else { return .NO }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let verb = String(cString: method)
         // An answer to the head alone closes the connection, which is right only where a body may
@@ -131,7 +131,9 @@ package final class HTTPServer: @unchecked Sendable {
             uploaded.pointee = 0
             return .YES
         }
-        return server.answer(connection, verb, String(cString: path), &state.pointee)
+        var request = ServedRequest(method: verb, path: String(cString: path))
+        request.needsHost = strcmp(version, "HTTP/1.0") != 0
+        return server.answer(connection, request, &state.pointee)
     }
 
     private static let connection: MHD_NotifyConnectionCallback = { context, connection, _, code in
@@ -150,18 +152,19 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     private func answer(
-        _ connection: OpaquePointer, _ method: String, _ path: String,
+        _ connection: OpaquePointer, _ request: ServedRequest,
         _ mark: inout UnsafeMutableRawPointer?
     ) -> MHD_Result {
         clock.end(connection)
-        var request = ServedRequest(
-            method: method, path: path,
-            after: cmicrohttpd_argument(library, connection, "after").map { String(cString: $0) })
+        var request = request
+        request.after = cmicrohttpd_argument(library, connection, "after").map {
+            String(cString: $0)
+        }
         cmicrohttpd_fields(library, connection, HTTPServer.collect, &request)
         let isRepeated = Progress(mark) == .workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
         case .answer(let answer, let file):
-            return send(answer, file, to: connection, hasBody: method == "GET")
+            return send(answer, file, to: connection, hasBody: request.method == "GET")
         case .work(let work):
             mark = Progress.workDone.mark
             if wait(connection, for: work) { return .YES }

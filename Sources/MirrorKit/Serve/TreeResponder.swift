@@ -41,6 +41,7 @@ final class TreeResponder: Responder {
     private func find(
         _ request: ServedRequest, isRepeated: Bool
     ) throws(MirrorError) -> ServerReply {
+        guard request.namesOneHost else { return .answer(.refusal(400), nil) }
         guard request.method == "GET" || request.method == "HEAD" else {
             return .answer(.refusal(405), nil)
         }

@@ -270,4 +270,23 @@ import Testing
         }
         #expect(answers == Array(repeating: "HTTP/1.1 200 OK", count: 60))
     }
+
+    /// RFC 9112 §3.2: a server answers 400 to them.
+    @Test(arguments: [
+        ("HTTP/1.1", "", "400"), ("HTTP/1.1", "Host: localhost\r\nHost: localhost\r\n", "400"),
+        ("HTTP/1.1", "Host: localhost\r\n", "200"), ("HTTP/1.0", "", "200"),
+    ])
+    func aRequestNamesOneHost(version: String, hosts: String, status: String) async throws {
+        let root = try await served()
+        defer { root.end() }
+        let reply = try await root.raw("GET / \(version)\r\n\(hosts)Connection: close\r\n\r\n")
+        #expect(reply.status == status)
+    }
+
+    @Test func aFolderThatIsNotThereHasNoFurtherPage() async throws {
+        let root = try await served([("Documents/deep/x", [1])])
+        defer { root.end() }
+        #expect(try await root.answer("GET /Documents/deep/?after=zz").status == "200")
+        #expect(try await root.answer("GET /Documents/nowhere/?after=zz").status == "404")
+    }
 }
