@@ -50,8 +50,13 @@ package final class HTTPServer: @unchecked Sendable {
             throw MirrorError(error)
         }
         self.address = ListenAddress(host: address.host, port: port)
+        // Each thread has a share of the connections.
+        let connections = max(
+            limits.threads,
+            DescriptorBudget.connections(
+                wanted: limits.connections, limit: OpenFileLimit.current))
         var numbers = cmicrohttpd_limits(
-            threads: UInt32(limits.threads), connections: UInt32(limits.connections),
+            threads: UInt32(limits.threads), connections: UInt32(connections),
             connections_of_address: UInt32(limits.connectionsOfAddress),
             idle_seconds: UInt32(limits.idleSeconds),
             memory_of_connection: limits.memoryOfConnection)
@@ -110,10 +115,10 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     private static let access: MHD_AccessHandlerCallback = {
-        context, connection, path, method, _, _, uploaded, state in
-        guard let context, let connection, let path, let method, let uploaded, let state else {
-            return .NO
-        }
+        context, connection, path, method, version, _, uploaded, state in
+        guard let context, let connection, let path, let method, let version, let uploaded,
+            let state
+        else { return .NO }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let verb = String(cString: method)
         // An answer to the head alone closes the connection, which is right only where a body may
@@ -128,7 +133,9 @@ package final class HTTPServer: @unchecked Sendable {
             uploaded.pointee = 0
             return .YES
         }
-        return server.answer(connection, verb, String(cString: path), &state.pointee)
+        var request = ServedRequest(method: verb, path: String(cString: path))
+        request.needsHost = strcmp(version, "HTTP/1.0") != 0
+        return server.answer(connection, request, &state.pointee)
     }
 
     private static let connection: MHD_NotifyConnectionCallback = { context, connection, _, code in
@@ -147,18 +154,19 @@ package final class HTTPServer: @unchecked Sendable {
     }
 
     private func answer(
-        _ connection: OpaquePointer, _ method: String, _ path: String,
+        _ connection: OpaquePointer, _ request: ServedRequest,
         _ mark: inout UnsafeMutableRawPointer?
     ) -> MHD_Result {
         watch.end(connection)
-        var request = ServedRequest(
-            method: method, path: path,
-            after: cmicrohttpd_argument(library, connection, "after").map { String(cString: $0) })
+        var request = request
+        request.after = cmicrohttpd_argument(library, connection, "after").map {
+            String(cString: $0)
+        }
         cmicrohttpd_fields(library, connection, HTTPServer.collect, &request)
         let isRepeated = Progress(mark) == .workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
         case .answer(let answer, let file):
-            return send(answer, file, to: connection, hasBody: method == "GET")
+            return send(answer, file, to: connection, hasBody: request.method == "GET")
         case .work(let work):
             mark = Progress.workDone.mark
             if wait(connection, for: work) { return .YES }

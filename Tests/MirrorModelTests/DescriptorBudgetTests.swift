@@ -10,6 +10,13 @@ import Testing
         #expect(found == [1, 1, 1, 8, 10, 15, 16, 16])
     }
 
+    @Test func fewDescriptorsAreFewConnections() {
+        let found = [0, 24, 48, 51, 52, 64, 1024, 2095, 2096, 524_288].map {
+            DescriptorBudget.connections(wanted: 1024, limit: $0)
+        }
+        #expect(found == [1, 1, 1, 1, 2, 8, 488, 1023, 1024, 1024])
+    }
+
     @Test func onlyFewerAreSpokenOf() {
         #expect(DescriptorBudget.notice(wanted: 16, limit: 1024) == nil)
         let words = DescriptorBudget.notice(wanted: 16, limit: 64)

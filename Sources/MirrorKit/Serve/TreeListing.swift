@@ -46,8 +46,11 @@ struct TreeListing {
                 break
             }
         }
-        return hasRows || after != nil || path.isEmpty || Area(rawValue: path) != nil
-            ? listing : nil
+        if hasRows || path.isEmpty || Area(rawValue: path) != nil { return listing }
+        // The page behind the last entry is one, if the folder is.
+        let first = try index.servedFiles(
+            beneath: prefix, from: prefix, isIncluded: false, most: 1)
+        return first.isEmpty ? nil : listing
     }
 
     /// A file that is there, as the index describes it.

@@ -41,6 +41,7 @@ final class TreeResponder: Responder {
     private func find(
         _ request: ServedRequest, isRepeated: Bool
     ) throws(MirrorError) -> ServerReply {
+        guard request.namesOneHost else { return .answer(.refusal(400), nil) }
         guard request.method == "GET" || request.method == "HEAD" else {
             return .answer(.refusal(405), nil)
         }
@@ -73,6 +74,9 @@ final class TreeResponder: Responder {
     ) throws(MirrorError) -> ServerReply {
         let index = try watch.current().index
         guard let row = try index.servedFile(at: target) else {
+            if let reply = try promoted(target, since: nil, for: request, isRepeated) {
+                return reply
+            }
             let beneath = try index.servedFiles(
                 beneath: target.path + "/", from: target.path + "/", isIncluded: false, most: 1)
             return .answer(
@@ -83,21 +87,42 @@ final class TreeResponder: Responder {
         case .good(let file, let representation):
             return .answer(ServedAnswer(to: request, with: representation), file)
         case .changed:
-            return try promoted(target, since: row, for: request) ?? .answer(.refusal(503), nil)
+            return try promoted(target, since: row, for: request, isRepeated)
+                ?? .answer(.refusal(503), nil)
         case .doubtful(let file, let status):
-            if let reply = try promoted(target, since: row, for: request) { return reply }
+            if let reply = try promoted(target, since: row, for: request, isRepeated) {
+                return reply
+            }
             return isRepeated ? .answer(.refusal(503), nil) : reading(file, status, row)
         }
     }
 
-    /// The reply if a promotion came between the look at the row and the look at the file; else nil.
+    /// The reply if a promotion came between the look at the row and the look at the file, or has put a
+    /// version there whose row is not written yet; else nil.
+    ///
+    /// The rows of a set are written after the last of its files has its name, and a set that was
+    /// interrupted may wait for long.
     private func promoted(
-        _ target: Target, since row: ServedFile, for request: ServedRequest
+        _ target: Target, since row: ServedFile?, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply? {
-        guard let newer = try watch.current().index.servedFile(at: target), newer != row,
+        let index = try watch.current().index
+        if let newer = try index.servedFile(at: target), newer != row,
             case .good(let file, let representation) = open(newer)
-        else { return nil }
-        return .answer(ServedAnswer(to: request, with: representation), file)
+        {
+            return .answer(ServedAnswer(to: request, with: representation), file)
+        }
+        for intended in try index.intendedFiles(at: target) {
+            switch open(intended) {
+            case .good(let file, let representation):
+                return .answer(ServedAnswer(to: request, with: representation), file)
+            case .doubtful(let file, let status)
+            where !isRepeated && status.stamp.inode == intended.stamp.inode:
+                // A rename keeps the inode, and changes the time of the last change.
+                return reading(file, status, intended)
+            default: continue
+            }
+        }
+        return nil
     }
 
     private func file(

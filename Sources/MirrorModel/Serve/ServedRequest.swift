@@ -43,6 +43,8 @@ package struct ServedRequest: Sendable, Hashable {
     package var path: String
     /// The name behind which a listing goes on, percent-encoded; from the query `after=NAME`.
     package var after: String?
+    /// Whether its version of HTTP demands a Host field: 1.1 does, 1.0 does not.
+    package var needsHost = false
     private var fields: [Field: String] = [:]
 
     /// A request without header fields.
@@ -54,6 +56,12 @@ package struct ServedRequest: Sendable, Hashable {
 
     /// A field's value; the values of repeated fields are joined by commas (RFC 9110 §5.3).
     package subscript(field: Field) -> String? { fields[field] }
+
+    /// Whether it names its host as it must: HTTP/1.1 with one Host field (RFC 9112 §3.2).
+    package var namesOneHost: Bool {
+        guard let host = self[.host] else { return !needsHost }
+        return !host.utf8.contains(UInt8(ascii: ","))
+    }
 
     /// Adds a field.
     package mutating func add(_ field: Field, _ value: String) {

@@ -13,6 +13,15 @@ extension Database {
         }
     }
 
+    /// The versions that a promotion under way, or one that was interrupted, gives a path.
+    mutating func intendedFiles(at path: String) throws(IndexError) -> [ServedFile] {
+        try all("SELECT \(Database.columns) FROM intents WHERE path = ?") {
+            $0.add(path)
+        } read: { (row: inout Row) throws(IndexError) in
+            try row.servedFile()
+        }
+    }
+
     /// The rows with a digest whose paths are in a range, at most so many: from the first to before
     /// the last.
     mutating func servedFiles(

@@ -9,6 +9,13 @@ extension Index {
         }
     }
 
+    /// The versions that a promotion is about to put at a target, or has put there without saying so yet.
+    package func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
+        try asked { (database: inout Database) throws(IndexError) in
+            try database.intendedFiles(at: target.path)
+        }
+    }
+
     /// Of so many files with the same bytes one is expected to be as it was put there. A tree may have
     /// a hundred thousand empty files.
     private static let mostCopies = 64

@@ -18,6 +18,8 @@ struct FolderExchange {
         case otherDevice
         /// Its owner, group or extended attributes would be others.
         case unlikeFolders
+        /// Somebody removed a folder of it that the set has files in.
+        case missingFolder
     }
 
     /// The folder, beneath the root.
@@ -42,6 +44,8 @@ struct FolderExchange {
     private var dropped: [[UInt8]: FileStamp] = [:]
     /// The files that stay, as they were when it was built.
     private var carried: [(path: String, stamp: FileStamp)] = []
+    /// How many of the set's files the new folder has.
+    private var arrived = 0
     private let probe: PromotionProbe
     private var oldInode: UInt64?
 
@@ -77,21 +81,23 @@ struct FolderExchange {
         groupDevice: UInt64?
     ) throws {
         let tmp = try folders.make(Area.tmp.rawValue)
-        let old = try root.openFolder(folder).status(path: folder)
+        let opened = try root.openFolder(folder)
+        let old = try opened.status(path: folder)
         guard old.device == tmp.device else { throw Hindrance.otherDevice }
         oldInode = old.stamp.inode
         try copy(
-            folder,
+            opened, folder,
             to: DirectoryEntry(
                 folder: tmp.descriptor, name: PathText.name(of: aside), path: aside),
             staged, placement, &folders, device: old.device, flushing: old.device != groupDevice)
+        guard arrived == staged.count else { throw Hindrance.missingFolder }
     }
 
     private mutating func copy(
-        _ path: String, to place: DirectoryEntry, _ staged: [Int: Staged],
-        _ placement: Placement, _ folders: inout FolderCache, device: UInt64, flushing: Bool
+        _ old: Descriptor, _ path: String, to place: DirectoryEntry,
+        _ staged: [Int: Staged], _ placement: Placement, _ folders: inout FolderCache,
+        device: UInt64, flushing: Bool
     ) throws {
-        let old = try root.openFolder(path)
         guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
         let new = try place.makeFolder()
         let attributes = try FolderAttributes(of: old, path: path)
@@ -105,8 +111,9 @@ struct FolderExchange {
             let key = Array(entry.path.utf8)
             guard let status = try entry.status() else { continue }
             if status.kind == .folder {
+                guard let inner = try opened(entry.path) else { continue }
                 try copy(
-                    entry.path,
+                    inner, entry.path,
                     to: DirectoryEntry(folder: new, name: name, path: place.path + "/" + name),
                     staged, placement, &folders, device: device, flushing: flushing)
                 continue
@@ -121,8 +128,9 @@ struct FolderExchange {
             } else if try isDeparting(entry, status, placement) {
                 dropped[key] = status.stamp
             } else {
-                try entry.link(to: DirectoryEntry(folder: new, name: name, path: place.path))
-                carried.append((entry.path, status.stamp))
+                try carry(
+                    entry, status,
+                    to: DirectoryEntry(folder: new, name: name, path: place.path))
             }
         }
         for at in arrivals[Array(path.utf8)] ?? [] {
@@ -130,6 +138,7 @@ struct FolderExchange {
             let name = item.landing.target.name
             try folders.entry(item.intent.staged).link(
                 to: DirectoryEntry(folder: new, name: name, path: place.path + "/" + name))
+            arrived += 1
         }
         for (at, entry) in foreign { conflicts[at] = try keep(entry, works: staged[at], in: new) }
         try retryingLibc("fchmod", place.path) { fchmod(new.number, mode_t(attributes.mode)) }
@@ -138,6 +147,26 @@ struct FolderExchange {
             if let error = probe.flushError() { throw error }
             try new.flush(path: place.path)
         } catch { throw PromotionFault.unflushed(error) }
+    }
+
+    /// Opens a folder; nil where it has just gone.
+    private func opened(_ path: String) throws(Errno) -> Descriptor? {
+        do throws(Errno) { return try root.openFolder(path) } catch {
+            if error.number == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    /// Gives a file that stays a name in the new folder, unless it has just gone: an editor's scratch
+    /// file lives for a moment only.
+    private mutating func carry(
+        _ entry: DirectoryEntry, _ status: FileStatus, to place: DirectoryEntry
+    ) throws(Errno) {
+        do throws(Errno) { try entry.link(to: place) } catch {
+            if error.number == ENOENT { return }
+            throw error
+        }
+        carried.append((entry.path, status.stamp))
     }
 
     /// Whether a file is an orphan that goes; one that was edited since the plan stays.
@@ -245,13 +274,5 @@ extension DirectoryEntry {
     /// Removes an empty folder.
     func removeFolder() throws(Errno) {
         try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, AT_REMOVEDIR) }
-    }
-}
-
-extension Descriptor {
-    /// The names in an open folder; nil where one is not UTF-8, and mirror could not write it.
-    func allNames(path: String) throws(Errno) -> [String]? {
-        let names = try names(path: path)
-        return try count(path: path) == names.count ? names : nil
     }
 }

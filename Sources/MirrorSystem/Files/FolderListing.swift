@@ -18,11 +18,19 @@ extension Descriptor {
         return names
     }
 
-    /// The number of entries of an open folder, without `.` and `..`.
-    package func count(path: String) throws(Errno) -> Int {
-        var count = 0
-        try forEachName(path: path) { _ in count += 1 }
-        return count - 2
+    /// The names in an open folder; nil where one is not UTF-8.
+    package func allNames(path: String) throws(Errno) -> [String]? {
+        // Others may change the folder meanwhile, so it is read once.
+        var names: [String] = []
+        var isWhole = true
+        try forEachName(path: path) { bytes in
+            guard let name = String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) else {
+                isWhole = false
+                return
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return isWhole ? names : nil
     }
 
     /// Passes on each name, ended by NUL, in no order.

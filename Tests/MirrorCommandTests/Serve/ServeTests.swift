@@ -8,12 +8,14 @@ import Testing
     private static let hex = Checksum.sha256(Array(text.utf8))
     private static let large = TestBytes.make(5_000_000, seed: 7)
 
-    private func served(_ more: [(String, [UInt8])] = []) async throws -> ServedRoot {
+    private func served(
+        _ more: [(String, [UInt8])] = [], under tool: [String] = []
+    ) async throws -> ServedRoot {
         let stage = try SyncedStage()
         let files = [("Documents/a b.txt", Array(Self.text.utf8))] + more
         try await stage.sync(
             files.enumerated().map { stage.entry($1.0, $1.1, url: "source\($0)") })
-        return try ServedRoot(stage)
+        return try ServedRoot(stage, under: tool)
     }
 
     @Test func aFileHasItsDigestInThreePlaces() async throws {
@@ -251,5 +253,40 @@ import Testing
             return clients.count { !$0.read(1000).isEmpty }
         }
         #expect((200...256).contains(answered), "\(answered)")
+    }
+
+    /// Connections wait for their turn where their files could not all be open.
+    @Test func aServerWithFewDescriptorsAnswersOneAfterAnother() async throws {
+        let root = try await served(under: ["/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"])
+        defer { root.end() }
+        let clients = (0..<60).compactMap { _ in LoopbackClient(port: root.port) }
+        let request =
+            "GET /Documents/a%20b.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let answers = try await DetachedThread.run {
+            clients.map { client in
+                client.send(request)
+                return String(decoding: client.readAll().prefix(15), as: UTF8.self)
+            }
+        }
+        #expect(answers == Array(repeating: "HTTP/1.1 200 OK", count: 60))
+    }
+
+    /// RFC 9112 §3.2: a server answers 400 to them.
+    @Test(arguments: [
+        ("HTTP/1.1", "", "400"), ("HTTP/1.1", "Host: localhost\r\nHost: localhost\r\n", "400"),
+        ("HTTP/1.1", "Host: localhost\r\n", "200"), ("HTTP/1.0", "", "200"),
+    ])
+    func aRequestNamesOneHost(version: String, hosts: String, status: String) async throws {
+        let root = try await served()
+        defer { root.end() }
+        let reply = try await root.raw("GET / \(version)\r\n\(hosts)Connection: close\r\n\r\n")
+        #expect(reply.status == status)
+    }
+
+    @Test func aFolderThatIsNotThereHasNoFurtherPage() async throws {
+        let root = try await served([("Documents/deep/x", [1])])
+        defer { root.end() }
+        #expect(try await root.answer("GET /Documents/deep/?after=zz").status == "200")
+        #expect(try await root.answer("GET /Documents/nowhere/?after=zz").status == "404")
     }
 }

@@ -9,11 +9,11 @@ struct ServedRoot {
     let url: String
     let port: UInt16
 
-    /// Serves a root that is there already.
-    init(_ stage: SyncedStage, root: String? = nil) throws {
+    /// Serves a root that is there already; `tool` starts the server.
+    init(_ stage: SyncedStage, root: String? = nil, under tool: [String] = []) throws {
         self.stage = stage
         let place = root.map { ["--root", $0] } ?? []
-        serve = try stage.ground.start(["serve", "--listen", "127.0.0.1:0"] + place)
+        serve = try stage.ground.start(["serve", "--listen", "127.0.0.1:0"] + place, under: tool)
         var lines: [Substring] = []
         for _ in 0..<3000 {
             lines = serve.outputSoFar.split(separator: "\n", omittingEmptySubsequences: false)
