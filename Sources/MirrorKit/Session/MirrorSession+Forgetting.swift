@@ -8,7 +8,8 @@ extension MirrorSession {
     /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
     /// put them there, and that no other manifest owns, are removed first. A dry run changes
     /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
-    /// not know, or with `locked`, `inputOutput` and the like.
+    /// not know, with the obstacle's error while a promotion of its files cannot be finished, or
+    /// with `locked`, `inputOutput` and the like.
     public func forget(
         _ name: String, deleting: Bool = false, isDryRun: Bool = false,
         waitingSeconds wait: Int64 = 0
@@ -23,6 +24,9 @@ extension MirrorSession {
             }
         }
         return try await withEngine(waitingSeconds: wait) { engine in
+            // The journal of its files would bring them back, to nobody.
+            let set = engine.unfinished.first { $0.owners.names.contains(name) }
+            if let set { throw set.cause }
             let view = TreeView(root: engine.root, index: engine.index)
             var (report, removals) = try await Offload.run {
                 var scan = try ForgetScan(name, view: view, deletes: deleting)

@@ -1,4 +1,5 @@
 import Glibc
+import MirrorKit
 import MirrorTestSupport
 import Synchronization
 import Testing
@@ -139,6 +140,25 @@ import Testing
         Obstacle.folderAtTheTarget.remove(from: ground)
         #expect(try await ground.recovered().finishedSets == [Owners("m")])
         #expect(ground.texts() == SetGround.new)
+    }
+
+    @Test(arguments: [false, true])
+    func aManifestIsNotForgottenWhileItsSetIsUnfinished(deleting: Bool) async throws {
+        let ground = try await SetGround(.rename)
+        _ = try await ground.promote(
+            Self.at(.committed, stoppingAt: .committed) {
+                Obstacle.folderAtTheTarget.put(in: ground)
+            })
+        let session = try MirrorSession(root: ground.folder.path)
+        let error = await #expect(throws: MirrorError.self) {
+            try await session.forget("m", deleting: deleting)
+        }
+        #expect(error?.code == .obstructed)
+        #expect(error?.message.contains("run again then") == true, "\(String(describing: error))")
+        Obstacle.folderAtTheTarget.remove(from: ground)
+        let report = try await session.forget("m", deleting: deleting)
+        #expect(report.removed.count == (deleting ? SetGround.new.count : 0))
+        #expect(ground.texts() == (deleting ? [:] : SetGround.new))
     }
 
     /// The parts of a committed set were on the disk before the commit.
