@@ -1,3 +1,5 @@
+// timeval is of the first module that has it, which is not the same one in every kind of build.
+internal import CTestSupport
 internal import Glibc
 
 /// The nginx of the system over a folder of its own, on two loopback ports: HTTP/1.1, and TLS with
