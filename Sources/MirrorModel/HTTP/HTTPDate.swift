@@ -21,8 +21,10 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     }
 
     private static func seconds(of bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
-        let isEnd: (UInt8) -> Bool = { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
-        let end = bytes.firstIndex(where: isEnd) ?? bytes.count
+        var end = 0
+        while end < bytes.count, bytes[end] != UInt8(ascii: ","), bytes[end] != UInt8(ascii: " ") {
+            end += 1
+        }
         let name = UnsafeBufferPointer(rebasing: bytes[..<end])
         let rest = UnsafeBufferPointer(rebasing: bytes[end...])
         guard let form = forms.first(where: { $0.pattern.utf8CodeUnitCount == rest.count }),
@@ -30,12 +32,12 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
             let fields = Fields(rest, as: form.pattern), fields.hour < 24, fields.minute < 60,
             // 60 is a leap second, which Unix time does not count.
             fields.second <= 60,
-            let month = months.firstIndex(where: { begins(rest, fields.month, with: $0, count: 3) })
+            let month = month(in: rest, at: fields.month)
         else { return nil }
         var year = fields.year
         if form.hasShortYear { year += year < 70 ? 2000 : 1900 }
         return CivilTime(
-            year: year, month: Int64(month + 1), day: fields.day,
+            year: year, month: month, day: fields.day,
             secondOfDay: fields.hour * 3600 + fields.minute * 60 + min(fields.second, 59))?.seconds
     }
 
@@ -82,24 +84,32 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
         }
     }
 
-    private static let months: [StaticString] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+    /// The names of the months, three letters each.
+    private static let months: StaticString = "JanFebMarAprMayJunJulAugSepOctNovDec"
     private static let weekdays: [StaticString] = [
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
     ]
 
     private static func isDayName(_ name: UnsafeBufferPointer<UInt8>, isShort: Bool) -> Bool {
-        weekdays.contains { day in
-            name.count == (isShort ? 3 : day.utf8CodeUnitCount)
-                && begins(name, 0, with: day, count: name.count)
+        for day in weekdays where name.count == (isShort ? 3 : day.utf8CodeUnitCount) {
+            if isEqual(name, 0, day.utf8Start, count: name.count) { return true }
         }
+        return false
     }
 
-    private static func begins(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, with text: StaticString, count: Int
+    /// The number of the month, 1…12, whose name begins at a position.
+    private static func month(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int64? {
+        for at in 0..<12 where isEqual(bytes, start, months.utf8Start + 3 * at, count: 3) {
+            return Int64(at + 1)
+        }
+        return nil
+    }
+
+    private static func isEqual(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ text: UnsafePointer<UInt8>, count: Int
     ) -> Bool {
-        (0..<count).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
+        for at in 0..<count where bytes[start + at] != text[at] { return false }
+        return true
     }
 }
 
@@ -108,7 +118,7 @@ extension HTTPDate: CustomStringConvertible {
     public var description: String {
         let civil = CivilTime(Instant(seconds: seconds))
         let weekday = HTTPDate.weekdays[civil.weekday].description.prefix(3)
-        let month = HTTPDate.months[Int(civil.month) - 1]
+        let month = HTTPDate.months.description.dropFirst(3 * Int(civil.month - 1)).prefix(3)
         let (hour, minute, second) = civil.time
         let time = [hour, minute, second].map { padded($0, 2) }.joined(separator: ":")
         return "\(weekday), \(padded(civil.day, 2)) \(month) \(padded(civil.year, 4)) \(time) GMT"

@@ -4,7 +4,9 @@
 /// responses before the final head (RFC 9110 §15.2), and behind it the trailers of a chunked body
 /// (RFC 9110 §6.5), which could carry an entity tag of another version.
 package struct HeadCollector: Sendable {
-    private var head: ResponseHead?
+    private var head = ResponseHead(status: 0)
+    /// Whether a status line has come, and whether the head behind it has ended.
+    private var hasHead = false
     private var isComplete = false
     private var flaw: FramingFlaw?
     /// Whether a field has come, and whether the collector keeps the last one.
@@ -12,7 +14,7 @@ package struct HeadCollector: Sendable {
     private var isLastKept = false
 
     /// Bytes that are valid only while a line is taken.
-    private typealias Line = Slice<UnsafeRawBufferPointer>
+    private typealias Line = UnsafeRawBufferPointer
 
     /// Starts before the first line.
     package init() {}
@@ -31,12 +33,10 @@ package struct HeadCollector: Sendable {
     package mutating func take(line: UnsafeRawBufferPointer) -> Progress {
         if isComplete { return .more }
         let bytes = HeadCollector.withoutEnding(line)
-        if bytes.isEmpty { return ended() }
-        if head == nil || bytes.starts(with: "HTTP/".utf8) {
-            head = HeadCollector.statusLine(bytes)
-            flaw = head == nil ? .statusLine : nil
-            hasField = false
-        } else if bytes.first == 0x20 || bytes.first == 0x09 {
+        guard let first = bytes.first else { return ended() }
+        if !hasHead || first == UInt8(ascii: "H") && HeadCollector.begins(bytes, with: "HTTP/") {
+            begin(bytes)
+        } else if isBlank(first) {
             fold(bytes)
         } else {
             field(bytes)
@@ -54,29 +54,42 @@ package struct HeadCollector: Sendable {
             isComplete = true
             return .refused(flaw)
         }
-        guard let finished = head else { return .more }
-        if (100..<200).contains(finished.status) {
-            head = nil
+        guard hasHead else { return .more }
+        if (100..<200).contains(head.status) {
+            hasHead = false
             return .more
         }
         isComplete = true
-        return .head(finished)
+        return .head(head)
+    }
+
+    private mutating func begin(_ bytes: Line) {
+        hasField = false
+        if let (status, version) = HeadCollector.statusLine(bytes) {
+            head = ResponseHead(status: status, version: version)
+            head.reserve()
+            hasHead = true
+            flaw = nil
+        } else {
+            hasHead = false
+            flaw = .statusLine
+        }
     }
 
     private mutating func field(_ bytes: Line) {
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-            Token.isToken(bytes[..<colon])
-        else {
+        var colon = 0
+        while colon < bytes.count, Token.isTokenByte(bytes[colon]) { colon += 1 }
+        guard colon > 0, colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
             flaw = flaw ?? .fieldLine
             return
         }
         hasField = true
-        guard let name = HeaderName(bytes[..<colon]) else {
+        guard let name = HeaderName(Line(rebasing: bytes[..<colon])) else {
             isLastKept = false
             return
         }
         isLastKept = true
-        head?.append(name, HeadCollector.trimmed(bytes[(colon + 1)...]))
+        head.append(name, HeadCollector.trimmed(bytes, from: colon + 1))
     }
 
     /// Joins a line that continues the one before it, with a space (RFC 9112 §5.2).
@@ -86,41 +99,48 @@ package struct HeadCollector: Sendable {
             return
         }
         // Appends in place: a server may fold one value tens of thousands of times.
-        if isLastKept { head?.continueLast(HeadCollector.trimmed(bytes)) }
+        if isLastKept { head.continueLast(HeadCollector.trimmed(bytes, from: 0)) }
     }
 
-    private static func statusLine(_ bytes: Line) -> ResponseHead? {
-        var scan = FieldScanner(bytes)
+    private static func statusLine(_ bytes: Line) -> (status: Int, version: HTTPVersion)? {
         let version: HTTPVersion
-        if scan.take("HTTP/1.1") {
-            version = .http11
-        } else if scan.take("HTTP/1.0") {
-            version = .http10
-        } else if scan.take("HTTP/2") || scan.take("HTTP/3") {
-            version = .http2
+        let end: Int
+        if begins(bytes, with: "HTTP/1.1 ") {
+            (version, end) = (.http11, 9)
+        } else if begins(bytes, with: "HTTP/1.0 ") {
+            (version, end) = (.http10, 9)
+        } else if begins(bytes, with: "HTTP/2 ") || begins(bytes, with: "HTTP/3 ") {
+            (version, end) = (.http2, 7)
         } else {
             return nil
         }
-        guard scan.take(0x20), scan.rest.prefix(3).count == 3,
-            let status = DecimalDigits.value(of: scan.rest.prefix(3)), status >= 100,
-            scan.rest.count == 3 || scan.rest.dropFirst(3).first == 0x20
+        let rest = bytes[end...]
+        guard rest.count == 3 || rest.count > 3 && bytes[end + 3] == 0x20,
+            let status = DecimalDigits.value(of: rest.prefix(3)), status >= 100
         else { return nil }
-        var head = ResponseHead(status: Int(status), version: version)
-        head.reserve()
-        return head
+        return (Int(status), version)
     }
 
-    private static func withoutEnding(_ line: UnsafeRawBufferPointer) -> Line {
-        var bytes = line[...]
-        if bytes.last == 0x0A { bytes.removeLast() }
-        if bytes.last == 0x0D { bytes.removeLast() }
-        return bytes
+    private static func begins(_ bytes: Line, with text: StaticString) -> Bool {
+        guard bytes.count >= text.utf8CodeUnitCount else { return false }
+        for at in 0..<text.utf8CodeUnitCount where bytes[at] != text.utf8Start[at] { return false }
+        return true
     }
 
-    private static func trimmed(_ bytes: Line) -> Line {
-        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        let start = bytes.drop(while: isSpace)
-        guard let last = start.lastIndex(where: { !isSpace($0) }) else { return start.prefix(0) }
-        return start[...last]
+    private static func withoutEnding(_ line: Line) -> Line {
+        var count = line.count
+        if count > 0, line[count - 1] == 0x0A { count -= 1 }
+        if count > 0, line[count - 1] == 0x0D { count -= 1 }
+        return Line(start: line.baseAddress, count: count)
+    }
+
+    /// The bytes from a position on, without spaces and tabs at their ends.
+    private static func trimmed(_ bytes: Line, from start: Int) -> Line {
+        var (start, end) = (start, bytes.count)
+        while start < end, isBlank(bytes[start]) { start += 1 }
+        while start < end, isBlank(bytes[end - 1]) { end -= 1 }
+        return Line(rebasing: bytes[start..<end])
     }
 }
+
+private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

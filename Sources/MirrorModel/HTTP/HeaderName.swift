@@ -31,7 +31,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
 
     /// Finds the name; nil for a field by which no response is judged.
-    init?(_ bytes: some Collection<UInt8>) {
+    init?(_ bytes: UnsafeRawBufferPointer) {
         // The length alone rules out nearly every line.
         switch bytes.count {
         case 3: self.init(bytes, .age)
@@ -50,7 +50,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
 
     private init?(
-        _ bytes: some Collection<UInt8>, _ first: HeaderName, _ second: HeaderName? = nil,
+        _ bytes: UnsafeRawBufferPointer, _ first: HeaderName, _ second: HeaderName? = nil,
         _ third: HeaderName? = nil, _ fourth: HeaderName? = nil
     ) {
         if first.matches(bytes) {
@@ -66,13 +66,12 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    private func matches(_ bytes: some Collection<UInt8>) -> Bool {
-        var at = text.utf8Start
-        for byte in bytes {
+    private func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let text = text
+        for at in bytes.indices {
             // The names consist of letters and hyphens. Setting 0x20 turns a capital into its small
             // letter and leaves a hyphen unchanged.
-            guard byte | 0x20 == at.pointee, byte != 0x0D else { return false }
-            at += 1
+            guard bytes[at] | 0x20 == text.utf8Start[at], bytes[at] != 0x0D else { return false }
         }
         return true
     }

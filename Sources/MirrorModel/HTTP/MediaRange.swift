@@ -18,18 +18,20 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
     static func essence(of value: ArraySlice<UInt8>) -> String? {
-        var bytes = value.prefix { $0 != UInt8(ascii: ";") }
-        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
-        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
-        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
-            Token.isToken(bytes[..<slash]), Token.isToken(bytes[(slash + 1)...])
-        else { return nil }
-        let isAnyType = bytes[..<slash].elementsEqual("*".utf8)
-        if isAnyType, !bytes[(slash + 1)...].elementsEqual("*".utf8) { return nil }
-        let isCapital: (UInt8) -> Bool = { (0x41...0x5A).contains($0) }
-        return String(
-            decoding: bytes.contains(where: isCapital)
-                ? bytes.map { isCapital($0) ? $0 | 0x20 : $0 }[...] : bytes, as: UTF8.self)
+        value.withUnsafeBufferPointer { bytes in
+            var (start, end) = (0, 0)
+            while end < bytes.count, bytes[end] != UInt8(ascii: ";") { end += 1 }
+            while start < end, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+            while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+            let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
+            guard let slash = essence.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+            let (type, subtype) = (essence[..<slash], essence[(slash + 1)...])
+            guard Token.isToken(type), Token.isToken(subtype) else { return nil }
+            if type.elementsEqual("*".utf8), !subtype.elementsEqual("*".utf8) { return nil }
+            let hasCapitals = essence.contains { (0x41...0x5A).contains($0) }
+            let text = String(decoding: essence, as: UTF8.self)
+            return hasCapitals ? text.lowercased() : text
+        }
     }
 
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.

@@ -27,7 +27,9 @@ public struct ResponseHead: Sendable, Hashable {
     public init(status: Int, version: HTTPVersion = .http11, _ fields: [(String, String)]) {
         self.init(status: status, version: version)
         for (name, value) in fields {
-            if let name = HeaderName(name.utf8) { append(name, value.utf8) }
+            var text = name
+            let name = text.withUTF8 { HeaderName(UnsafeRawBufferPointer($0)) }
+            if let name { append(name, value.utf8) }
         }
     }
 
