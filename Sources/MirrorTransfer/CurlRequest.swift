@@ -2,27 +2,51 @@ internal import CCurl
 internal import Glibc
 internal import MirrorModel
 
-/// One request of libcurl: a handle, and the active request that receives its callbacks.
+/// A handle of libcurl with the active request that receives its callbacks; one after another.
 ///
 /// libcurl calls back inside `MultiHandle.perform` and `EasyHandle.resume`. There no handle may be
 /// added to the multi handle or removed from it.
 final class CurlRequest {
     let easy: EasyHandle
-    let multi: MultiHandle
-    unowned let active: ActiveRequest
+    private(set) unowned var multi: MultiHandle
+    /// The request that runs; nil between two.
+    private(set) var active: ActiveRequest?
     private let publicAddressesOnly: Bool
+    /// Whether the settings of every request are in place, and the last one left nothing beside.
+    private var keepsSettings = false
+    private var isSettledByNext = false
+    /// How often libcurl began to send the request: again where a kept connection had died.
+    private var sendings = 0
 
-    init(
-        _ active: ActiveRequest, easy: EasyHandle, multi: MultiHandle, publicAddressesOnly: Bool
-    ) {
-        self.active = active
-        self.easy = easy
+    init(multi: MultiHandle, publicAddressesOnly: Bool) {
+        easy = multi.makeEasy()
         self.multi = multi
         self.publicAddressesOnly = publicAddressesOnly
     }
 
-    /// Registers the callbacks with the handle; this object must outlive its use.
-    func connect() {
+    /// Prepares the handle for a request; this object must outlive it.
+    func prepare(
+        _ request: WireRequest, for active: ActiveRequest, in multi: MultiHandle,
+        settings: TransferSettings
+    ) {
+        self.active = active
+        self.multi = multi
+        sendings = 0
+        if !keepsSettings {
+            easy.reset()
+            settings.prepare(easy)
+            connect()
+        }
+        // A request that does not end well leaves more behind than these settings.
+        keepsSettings = false
+        isSettledByNext = settings.prepare(easy, for: request)
+    }
+
+    /// Lets go of the request, which has been removed from the multi handle.
+    func release() { active = nil }
+
+    /// Registers the callbacks with the handle.
+    private func connect() {
         let context = Unmanaged.passUnretained(self).toOpaque()
         easy.set(CURLOPT_PRIVATE, pointer: context)
         easy.set(CURLOPT_HEADERFUNCTION, callback: headerCallback)
@@ -35,14 +59,25 @@ final class CurlRequest {
         easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
     }
 
-    /// Converts libcurl's result into the end of the request.
-    func end(_ result: CURLcode) -> WireEnd {
+    /// Converts libcurl's result into the end of the request that runs.
+    func end(_ result: CURLcode) -> WireEnd? {
+        guard let active else { return nil }
+        // libcurl counts its own repetitions over all requests of a handle until it is reset.
+        keepsSettings = isSettledByNext && result == CURLE_OK && sendings == 1
         let wasSent = easy.sentBytes > 0
         return WireEnd(
-            active: active, failure: failure(result, wasSent: wasSent), wasSent: wasSent)
+            active: active, failure: failure(result, of: active, wasSent: wasSent),
+            wasSent: wasSent)
     }
 
-    private func failure(_ result: CURLcode, wasSent: Bool) -> TransportFailure? {
+    fileprivate func begins(localPort: Int32) {
+        sendings += 1
+        active?.requestBegins(localPort: localPort)
+    }
+
+    private func failure(
+        _ result: CURLcode, of active: ActiveRequest, wasSent: Bool
+    ) -> TransportFailure? {
         if result == CURLE_OK { return nil }
         if active.refusedAddress, !active.isAsking {
             return TransportFailure(
@@ -59,8 +94,11 @@ final class CurlRequest {
         let made = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
             address.pointee.protocol)
-        active.hasSocket = active.hasSocket || made >= 0
-        active.lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
+        let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
+        if let active {
+            active.hasSocket = active.hasSocket || made >= 0
+            active.lacksDescriptor = lacksDescriptor
+        }
         return made
     }
 
@@ -76,7 +114,7 @@ final class CurlRequest {
         }
         let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
         let isAllowed = AddressScope.isPublic(Array(bytes))
-        if !isAllowed { active.refusedAddress = true }
+        if !isAllowed { active?.refusedAddress = true }
         return isAllowed
     }
 }
@@ -113,7 +151,7 @@ private func requestCallback(
     _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
     _: UnsafeMutablePointer<CChar>?, _: Int32, _ localPort: Int32
 ) -> Int32 {
-    activeRequest(context)?.requestBegins(localPort: localPort)
+    request(context)?.begins(localPort: localPort)
     return CURL_PREREQFUNC_OK
 }
 

@@ -6,8 +6,8 @@ internal import MirrorSystem
 final class CurlWire: Wire {
     private let settings: TransferSettings
     private let multis: MultiHandles
-    /// Handles of ended requests, for reuse.
-    private var idle: [EasyHandle] = []
+    /// Handles whose requests have ended, for reuse.
+    private var idle: [CurlRequest] = []
 
     /// - Parameter signal: a signal that also ends a wait.
     init(_ configuration: Configuration, signal: WakeSignal) {
@@ -17,12 +17,10 @@ final class CurlWire: Wire {
 
     func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
         let multi = try multis.handle(for: request.plan)
-        let easy = idle.popLast() ?? multi.makeEasy()
-        settings.prepare(easy, for: request)
-        let made = CurlRequest(
-            active, easy: easy, multi: multi,
-            publicAddressesOnly: settings.publicAddressesOnly)
-        made.connect()
+        let made =
+            idle.popLast()
+            ?? CurlRequest(multi: multi, publicAddressesOnly: settings.publicAddressesOnly)
+        made.prepare(request, for: active, in: multi, settings: settings)
         active.connection = made
     }
 
@@ -34,8 +32,9 @@ final class CurlWire: Wire {
     func end(_ active: ActiveRequest) {
         guard let request = CurlWire.request(of: active) else { return }
         request.multi.remove(request.easy)
-        idle.append(request.easy)
+        request.release()
         active.connection = nil
+        idle.append(request)
     }
 
     func resume(_ active: ActiveRequest) -> WireEnd? {
@@ -51,7 +50,7 @@ final class CurlWire: Wire {
 
     func nextEnd() -> WireEnd? {
         while let (handle, result) = multis.nextEnd() {
-            if let request = multis.request(of: handle) { return request.end(result) }
+            if let end = multis.request(of: handle)?.end(result) { return end }
         }
         return nil
     }

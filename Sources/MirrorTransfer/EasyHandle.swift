@@ -26,8 +26,7 @@ final class EasyHandle {
     /// Resets all options; connections, names and TLS sessions stay with the multi handle.
     func reset() {
         ccurl_easy_reset(curl, handle)
-        ccurl_slist_free_all(curl, fields)
-        fields = nil
+        dropFields()
         errorText.pointee = 0
         set(CURLOPT_ERRORBUFFER, pointer: errorText)
     }
@@ -36,9 +35,12 @@ final class EasyHandle {
         _ = ccurl_set_long(curl, handle, option, value)
     }
 
-    func set(_ option: CURLoption, _ value: String?) {
+    func set(_ option: CURLoption, _ value: String) {
         _ = ccurl_set_text(curl, handle, option, value)
     }
+
+    /// Makes libcurl forget a text.
+    func clear(_ option: CURLoption) { _ = ccurl_set_text(curl, handle, option, nil) }
 
     func set(_ option: CURLoption, offset: Int64) {
         _ = ccurl_set_offset(curl, handle, option, Int(offset))
@@ -58,6 +60,12 @@ final class EasyHandle {
 
     func set(requestCallback: curl_prereq_callback) {
         _ = ccurl_set_request_callback(curl, handle, requestCallback)
+    }
+
+    /// Frees the header lines of the request before; new ones must be handed over before the next.
+    func dropFields() {
+        ccurl_slist_free_all(curl, fields)
+        fields = nil
     }
 
     /// Adds a header line. libcurl takes `Name;` for a field with an empty value, and `Name:` to

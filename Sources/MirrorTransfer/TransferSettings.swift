@@ -21,17 +21,11 @@ struct TransferSettings: Sendable {
             << 10
     }
 
-    /// Prepares a handle for one request.
-    func prepare(_ easy: EasyHandle, for request: WireRequest) {
-        let (plan, source) = (request.plan, request.source)
-        easy.reset()
-        easy.set(CURLOPT_URL, plan.url.requestText)
+    /// Sets what is the same for every request; the handle was just made or reset.
+    func prepare(_ easy: EasyHandle) {
         easy.set(CURLOPT_PATH_AS_IS, 1)
         easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
         easy.set(CURLOPT_FOLLOWLOCATION, 0)
-        easy.set(
-            CURLOPT_HTTP_VERSION,
-            Int(plan.isLong ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         easy.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         easy.set(CURLOPT_NOSIGNAL, 1)
@@ -39,17 +33,29 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
         easy.set(CURLOPT_BUFFERSIZE, bufferSize)
         easy.set(CURLOPT_USERAGENT, "mirror")
-        // Requests to one host wait for its first connection, to share it when it is HTTP/2.
-        if request.opensConnection {
-            easy.set(CURLOPT_FRESH_CONNECT, 1)
-        } else if plan.url.scheme == .https, !plan.isLong {
-            easy.set(CURLOPT_PIPEWAIT, 1)
-        }
         prepareTrust(easy)
-        prepareCredentials(easy, plan: plan, source: source)
+    }
+
+    /// Sets what differs from request to request.
+    ///
+    /// Returns whether the next request sets all of this anew, so that the handle need not be reset
+    /// in between.
+    func prepare(_ easy: EasyHandle, for request: WireRequest) -> Bool {
+        let (plan, source) = (request.plan, request.source)
+        easy.set(CURLOPT_URL, plan.url.requestText)
+        easy.set(
+            CURLOPT_HTTP_VERSION,
+            Int(plan.isLong ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
+        // Requests to one host wait for its first connection, to share it when it is HTTP/2.
+        let sharesConnection =
+            !request.opensConnection && plan.url.scheme == .https && !plan.isLong
+        easy.set(CURLOPT_FRESH_CONNECT, request.opensConnection ? 1 : 0)
+        easy.set(CURLOPT_PIPEWAIT, sharesConnection ? 1 : 0)
         prepareFields(easy, plan: plan, source: source)
+        let hasCredentials = prepareCredentials(easy, plan: plan, source: source)
         if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
         if plan.isPost, let postBody = request.postBody { preparePost(easy, body: postBody) }
+        return !hasCredentials && !plan.isHead && !plan.isPost
     }
 
     private func prepareTrust(_ easy: EasyHandle) {
@@ -61,23 +67,28 @@ struct TransferSettings: Sendable {
         guard let certificateAuthorities else { return }
         easy.set(CURLOPT_CAINFO, certificateAuthorities)
         // The default folder would stay trusted beside the file.
-        easy.set(CURLOPT_CAPATH, nil)
+        easy.clear(CURLOPT_CAPATH)
     }
 
+    /// Returns whether the request may carry a name and a password.
     private func prepareCredentials(
         _ easy: EasyHandle, plan: RequestPlan, source: PreparedSource
-    ) {
-        guard plan.carriesCredentials else { return }
+    ) -> Bool {
+        guard plan.carriesCredentials else { return false }
         if let credentials = source.url.credentials {
             easy.set(CURLOPT_USERNAME, credentials.user)
             easy.set(CURLOPT_PASSWORD, credentials.password)
         } else if let netrc {
             easy.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
             easy.set(CURLOPT_NETRC_FILE, netrc)
+        } else {
+            return false
         }
+        return true
     }
 
     private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
+        easy.dropFields()
         if plan.carriesCredentials {
             for field in source.headers {
                 easy.add(
