@@ -13,6 +13,16 @@ final class FileLeases: Sendable {
         var hasWriter = false
         var writers: [@Sendable () -> Void] = []
         var waitingReaders: [CheckedContinuation<Void, Never>] = []
+
+        /// Lets a writer have the file if it is free; otherwise it begins later.
+        mutating func admit(_ writer: @escaping @Sendable () -> Void) -> Bool {
+            if readers > 0 || hasWriter {
+                writers.append(writer)
+                return false
+            }
+            hasWriter = true
+            return true
+        }
     }
 
     private let leases = Mutex<[Target: Lease]>([:])
@@ -61,14 +71,7 @@ final class FileLeases: Sendable {
     /// taken later.
     func acquireExclusive(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
         leases.withLock { leases in
-            var lease = leases[target] ?? Lease()
-            defer { leases[target] = lease }
-            if lease.readers > 0 || lease.hasWriter {
-                lease.writers.append(begin)
-                return false
-            }
-            lease.hasWriter = true
-            return true
+            leases[target, default: Lease()].admit(begin)
         }
     }
 
@@ -112,7 +115,8 @@ final class FileLeases: Sendable {
             leases -> (
                 readers: [CheckedContinuation<Void, Never>], writer: (@Sendable () -> Void)?
             ) in
-            guard var lease = leases[target] else { return ([], nil) }
+            // Nearly always nobody waits, and the lease stays removed.
+            guard var lease = leases.removeValue(forKey: target) else { return ([], nil) }
             lease.hasWriter = false
             if !lease.waitingReaders.isEmpty {
                 let readers = lease.waitingReaders
@@ -121,10 +125,7 @@ final class FileLeases: Sendable {
                 leases[target] = lease
                 return (readers, nil)
             }
-            if lease.writers.isEmpty {
-                leases[target] = nil
-                return ([], nil)
-            }
+            if lease.writers.isEmpty { return ([], nil) }
             lease.hasWriter = true
             let writer = lease.writers.removeFirst()
             leases[target] = lease

@@ -17,12 +17,25 @@ final class TargetClaims: Sendable {
     private struct Claim {
         let claimant: Claimant
         var waiters: [(position: Int, mailbox: Mailbox<RunMessage>)] = []
+
+        mutating func belongs(to other: Claimant, orTells mailbox: Mailbox<RunMessage>) -> Bool {
+            if claimant != other { waiters.append((other.position, mailbox)) }
+            return claimant == other
+        }
     }
 
     private struct State {
         var byTarget: [Target: Claim] = [:]
         /// Targets that were claimed in addition to a step's own, because a server named them.
         var named: [Claimant: Target] = [:]
+
+        /// Removes a claim; nil where another step has the target.
+        mutating func end(_ target: Target, by claimant: Claimant) -> Claim? {
+            guard let claim = byTarget.removeValue(forKey: target) else { return nil }
+            if claim.claimant == claimant { return claim }
+            byTarget[target] = claim
+            return nil
+        }
     }
 
     private let state = Mutex(State())
@@ -34,13 +47,8 @@ final class TargetClaims: Sendable {
         _ target: Target, by claimant: Claimant, waiting mailbox: Mailbox<RunMessage>
     ) -> Bool {
         state.withLock { state in
-            guard let claim = state.byTarget[target] else {
-                state.byTarget[target] = Claim(claimant: claimant)
-                return true
-            }
-            if claim.claimant == claimant { return true }
-            state.byTarget[target]?.waiters.append((claimant.position, mailbox))
-            return false
+            state.byTarget[target, default: Claim(claimant: claimant)]
+                .belongs(to: claimant, orTells: mailbox)
         }
     }
 
@@ -66,14 +74,16 @@ final class TargetClaims: Sendable {
 
     /// Releases the claims of a step, and reports its end to the steps that wait for it.
     func release(_ target: Target, by claimant: Claimant, _ end: StepEnd) {
-        let waiters = state.withLock { state in
-            [target, state.named.removeValue(forKey: claimant)].flatMap { target in
-                guard let target, state.byTarget[target]?.claimant == claimant else {
-                    return [(position: Int, mailbox: Mailbox<RunMessage>)]()
-                }
-                return state.byTarget.removeValue(forKey: target)?.waiters ?? []
+        let (own, named) = state.withLock { state in
+            let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)
+            return (
+                state.end(target, by: claimant), named.flatMap { state.end($0, by: claimant) }
+            )
+        }
+        for claim in [own, named] {
+            for waiter in claim?.waiters ?? [] {
+                waiter.mailbox.post(.input(.joined(waiter.position, end)))
             }
         }
-        for waiter in waiters { waiter.mailbox.post(.input(.joined(waiter.position, end))) }
     }
 }
