@@ -1,3 +1,4 @@
+internal import MirrorSystem
 internal import Synchronization
 
 /// Messages for one thread from any others, taken many at a time.
@@ -5,7 +6,7 @@ internal import Synchronization
 /// While messages keep arriving, the receiver polls once in a millisecond, because a wake-up for each
 /// message would cost the sender a system call. After a poll that found nothing, the next message
 /// wakes the receiver.
-package final class Mailbox<Message: Sendable>: Sendable {
+final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
         /// Whether the last look found any.
@@ -19,13 +20,13 @@ package final class Mailbox<Message: Sendable>: Sendable {
     private let signal: WakeSignal
 
     /// Throws where the process has as many descriptors as it may.
-    package init() throws(Errno) { signal = try WakeSignal() }
+    init() throws(Errno) { signal = try WakeSignal() }
 
     /// Leaves a message; any thread may call it. False when the mailbox is closed.
     ///
     /// - Parameter isUrgent: whether the receiver is woken even if it would poll soon.
     @discardableResult
-    package func post(_ message: Message, isUrgent: Bool = false) -> Bool {
+    func post(_ message: Message, isUrgent: Bool = false) -> Bool {
         let (isTaken, wakes) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
             state.messages.append(message)
@@ -38,7 +39,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     /// Takes all messages so far. Waits at most `limit` milliseconds for the first one; nil waits
     /// without a limit. May return none before that.
-    package func take(waitingAtMost limit: Int64?) -> [Message] {
+    func take(waitingAtMost limit: Int64?) -> [Message] {
         let (messages, wasBusy) = look(isFirst: limit != 0)
         if !messages.isEmpty || limit == 0 { return messages }
         let longest = wasBusy ? min(limit ?? 1, 1) : limit ?? -1
@@ -59,7 +60,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     }
 
     /// Refuses messages from now on; returns those that were not taken.
-    package func close() -> [Message] {
+    func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
             defer { state.messages = [] }
