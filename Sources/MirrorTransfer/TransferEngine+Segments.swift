@@ -33,9 +33,8 @@ extension TransferEngine {
         _ transfer: Transfer, _ segments: TransferSegments
     ) throws(MirrorError) -> Bool {
         guard let body = transfer.body,
-            let opening = transfer.machine.flatMap({
-                segments.state.opening($0) { isOpen(transfer.job.sources[$0]) }
-            })
+            let opening = transfer.machine?.opening(
+                in: segments.state, isOpen: { isOpen(transfer.job.sources[$0]) })
         else { return false }
         try body.spill(now: clock.monotonic())
         guard let file = body.file else { return false }

@@ -104,7 +104,7 @@ extension TransferEngine {
             machine.leaveProtocol(to: position)
         }
         let action = machine.begin()
-        transfer.machine = machine
+        transfer.machine = consume machine
         act(action, transfer)
     }
 

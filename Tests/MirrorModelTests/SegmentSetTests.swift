@@ -27,7 +27,7 @@ import Testing
 
     private func open(_ set: inout SegmentSet, at place: Host? = nil) throws -> Int? {
         let machine = try machine()
-        guard let opening = set.opening(machine, isOpen: { _ in true }) else { return nil }
+        guard let opening = machine.opening(in: set, isOpen: { _ in true }) else { return nil }
         set.open(opening, extraPlace: place ?? opening.host)
         return opening.assignment.id
     }
@@ -61,9 +61,9 @@ import Testing
 
     @Test func aHostThatIsClosedIsNotAsked() throws {
         let machine = try machine()
-        let opening = set().opening(machine) { $0 == 0 }
+        let opening = machine.opening(in: set()) { $0 == 0 }
         #expect(opening?.host.name == "a.example")
-        let none = set().opening(machine) { _ in false }
+        let none = machine.opening(in: set()) { _ in false }
         #expect(none == nil)
     }
 
@@ -138,7 +138,8 @@ import Testing
 
     @Test func anAnswerThatGoesOnElsewhereDoesNotFit() throws {
         let machine = try machine()
-        let reception = try #require(machine.reception)
+        let received = machine.reception
+        let reception = try #require(received)
         #expect(set().fits(reception))
         #expect(!set(front: 3).fits(reception))
     }

@@ -159,7 +159,7 @@ import Testing
 
 /// Many hosts in virtual time: those that answer do so after 5 ms, the others never.
 @Suite struct ManyHostsTests {
-    private struct World {
+    private struct World: ~Copyable {
         var dispatcher: Dispatcher
         let hosts: [Host]
         let isDead: (Int) -> Bool

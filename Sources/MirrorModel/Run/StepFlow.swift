@@ -2,7 +2,7 @@
 ///
 /// `Settler` decides what becomes of a step, and `TransferWindow` which transfers may begin. A
 /// failure that ends the run is noted here, and `RunMachine` acts on it.
-struct StepFlow {
+struct StepFlow: ~Copyable {
     let plan: Plan
     let rules: RunRules
     let settler: Settler

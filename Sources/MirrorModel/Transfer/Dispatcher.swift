@@ -17,7 +17,7 @@
 ///   that at once.
 ///
 /// The caller reports the time (`advance`), in milliseconds of any clock that never goes back.
-package struct Dispatcher: Sendable {
+package struct Dispatcher: ~Copyable, Sendable {
     struct Place {
         var host: Int
         var attempt: HostAttempt
@@ -293,19 +293,11 @@ extension Dispatcher {
         dropEnded(host)
         guard let first = hosts.states[host].waiting.first else { return }
         if hosts.hasRoom(host, now: now) {
-            ready.insert(host, kind(of: host), first: first, stamp: hosts.states[host].stamp)
+            let kind = hosts.states[host].kind(quarter: quarter, now: now)
+            ready.insert(host, kind, first: first, stamp: hosts.states[host].stamp)
         } else if hosts.states[host].opensAt > now {
             openings.insert(host, until: hosts.states[host].opensAt)
         }
-    }
-
-    private func kind(of host: Int) -> ReadyHosts.Kind {
-        let state = hosts.states[host]
-        if !state.isUnanswered || state.refusedUntil > now { return .known }
-        let isFresh =
-            !state.isAway && state.running < quarter
-            && state.patience == HostState.firstPatience
-        return isFresh ? .fresh : .reluctant
     }
 
     mutating func dropEnded(_ host: Int) {

@@ -108,6 +108,15 @@ struct HostState: Sendable {
         return heldUntil
     }
 
+    /// Its place in the order of hosts at which a transfer could start.
+    ///
+    /// - Parameter quarter: the places that hosts without an answer share.
+    func kind(quarter: Int, now: Int64) -> ReadyHosts.Kind {
+        if !isUnanswered || refusedUntil > now { return .known }
+        let isFresh = !isAway && running < quarter && patience == HostState.firstPatience
+        return isFresh ? .fresh : .reluctant
+    }
+
     /// Whether one more transfer may ask it.
     ///
     /// A transfer that only finds out that the host gets no requests needs no place.

@@ -26,9 +26,9 @@ package struct PriorityQueue<Element: Comparable> {
         var parent = 0
         while true {
             var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-                if heap[child] < heap[least] { least = child }
-            }
+            let (left, right) = (2 * parent + 1, 2 * parent + 2)
+            if left < heap.count, heap[left] < heap[least] { least = left }
+            if right < heap.count, heap[right] < heap[least] { least = right }
             if least == parent { return first }
             heap.swapAt(least, parent)
             parent = least

@@ -130,18 +130,6 @@ extension SegmentSet {
 // MARK: Further connections
 
 extension SegmentSet {
-    /// The next further connection; nil when none is wanted or no range is worth a request.
-    package func opening(_ machine: TransferMachine, isOpen: (Int) -> Bool) -> Opening? {
-        guard running < pace.wanted,
-            let source = source(among: machine.segmentSources.filter(isOpen))
-        else { return nil }
-        var plan = plan
-        guard let assignment = plan.open(source: source, more: pace.wanted - running - 1),
-            let segment = machine.segment(of: assignment.start..<assignment.end, from: source)
-        else { return nil }
-        return Opening(plan: plan, assignment: assignment, machine: segment)
-    }
-
     /// Whether the next further connection takes the transfer's own place, which is free.
     package var takesOwnPlace: Bool {
         own == nil && !helpers.values.contains { $0.extraPlace == nil }
@@ -155,7 +143,7 @@ extension SegmentSet {
     }
 
     /// The source of a further connection: the first of those with the fewest connections.
-    private func source(among sources: [Int]) -> Int? {
+    fileprivate func source(among sources: [Int]) -> Int? {
         let open = sources.filter { !barred.contains($0) }
         func load(_ source: Int) -> Int { plan.assignments.values.count { $0.source == source } }
         return open.min { load($0) < load($1) }
@@ -298,5 +286,19 @@ extension SegmentSet {
         if plan.isComplete, isShared { return .segmentsEnded }
         if let failure { return .interrupted(failure) }
         return isShared ? .segmentsEnded : .bodyEnded
+    }
+}
+
+extension TransferMachine {
+    /// The next further connection; nil when none is wanted or no range is worth a request.
+    package func opening(in set: SegmentSet, isOpen: (Int) -> Bool) -> SegmentSet.Opening? {
+        guard set.running < set.pace.wanted,
+            let source = set.source(among: segmentSources.filter(isOpen))
+        else { return nil }
+        var plan = set.plan
+        guard let assignment = plan.open(source: source, more: set.pace.wanted - set.running - 1),
+            let segment = segment(of: assignment.start..<assignment.end, from: source)
+        else { return nil }
+        return SegmentSet.Opening(plan: plan, assignment: assignment, machine: segment)
     }
 }

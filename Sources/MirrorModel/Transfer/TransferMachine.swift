@@ -12,7 +12,7 @@
 /// after it brought bytes is made again at once. Starting over costs no retry, but happens only
 /// twice for each source; then that source is asked without a range. No source sends more than two
 /// whole bodies in one run, and bytes that cannot be resumed are received three times at most.
-package struct TransferMachine: Sendable {
+package struct TransferMachine: ~Copyable, Sendable {
     let target: Target
     let isPost: Bool
     let expectation: Expectation
