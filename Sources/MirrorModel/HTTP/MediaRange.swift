@@ -53,12 +53,10 @@ enum Token {
     }
 
     static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-            true
-        default: "!#$%&'*+.^_`|~".utf8.contains(byte)
-        }
+        // A bit for each of the characters 0x00…0x3F and 0x40…0x7F: letters, digits, and
+        // !#$%&'*+-.^_`|~
+        let bits: UInt64 = byte < 0x40 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+        return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
     }
 }
 

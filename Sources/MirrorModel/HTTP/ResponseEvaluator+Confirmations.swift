@@ -9,7 +9,7 @@ extension ResponseEvaluator {
             case .local: local?.provenance
             case .part: part?.provenances.first
             }
-        guard owner == provenance else {
+        guard owner == answer.provenance else {
             return .askPlainly(
                 Refusal(
                     .malformedResponse, "the server answered 304 for a file of another place",
