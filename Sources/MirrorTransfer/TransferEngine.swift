@@ -57,10 +57,10 @@ final class TransferEngine {
     /// twice the time.
     package let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
-    var transfers: [Int: Transfer] = [:]
+    var transfers: [Serial: Transfer] = [:]
     package var dispatcher: Dispatcher
     /// The requests that run on the wire, by number.
-    var activeRequests: [Int: ActiveRequest] = [:]
+    var activeRequests: [Serial: ActiveRequest] = [:]
     private var requestsMade = 0
     /// The limits on reading from sockets.
     var reading: ReadingLimits

@@ -83,7 +83,7 @@ final class Stage {
                 return
             }
             if time.now > Simulation.longest {
-                let left = engine.transfers.keys.sorted()
+                let left = engine.transfers.keys.map(\.number).sorted()
                 let words = run.machine.isOver ? "over" : "not over"
                 wrong.append("\(left) have not ended after \(time.now) ms, the run is \(words)")
                 return

@@ -7,7 +7,7 @@ internal import Synchronization
 final class RunRegister: TransferObserver {
     private struct State {
         var last = -1
-        var mailboxes: [Int: Mailbox<RunMessage>] = [:]
+        var mailboxes: [Serial: Mailbox<RunMessage>] = [:]
         /// Runs that have not yet processed a failure which may end them.
         var deciding: [Mailbox<RunMessage>] = []
     }

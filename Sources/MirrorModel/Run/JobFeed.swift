@@ -45,8 +45,8 @@ package struct JobFeed: Sendable {
     private var belowShare = 0
     private var belowHalf = 0
     /// The transfers that the loop knows, with their hosts, without those that have waited.
-    private var known: [Int: Int] = [:]
-    private var delayed: Set<Int> = []
+    private var known: [Serial: Int] = [:]
+    private var delayed = PositionSet()
 
     /// How many have not been taken.
     package private(set) var count = 0
@@ -131,7 +131,7 @@ package struct JobFeed: Sendable {
     package mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
-        delayed.insert(position)
+        delayed.insert(CollectionOfOne(position))
         change(host, known: -1)
         return isRunningLow
     }

@@ -39,4 +39,11 @@ package struct PositionSet: Sendable {
 
     /// Removes all positions.
     package mutating func removeAll() { self = PositionSet() }
+
+    /// The positions in the set, in order.
+    package var positions: [Int] {
+        words.enumerated().flatMap { word, bits in
+            (0..<64).filter { bits >> UInt64($0) & 1 == 1 }.map { word << 6 + $0 }
+        }
+    }
 }

@@ -19,7 +19,7 @@ extension StepFlow {
     /// Ends the transfers that may not run any more.
     private mutating func withdraw() {
         var positions: [Int] = []
-        for position in window.running {
+        for position in window.running.positions {
             guard let deferral = deferral(of: position) else { continue }
             steering.withdrawn[position] = deferral
             positions.append(position)

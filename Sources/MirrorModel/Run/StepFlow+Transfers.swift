@@ -120,7 +120,7 @@ extension StepFlow {
 
     /// The transfers that the loop has: of one target, or all.
     private func running(_ target: Target?) -> [Int] {
-        guard let target else { return Array(window.running) }
+        guard let target else { return window.running.positions }
         return plan.steps.position(of: target).map { window.running.contains($0) ? [$0] : [] } ?? []
     }
 

@@ -10,7 +10,7 @@ struct StepFlow: ~Copyable {
     var accounts: StepAccounts
     private(set) var meter = RunMeter()
     var window = TransferWindow()
-    var works: [Int: StepWork] = [:]
+    var works: [Serial: StepWork] = [:]
     /// How many of them are steps that need no server.
     var localUnderWay = 0
     /// The sets that are promoted as a whole.

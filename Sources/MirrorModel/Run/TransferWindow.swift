@@ -10,7 +10,7 @@ struct TransferWindow: Sendable {
 
     private var feed = JobFeed()
     /// Steps whose transfers the loop has.
-    private(set) var running: Set<Int> = []
+    private(set) var running = PositionSet()
     /// Steps whose transfers became ready to begin while the run was paused.
     private(set) var held: [Int] = []
     private var isPaused = false
@@ -31,7 +31,7 @@ struct TransferWindow: Sendable {
 
     /// Records that a step's transfer begins; false when the transfer is held back instead.
     mutating func begins(_ position: Int) -> Bool {
-        if isPaused { held.append(position) } else { running.insert(position) }
+        if isPaused { held.append(position) } else { running.insert(CollectionOfOne(position)) }
         return !isPaused
     }
 
@@ -51,7 +51,7 @@ struct TransferWindow: Sendable {
     mutating func resume() -> [Int] {
         isPaused = false
         defer { held = [] }
-        running.formUnion(held)
+        running.insert(held)
         return held
     }
 

@@ -12,7 +12,7 @@ struct DelayQueue: Sendable {
     }
 
     private var heap = PriorityQueue<Delay>()
-    private var delays: [Int: (until: Int64, endsWithNetwork: Bool)] = [:]
+    private var delays: [Serial: (until: Int64, endsWithNetwork: Bool)] = [:]
 
     /// Adds a wait until a time in milliseconds, which the return of the network may end earlier.
     mutating func insert(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
@@ -43,6 +43,6 @@ struct DelayQueue: Sendable {
 
     /// Ends the waits that the return of the network ends.
     mutating func endWithNetwork(at now: Int64) {
-        for (id, delay) in delays where delay.endsWithNetwork { insert(id, until: now) }
+        for (id, delay) in delays where delay.endsWithNetwork { insert(id.number, until: now) }
     }
 }

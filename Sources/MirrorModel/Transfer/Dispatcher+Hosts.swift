@@ -120,7 +120,7 @@ extension Dispatcher {
         return places.filter {
             mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now
         }
-        .map(\.key).sorted()
+        .map(\.key.number).sorted()
     }
 
     /// Takes a transfer's place for others.

@@ -51,9 +51,9 @@ package struct Dispatcher: ~Copyable, Sendable {
     private var jobs: Int
     var now: Int64
     var hosts: HostTable
-    var places: [Int: Place] = [:]
+    var places: [Serial: Place] = [:]
     /// The transfers that wait for a place: their tickets and hosts.
-    private var queued: [Int: (ticket: Int, host: Int)] = [:]
+    private var queued: [Serial: (ticket: Int, host: Int)] = [:]
     private var lastTicket = 0
     var ready = ReadyHosts()
     /// The times at which hosts may be asked again.
