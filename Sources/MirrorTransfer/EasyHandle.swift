@@ -72,6 +72,25 @@ final class EasyHandle {
     /// leave out one of its own fields.
     func add(field line: String) { fields = ccurl_slist_append(curl, fields, line) }
 
+    /// Adds a header line for a field that libcurl would not send itself.
+    func add(field name: StaticString, value: String) {
+        var value = value
+        value.withUTF8 { value in
+            let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+            let length = name.count + 2 + value.count
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length + 1) { line in
+                let colon = line.update(fromContentsOf: name)
+                line[colon] = UInt8(ascii: ":")
+                line[colon + 1] = UInt8(ascii: " ")
+                _ = line[(colon + 2)...].update(fromContentsOf: value)
+                line[length] = 0
+                line.withMemoryRebound(to: CChar.self) {
+                    fields = ccurl_slist_append(curl, fields, $0.baseAddress)
+                }
+            }
+        }
+    }
+
     /// Hands over the header lines that were added.
     func useFields() { set(CURLOPT_HTTPHEADER, pointer: UnsafeMutableRawPointer(fields)) }
 

@@ -97,7 +97,7 @@ struct TransferSettings: Sendable {
         }
         // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
         easy.add(field: "Accept-Encoding: identity")
-        for field in plan.fields { easy.add(field: "\(field.name): \(field.value)") }
+        plan.eachField { easy.add(field: $0, value: $1) }
         if plan.isPost { easy.add(field: "Expect:") }
         easy.useFields()
     }

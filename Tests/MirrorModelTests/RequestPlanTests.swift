@@ -59,3 +59,12 @@ import Testing
         #expect(try fields { $0.bypassesCaches = true } == ["Cache-Control: no-cache"])
     }
 }
+
+extension RequestPlan {
+    /// The header fields that follow from the plan, in order.
+    var fields: [(name: String, value: String)] {
+        var fields: [(String, String)] = []
+        eachField { fields.append(($0.description, $1)) }
+        return fields
+    }
+}

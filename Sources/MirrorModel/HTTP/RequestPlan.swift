@@ -52,28 +52,26 @@ package struct RequestPlan: Sendable, Hashable {
         self.url = url
     }
 
-    /// The header fields that follow from the plan, in the order in which they are sent.
-    package var fields: [(name: String, value: String)] {
-        var fields: [(String, String)] = []
-        if asksFirstByte { fields.append(("Range", "bytes=0-0")) }
+    /// Names the header fields that follow from the plan, in the order in which they are sent.
+    package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
+        if asksFirstByte { body("Range", "bytes=0-0") }
         if offset > 0 {
             let last = end.map { String($0 - 1) } ?? ""
-            fields.append(("Range", "bytes=\(offset)-\(last)"))
+            body("Range", "bytes=\(offset)-\(last)")
         }
         switch ifRange {
-        case .entityTag(let tag): fields.append(("If-Range", tag.text))
-        case .lastModified(let date): fields.append(("If-Range", date.description))
+        case .entityTag(let tag): body("If-Range", tag.text)
+        case .lastModified(let date): body("If-Range", date.description)
         case nil: break
         }
         if let validators = condition?.validators {
             if let tag = validators.entityTag {
-                fields.append(("If-None-Match", tag.text))
+                body("If-None-Match", tag.text)
             } else if let date = validators.lastModified {
-                fields.append(("If-Modified-Since", date.description))
+                body("If-Modified-Since", date.description)
             }
         }
-        if bypassesCaches { fields.append(("Cache-Control", "no-cache")) }
-        return fields
+        if bypassesCaches { body("Cache-Control", "no-cache") }
     }
 }
 

@@ -38,8 +38,8 @@ final class LiveDisplay: Sendable {
     /// Follows a run of another process, which began earlier.
     func follow(since began: Instant) { state.withLock { $0.began = began } }
 
-    /// Takes in an event of a run.
-    func apply(_ event: Event) { state.withLock { $0.board.apply(event) } }
+    /// Takes in an event of a run, if progress is shown.
+    func apply(_ event: Event) { state.withLock { if $0.isOn { $0.board.apply(event) } } }
 
     /// Shows progress while a command works.
     func during<Value>(
