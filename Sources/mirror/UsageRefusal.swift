@@ -41,11 +41,25 @@ struct UsageRefusal {
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
+    /// The verb, with the word behind it where that is a verb of its own, as in `schedule remove`.
+    private var verb: String? {
+        guard let first = words.first else { return nil }
+        let command = MirrorCommand.configuration.subcommands.first {
+            $0.configuration.commandName == first
+        }
+        let second = words.dropFirst().first { word in
+            command?.configuration.subcommands.contains {
+                $0.configuration.commandName == word
+            } == true
+        }
+        return second.map { first + " " + $0 } ?? first
+    }
+
     /// The sentence for an option that `sync` has and this verb lacks.
     ///
     /// A suggestion of the nearest name would mislead.
     private var otherVerb: String? {
-        guard let verb = words.first, let (_, rest) = message.halves(around: "Unknown option '"),
+        guard let verb, let (_, rest) = message.halves(around: "Unknown option '"),
             let name = rest.split(separator: "'").first
         else { return nil }
         let isOfSync = SyncCommand.helpMessage().split(separator: "\n").contains {
