@@ -46,6 +46,10 @@ import Testing
             (["sync", "--jbos", "4"], "Unknown option '--jbos'. Did you mean '--jobs'?"),
             (["plan", "--jobs", "4"], "mirror plan has no --jobs; mirror sync has."),
             (
+                ["remove", "m.json", "Caches/a", "--jobs", "4"],
+                "mirror remove has no --jobs; mirror sync has."
+            ),
+            (
                 ["schedule", "remove", "--jobs", "4"],
                 "mirror schedule remove has no --jobs; mirror sync has."
             ),
