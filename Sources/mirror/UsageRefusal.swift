@@ -14,7 +14,7 @@ struct UsageRefusal {
 
     /// The lines to print.
     var text: String {
-        var sentence = Self.correction(of: message) ?? otherVerb ?? verbSuggestion ?? message
+        var sentence = otherVerb ?? Self.correction(of: message) ?? verbSuggestion ?? message
         if let last = sentence.last, !".?:".contains(last) { sentence += "." }
         let help = helpLine.map { "\n" + $0 } ?? ""
         return "mirror: error: " + sentence.printableLines + help
@@ -41,17 +41,40 @@ struct UsageRefusal {
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
+    /// The words of the verb, two for `schedule remove`, and its type; nil without one.
+    private var verb: (name: String, type: any ParsableCommand.Type)? {
+        var (name, type): (String, any ParsableCommand.Type) = ("", MirrorCommand.self)
+        for word in words.prefix(2) {
+            let next = type.configuration.subcommands.first {
+                $0.configuration.commandName == word
+            }
+            guard let next else { break }
+            (name, type) = (name.isEmpty ? word : name + " " + word, next)
+        }
+        return name.isEmpty ? nil : (name, type)
+    }
+
     /// The sentence for an option that `sync` has and this verb lacks.
     ///
-    /// A suggestion of the nearest name would mislead.
+    /// A suggestion of the nearest name would mislead. The parser may have tripped over the option's
+    /// value first, which it takes for an argument.
     private var otherVerb: String? {
-        guard let verb = words.first, let (_, rest) = message.halves(around: "Unknown option '"),
-            let name = rest.split(separator: "'").first
-        else { return nil }
-        let isOfSync = SyncCommand.helpMessage().split(separator: "\n").contains {
-            $0.split(separator: " ").prefix(2).contains(name)
+        guard let verb else { return nil }
+        let lacking = words.lazy.map { $0.prefix { $0 != "=" } }.first { word in
+            word.hasPrefix("--") && UsageRefusal.has(word, SyncCommand.self)
+                && !UsageRefusal.has(word, verb.type)
         }
-        return isOfSync ? "mirror \(verb) has no \(name); mirror sync has" : nil
+        return lacking.map { "mirror \(verb.name) has no \($0); mirror sync has" }
+    }
+
+    private static func has(_ option: Substring, _ type: any ParsableCommand.Type) -> Bool {
+        // Options of a verb's default verb are its own.
+        let types = [type] + [type.configuration.defaultSubcommand].compactMap(\.self)
+        return types.contains { type in
+            type.helpMessage().split(separator: "\n").contains {
+                $0.split(separator: " ").prefix(2).contains(option)
+            }
+        }
     }
 
     /// The sentence that names the valid values in place of an invalid one.

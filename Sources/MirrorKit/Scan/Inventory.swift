@@ -11,31 +11,39 @@ struct Inventory: ~Copyable {
     private let now: Instant
     /// Whether files that no selected resource wants are left out.
     private let isSelection: Bool
-    /// Whether files about which there is nothing to say are only counted.
-    private let countsKept: Bool
-    private(set) var kept = KeptFiles()
+    /// Is passed the files that need no string; nil where all are passed alike.
+    private let intact: ((borrowing IntactFile) throws -> Void)?
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private let evicted: Set<Target>
+    /// What promotions put in place whose rows are not written yet: of a run under way, or of one that
+    /// was interrupted.
+    private let intended: [Target: IndexRecord]
+    /// The folders of sets, each with a slash behind it, whose files such promotions gave further names.
+    private let exchangedFolders: [String]
     private var next = 0
     private var conflicts = ConflictScan()
 
     /// Takes the manifests; with tags, only resources that have one of them count.
     init(
-        view: TreeView, manifests: [Manifest], only tags: Set<String>, countingKept: Bool = false,
-        now: Instant
+        view: TreeView, manifests: [Manifest], only tags: Set<String>, now: Instant,
+        intact: ((borrowing IntactFile) throws -> Void)? = nil
     ) throws {
         var options = PlanOptions()
         options.only = tags
         let wanted = try Wanted(manifests, options: options, index: view.index)
         try wanted.refuseUnknownNames(options)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
+        let unfinished = try view.index?.unfinishedPromotions()
         self.evicted = evicted
+        intended = Dictionary(
+            (unfinished?.records ?? []).map { ($0.target, $0) }, uniquingKeysWith: { $1 })
+        exchangedFolders = (unfinished?.folders ?? []).map { $0 + "/" }
         self.view = view
         self.now = now
         self.wanted = wanted
         isSelection = !tags.isEmpty
-        countsKept = countingKept
+        self.intact = intact
         scan = view.root.map { StatCursor($0) }
     }
 
@@ -72,34 +80,74 @@ struct Inventory: ~Copyable {
         conflicts.note(row.path)
         let isPinned = isWanted && wanted.isPlainlySatisfied(wanted.entries[next], by: row)
         let isUntouched = scan?.isUnchanged(row.path, since: row.stamp) == true
-        if countsKept, isPinned, isUntouched, !hasPart(wanted.entries[next]) {
+        if let intact, isWanted, isUntouched, !hasPart(wanted.entries[next]),
+            let file = intactFile(row, cursor.origin, isPinned: isPinned)
+        {
             next += 1
-            return kept.add(row.stamp.size)
+            return try intact(file)
         }
-        let record = try cursor.wholeRecord()
-        var file = StoredFile(
-            record,
-            file: isUntouched ? .file(row.stamp, sha256: nil) : try look(at: record.target))
-        if isPinned {
+        let known = try cursor.wholeRecord()
+        let seen =
+            isUntouched ? .file(row.stamp, sha256: nil) : try look(at: known.target)
+        let placed = isUntouched ? nil : placed(known.target, seen, over: known)
+        let record = placed ?? known
+        var file = StoredFile(record, file: seen)
+        if isWanted {
+            judge(&file, record, isPinned: isPinned && placed == nil)
             next += 1
-            (file.verified, file.freshness) = (.digest, .fresh(until: nil))
-        } else if isWanted {
-            let resource = wanted.resource(of: wanted.entries[next])
-            next += 1
-            // A digest that the manifest declares by now proves the known bytes.
-            if resource.pin != nil, resource.digests.contains(where: record.isProven) {
-                file.verified = .digest
-            }
-            file.freshness =
-                resource.pin != nil
-                ? .fresh(until: nil)
-                : Freshness.judge(resource.refresh, record: record, now: now)
         } else if isSelection {
             return
         } else {
             file.isOrphan = !wanted.manifests.isEmpty
         }
         try body(withPart(file))
+    }
+
+    /// Says how sure a wanted file is, and how fresh.
+    private func judge(_ file: inout StoredFile, _ record: IndexRecord, isPinned: Bool) {
+        if isPinned { return (file.verified, file.freshness) = (.digest, .fresh(until: nil)) }
+        let resource = wanted.resource(of: wanted.entries[next])
+        guard resource.pin != nil else {
+            file.freshness = Freshness.judge(resource.refresh, record: record, now: now)
+            return
+        }
+        // A digest that the manifest declares by now proves the known bytes.
+        if resource.digests.contains(where: record.isProven) { file.verified = .digest }
+        file.freshness = .fresh(until: nil)
+    }
+
+    /// The record of what a promotion whose rows are not written yet has put at a target, or left there;
+    /// nil where something else is there.
+    private func placed(
+        _ target: Target, _ file: LocalFile, over known: IndexRecord? = nil
+    ) -> IndexRecord? {
+        guard case .file(let stamp, _) = file else { return nil }
+        let isExchanged = exchangedFolders.contains { target.path.utf8.starts(with: $0.utf8) }
+        let versions = [intended[target], isExchanged ? known : nil].compactMap(\.self)
+        var record = versions.first { stamp.isSameVersion(as: $0.stamp) }
+        record?.stamp = stamp
+        return record
+    }
+
+    /// The file of a row that is as the row says; nil where only the whole record tells enough.
+    private func intactFile(
+        _ row: RowProjection, _ origin: RowOrigin?, isPinned: Bool
+    ) -> IntactFile? {
+        guard let origin, String.isSound(row.owner) else { return nil }
+        let freshness: Freshness
+        if isPinned {
+            freshness = .fresh(until: nil)
+        } else if let refresh = wanted.plainRefresh(of: wanted.entries[next]) {
+            freshness = Freshness.judge(
+                refresh, confirmedAt: origin.confirmedAt, freshUntil: origin.freshUntil, now: now)
+        } else {
+            return nil
+        }
+        return IntactFile(
+            path: row.path, owners: row.owner, size: row.stamp.size,
+            sha256: row.sha256.assumingMemoryBound(to: UInt8.self),
+            verified: isPinned ? .digest : origin.verified, source: origin.source,
+            confirmedAt: origin.confirmedAt, freshness: freshness)
     }
 
     private func hasPart(_ entry: Wanted.Reference) -> Bool {
@@ -109,10 +157,16 @@ struct Inventory: ~Copyable {
     /// Passes the next wanted file, which the index does not know, to the body.
     private mutating func tellUnknown(_ body: (StoredFile) throws -> Void) throws {
         let candidate = wanted.target(of: wanted.entries[next])
-        next += 1
+        defer { next += 1 }
         conflicts.note(candidate)
+        let seen = try look(at: candidate)
+        if let record = placed(candidate, seen) {
+            var file = StoredFile(record, file: seen)
+            judge(&file, record, isPinned: false)
+            return try body(withPart(file))
+        }
         let state: StoredFile.State
-        switch try look(at: candidate) {
+        switch seen {
         case .absent: state = evicted.contains(candidate) ? .evicted : .missing
         case .other: state = .obstructed
         case .file: state = .untracked

@@ -80,12 +80,14 @@ struct Scan: ~Copyable {
             : try ScanShard(0..<count, of: view, recording: recording).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
         try TreeSources(view, recording: recording).look(&findings)
-        let removals = removals(beside: findings)
+        // Only now: no bytes may be taken from what could not be read.
+        let unread = findings.unreadOrphans
+        findings.orphans.append(contentsOf: unread)
+        let removals = removals(beside: findings, areSorted: unread.isEmpty)
         var plan = Plan(
             root: path, manifests: view.wanted.manifests,
             steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
-            orphansLeft: findings.unreadOrphans
-                + (view.options.prunes ? 0 : findings.orphans.count - removals.count))
+            orphansLeft: view.options.prunes ? 0 : findings.orphans.count - removals.count)
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten
@@ -120,7 +122,14 @@ struct Scan: ~Copyable {
     }
 
     /// The orphans that are removed and not moved, in order: all of them, those of tmp, or none.
-    private func removals(beside findings: ScanFindings) -> [Int] {
+    private func removals(beside findings: ScanFindings, areSorted: Bool) -> [Int] {
+        let orphans = findings.orphans
+        let removals = unsortedRemovals(beside: findings)
+        return areSorted
+            ? removals : removals.sorted { orphans.target(at: $0) < orphans.target(at: $1) }
+    }
+
+    private func unsortedRemovals(beside findings: ScanFindings) -> [Int] {
         guard view.options.prunes else {
             guard view.options.longestIdleInTmp != nil else { return [] }
             return findings.orphans.indices.filter {

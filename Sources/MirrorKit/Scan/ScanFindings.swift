@@ -4,8 +4,9 @@ internal import MirrorModel
 struct ScanFindings: Sendable {
     var steps: StepList
     var orphans = OrphanTable()
-    /// The number of further orphans, which could not be read and so are left.
-    var unreadOrphans = 0
+    /// Further orphans, which could not be read. Nothing is made of their bytes; with their recorded
+    /// stamps, a removal looks at each once more, and says why it cannot go.
+    var unreadOrphans = OrphanTable()
     /// Steps that need bytes, which the tree may have under other names.
     private(set) var searching: [Search] = []
     private var situations: [Situation] = []
@@ -52,7 +53,7 @@ struct ScanFindings: Sendable {
         next.steps = StepList()
         self.steps.append(contentsOf: consume rest)
         orphans.append(contentsOf: next.orphans)
-        unreadOrphans += next.unreadOrphans
+        unreadOrphans.append(contentsOf: next.unreadOrphans)
         searching += next.searching.map { search in
             Search(
                 step: search.step + steps,

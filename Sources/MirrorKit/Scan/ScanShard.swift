@@ -283,9 +283,8 @@ struct ScanShard: ~Copyable {
             guard let read, read.digests.first == record.sha256 else { return }
             found.orphans.append(record, stamp: read.stamp, manifest: manifest)
         } catch {
-            // A file that cannot be read may have been changed, so it is left.
             if error.code == .cancelled { throw error }
-            found.unreadOrphans += 1
+            found.unreadOrphans.append(record, stamp: record.stamp, manifest: manifest)
         }
     }
 }

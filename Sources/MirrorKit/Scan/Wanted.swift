@@ -108,6 +108,11 @@ struct Wanted: Sendable {
             isExecutable: row.isExecutable)
     }
 
+    /// When the file of an entry is due that declares no digest and is nothing special; nil for others.
+    func plainRefresh(of entry: Reference) -> Refresh? {
+        tables[Int(entry.manifest)].plainRefresh(at: Int(entry.resource))
+    }
+
     /// Whether the only owner in a row is the only manifest that wants an entry.
     func isOnlyOwner(of entry: Reference, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }

@@ -78,21 +78,23 @@ extension MirrorSession {
         }
     }
 
-    /// Passes the files to the body about which there is something to say, and counts the others.
+    /// Passes the files that need no attention to `intact`, and all others to the body.
     ///
-    /// A file that a manifest wants and pins, and that is as mirror put it there, is only counted. So
-    /// a million of them take little time. Otherwise like `forEachFile`.
-    public func forEachNotableFile(
+    /// An intact file is one that a manifest wants, that is as mirror put it there, and of which the
+    /// walk makes no strings, so that a million of them take little time. It is lent for the time of
+    /// the call. Which files these are may change; both closures together get all. Otherwise like
+    /// `forEachFile` with one closure.
+    public func forEachFile(
         of manifests: [Manifest], only tags: Set<String> = [],
+        intact: @escaping @Sendable (borrowing IntactFile) throws -> Void,
         _ body: @escaping @Sendable (StoredFile) throws -> Void
-    ) async throws -> KeptFiles {
+    ) async throws {
         try await reading { view in
             try await Offload.run {
                 var inventory = try Inventory(
-                    view: view, manifests: manifests, only: tags, countingKept: true,
-                    now: SystemClock.now())
+                    view: view, manifests: manifests, only: tags, now: SystemClock.now(),
+                    intact: intact)
                 try inventory.files(body)
-                return inventory.kept
             }
         }
     }

@@ -283,8 +283,14 @@ extension MirrorSession {
             let root = try await Offload.run { try location.open() }
             let lock = try await RootLock.acquire(
                 root, now: SystemClock.now(), wait: .seconds(wait))
-            return try await Offload.run {
-                try Engine(root: root, lock: lock, configuration: configuration)
+            do {
+                return try await Offload.run {
+                    try Engine(root: root, lock: lock, configuration: configuration)
+                }
+            } catch {
+                // The next try of this process must not find it taken.
+                lock.release()
+                throw error
             }
         }
         opening = task

@@ -7,13 +7,18 @@ extension MirrorSession {
     /// Files that are due already are left out, because a sync has just asked for them.
     package func nextDue(of manifests: [Manifest]) async throws -> SyncEnd.Due? {
         let first = Mutex<SyncEnd.Due?>(nil)
-        _ = try await forEachNotableFile(of: manifests) { file in
-            guard case .fresh(let until?) = file.freshness else { return }
+        let note = { @Sendable (freshness: Freshness?, target: () -> Target) in
+            guard case .fresh(let until?) = freshness else { return }
             first.withLock { first in
                 if first.map({ until < $0.at }) ?? true {
-                    first = SyncEnd.Due(at: until, name: file.target.path)
+                    first = SyncEnd.Due(at: until, name: target().path)
                 }
             }
+        }
+        try await forEachFile(of: manifests) { file in
+            note(file.freshness) { file.target }
+        } _: { file in
+            note(file.freshness) { file.target }
         }
         return first.withLock { $0 }
     }

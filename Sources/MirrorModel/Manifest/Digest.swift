@@ -62,11 +62,18 @@ package enum Hex {
 
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-            for (at, byte) in bytes.enumerated() {
-                text[2 * at] = digit(byte >> 4)
-                text[2 * at + 1] = digit(byte & 15)
-            }
+            encode(bytes, into: text)
             return bytes.count * 2
+        }
+    }
+
+    /// Puts the digits into memory that has room for two a byte.
+    static func encode(
+        _ bytes: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>
+    ) {
+        for (at, byte) in bytes.enumerated() {
+            text[2 * at] = digit(byte >> 4)
+            text[2 * at + 1] = digit(byte & 15)
         }
     }
 

@@ -30,6 +30,13 @@ extension ResourceTable {
         }
     }
 
+    /// When one resource is due that declares no digest and is nothing special; nil for others.
+    package func plainRefresh(at position: Int) -> Refresh? {
+        let record = columns.records[position]
+        guard record.rarity == 0, record.digest == nil else { return nil }
+        return columns.traits.values[Int(record.traits)].refresh
+    }
+
     /// Compares one resource's path with another path, by bytes: negative, zero or positive.
     package func comparePath(at position: Int, with path: UnsafeBufferPointer<UInt8>) -> Int {
         withPath(at: position) { ByteOrder.compare($0, path) }

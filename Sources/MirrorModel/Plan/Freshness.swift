@@ -10,19 +10,28 @@ public enum Freshness: Sendable, Hashable {
         _ refresh: Refresh, record: IndexRecord, now: Instant, everythingIsDue: Bool = false
     ) -> Freshness {
         if everythingIsDue { return .due(.asked) }
+        return judge(
+            refresh, confirmedAt: record.confirmedAt, freshUntil: record.freshUntil, now: now)
+    }
+
+    /// What makes a file due that was confirmed at an instant, and whose answer was to be fresh until
+    /// another one.
+    package static func judge(
+        _ refresh: Refresh, confirmedAt: Instant, freshUntil: Instant?, now: Instant
+    ) -> Freshness {
         switch refresh {
         case .always: return .due(.always)
         case .never: return .fresh(until: nil)
         case .after, .http: break
         }
         // A confirmation from the future says that a clock was wrong: one request tells the truth.
-        guard record.confirmedAt <= now else { return .due(.clockWentBack) }
+        guard confirmedAt <= now else { return .due(.clockWentBack) }
         if case .after(let seconds) = refresh {
-            let end = record.confirmedAt.advanced(bySeconds: seconds)
+            let end = confirmedAt.advanced(bySeconds: seconds)
             return end > now ? .fresh(until: end) : .due(.age(since: end, lifetime: seconds))
         }
-        guard let end = record.freshUntil else { return .due(.noLifetime) }
-        let lifetime = end.seconds(since: record.confirmedAt)
+        guard let end = freshUntil else { return .due(.noLifetime) }
+        let lifetime = end.seconds(since: confirmedAt)
         return end > now ? .fresh(until: end) : .due(.expired(since: end, lifetime: lifetime))
     }
 }

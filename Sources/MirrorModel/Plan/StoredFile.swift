@@ -57,43 +57,6 @@ public struct StoredFile: Sendable, Hashable {
         size = copy.size
         conflictOf = copy.target
     }
-
-    /// Writes the file as one JSON object; keys that do not apply are null.
-    public func write(to json: inout JSONWriter, now: Instant) {
-        json.object { json in
-            json.member("path", target.path)
-            json.member("state", state.rawValue)
-            json.member("manifest", owners?.names.first)
-            json.member("manifests", owners?.names ?? [])
-            json.member("size", size)
-            json.member("sha256", sha256?.hex)
-            json.member("verified", verified?.rawValue)
-            json.member("source", source)
-            json.member("confirmed", confirmedAt?.rfc3339)
-            json.member("fresh", freshness?.word)
-            json.member("freshUntil", freshness?.end?.rfc3339)
-            json.member("orphan", isOrphan)
-            json.member("partBytes", partBytes)
-            json.member("conflictOf", conflictOf?.path)
-        }
-    }
-}
-
-/// Files about which there is nothing to say: wanted, pinned, and as mirror put them there.
-public struct KeptFiles: Sendable, Hashable {
-    /// How many they are.
-    public var count = 0
-    /// Their sizes together, in bytes.
-    public var bytes: Int64 = 0
-
-    /// None.
-    public init() {}
-
-    /// Counts a file.
-    package mutating func add(_ size: Int64) {
-        count += 1
-        bytes = bytes.addingSaturated(size)
-    }
 }
 
 extension Freshness {

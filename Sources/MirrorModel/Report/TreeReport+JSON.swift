@@ -31,7 +31,7 @@ extension TreeReport {
             json.key("runs")
             json.array { json in for run in runs { run.write(to: &json) } }
             json.key("files")
-            json.array { json in for file in files { file.write(to: &json, now: madeAt) } }
+            json.array { json in for file in files { file.write(to: &json) } }
             json.member("moreFiles", moreFiles)
         }
     }

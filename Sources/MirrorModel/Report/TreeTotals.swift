@@ -55,12 +55,12 @@ public struct TreeTotals: Sendable, Hashable {
         }
     }
 
-    /// Counts files about which there is nothing to say.
-    public mutating func add(_ kept: KeptFiles) {
-        if kept.count == 0 { return }
-        counts[.intact, default: 0] += kept.count
-        files += kept.count
-        bytes = bytes.addingSaturated(kept.bytes)
+    /// Counts a file that needs no attention.
+    public mutating func add(_ file: borrowing IntactFile) {
+        counts[.intact, default: 0] += 1
+        files += 1
+        bytes = bytes.addingSaturated(file.size)
+        if file.isDue { due += 1 }
     }
 }
 

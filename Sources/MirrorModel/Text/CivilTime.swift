@@ -77,30 +77,38 @@ extension Instant {
     ///
     /// It is clamped to the years 0000 … 9999, which four digits can represent.
     public var rfc3339: String {
+        String(unsafeUninitializedCapacity: Instant.rfc3339Length) { text in
+            putRFC3339(into: text)
+            return Instant.rfc3339Length
+        }
+    }
+
+    /// The length of `rfc3339` in bytes.
+    static let rfc3339Length = 24
+
+    /// Puts `rfc3339` into memory that has room for it.
+    func putRFC3339(into text: UnsafeMutableBufferPointer<UInt8>) {
         let instant = clampedToFourDigits
         let civil = CivilTime(instant)
         let fraction = instant.milliseconds - instant.seconds * 1000
         // Documents have one for each of maybe a million files, so no string is made for a field.
-        return String(unsafeUninitializedCapacity: 24) { text in
-            var at = 0
-            func put(_ number: Int64, _ digits: Int, _ mark: Unicode.Scalar) {
-                var rest = number
-                for place in stride(from: at + digits - 1, through: at, by: -1) {
-                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
-                    rest /= 10
-                }
-                text[at + digits] = UInt8(ascii: mark)
-                at += digits + 1
+        var at = 0
+        func put(_ number: Int64, _ digits: Int, _ mark: Unicode.Scalar) {
+            var rest = number
+            for place in stride(from: at + digits - 1, through: at, by: -1) {
+                text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                rest /= 10
             }
-            put(civil.year, 4, "-")
-            put(civil.month, 2, "-")
-            put(civil.day, 2, "T")
-            put(civil.time.hour, 2, ":")
-            put(civil.time.minute, 2, ":")
-            put(civil.time.second, 2, ".")
-            put(fraction, 3, "Z")
-            return at
+            text[at + digits] = UInt8(ascii: mark)
+            at += digits + 1
         }
+        put(civil.year, 4, "-")
+        put(civil.month, 2, "-")
+        put(civil.day, 2, "T")
+        put(civil.time.hour, 2, ":")
+        put(civil.time.minute, 2, ":")
+        put(civil.time.second, 2, ".")
+        put(fraction, 3, "Z")
     }
 
     /// Reads an instant as `rfc3339` writes it, with or without a fraction; nil for anything else.

@@ -52,9 +52,16 @@ public struct JSONWriter: Sendable {
     /// Writes a member's name, in which nothing has to be escaped; its value follows.
     public mutating func key(_ name: StaticString) {
         separate()
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { name in
+            // In one piece: a document of a million files has fourteen million names.
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: name.count + 3) { text in
+                text[0] = UInt8(ascii: "\"")
+                _ = text[1...].update(fromContentsOf: name)
+                text[name.count + 1] = UInt8(ascii: "\"")
+                text[name.count + 2] = UInt8(ascii: ":")
+                bytes.append(contentsOf: UnsafeBufferPointer(text))
+            }
+        }
         endKey()
     }
 
@@ -62,11 +69,11 @@ public struct JSONWriter: Sendable {
     public mutating func key(named name: String) {
         separate()
         quote(name)
+        bytes.append(UInt8(ascii: ":"))
         endKey()
     }
 
     private mutating func endKey() {
-        bytes.append(UInt8(ascii: ":"))
         if indentation > 0 { bytes.append(UInt8(ascii: " ")) }
         needsComma = false
         isAfterKey = true
@@ -76,6 +83,13 @@ public struct JSONWriter: Sendable {
     public mutating func string(_ value: String) {
         separate()
         quote(value)
+        needsComma = true
+    }
+
+    /// Writes a string value whose bytes are valid UTF-8.
+    mutating func string(utf8 value: UnsafeBufferPointer<UInt8>) {
+        separate()
+        quote(utf8: value)
         needsComma = true
     }
 
@@ -125,6 +139,34 @@ public struct JSONWriter: Sendable {
     public mutating func member(_ name: StaticString, _ value: String?) {
         key(name)
         if let value { string(value) } else { null() }
+    }
+
+    /// Writes a member whose value is a string, as valid UTF-8, or null.
+    mutating func member(_ name: StaticString, lent value: (some LentBytes)?) {
+        key(name)
+        if let value { value.withBytes { string(utf8: $0) } } else { null() }
+    }
+
+    /// Writes a member whose value is bytes as lower-case hexadecimal digits, or null.
+    mutating func member(_ name: StaticString, hexOf value: (some LentBytes)?) {
+        key(name)
+        guard let value else { return null() }
+        value.withBytes { value in
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: value.count * 2) { digits in
+                Hex.encode(value, into: digits)
+                string(utf8: UnsafeBufferPointer(digits))
+            }
+        }
+    }
+
+    /// Writes a member whose value is an instant as RFC 3339 has it, or null.
+    mutating func member(_ name: StaticString, _ value: Instant?) {
+        key(name)
+        guard let value else { return null() }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Instant.rfc3339Length) { text in
+            value.putRFC3339(into: text)
+            string(utf8: UnsafeBufferPointer(text))
+        }
     }
 
     /// Writes a member whose name is not known beforehand, and whose value is a string.
@@ -193,16 +235,18 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         var text = text
-        text.withUTF8 { text in
-            bytes.append(UInt8(ascii: "\""))
-            // Nearly every text has nothing to escape, and is copied as it is.
-            if JSONWriter.isPlain(text) {
-                bytes.append(contentsOf: text)
-            } else {
-                quote(pieces: text)
-            }
-            bytes.append(UInt8(ascii: "\""))
+        text.withUTF8 { quote(utf8: $0) }
+    }
+
+    private mutating func quote(utf8 text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        // Nearly every text has nothing to escape, and is copied as it is.
+        if JSONWriter.isPlain(text) {
+            bytes.append(contentsOf: text)
+        } else {
+            quote(pieces: text)
         }
+        bytes.append(UInt8(ascii: "\""))
     }
 
     private mutating func quote(pieces text: UnsafeBufferPointer<UInt8>) {

@@ -12,6 +12,11 @@ extension String {
         }
     }
 
+    /// Whether bytes are UTF-8.
+    package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        bytes.reduce(0, |) < 0x80 || String(validating: bytes, as: UTF8.self) != nil
+    }
+
     /// Makes text from an array of bytes in the same way.
     package init?(sound bytes: [UInt8]) {
         guard let text = bytes.withUnsafeBufferPointer({ String(sound: $0) }) else { return nil }

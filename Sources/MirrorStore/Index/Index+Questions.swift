@@ -64,6 +64,16 @@ extension Index {
         }
     }
 
+    /// The versions that promotions are about to put in place, or have put there without a row as yet,
+    /// and the folders of sets that they exchange.
+    package func unfinishedPromotions() throws(MirrorError) -> (
+        records: [IndexRecord], folders: [String]
+    ) {
+        try reading { (database: inout Database) throws(IndexError) in
+            (try database.intents().map(\.record), try database.sets().compactMap(\.folder))
+        }
+    }
+
     /// The account of the budget; nil if no run had one yet.
     package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in

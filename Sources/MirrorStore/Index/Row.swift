@@ -52,8 +52,7 @@ struct Row {
             let start = sqlite3_column_text(statement, index)
             let count = Int(sqlite3_column_bytes(statement, index))
             let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
-            let isText = bytes.reduce(0, |) < 0x80 || String(sound: bytes) != nil
-            guard isText, isSound(bytes) else { throw nonsense() }
+            guard String.isSound(bytes), isSound(bytes) else { throw nonsense() }
             return true
         default: throw nonsense()
         }

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import MirrorModel
+package import MirrorModel
 internal import MirrorSystem
 
 /// What an exchange brought out: the old folder of a set, under the name that the new one had.
@@ -111,6 +111,14 @@ struct OldFolder {
             }
         }
         try entry(of: path).removeFolder()
+    }
+
+    /// Removes a folder that holds no file, and the folders in it; what cannot go waits for a later run.
+    func removeIfEmpty(_ path: String) {
+        guard let folder = try? root.openFolder(path), let names = try? folder.names(path: path)
+        else { return }
+        for name in names { removeIfEmpty(path + "/" + name) }
+        try? entry(of: path).removeFolder()
     }
 
     /// Gives a file its name in the new folder, or a conflict name; false where it stays in the old one.
@@ -229,7 +237,7 @@ extension Descriptor {
 
 extension FileStamp {
     /// Whether a rename or a link is all that happened to a file: those change only its ctime.
-    func isSameVersion(as other: FileStamp) -> Bool {
+    package func isSameVersion(as other: FileStamp) -> Bool {
         inode == other.inode && size == other.size && modified == other.modified
     }
 }

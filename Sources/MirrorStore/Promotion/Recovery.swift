@@ -123,7 +123,9 @@ package struct Recovery {
             cause = error
         }
         settled.unfinishedSets.append(UnfinishedSet(set, intents, cause))
-        for intent in intents { settled.promised.insert(Array(intent.staged.utf8)) }
+        for path in intents.map(\.staged) + [set.aside].compactMap(\.self) {
+            settled.promised.insert(Array(path.utf8))
+        }
         return false
     }
 
@@ -251,6 +253,8 @@ package struct Recovery {
                     names.insert(Array(name.utf8))
                 } else if !settled.promised.contains(Array(path.utf8)) {
                     try remove(DirectoryEntry(folder: folder, name: name, path: path))
+                    // What is left of a set's folder; other people's files in it stay.
+                    OldFolder.ofNames(root, now).removeIfEmpty(path)
                 }
             }
         }

@@ -13,9 +13,8 @@ package enum Offload {
             }
             if OffloadThread.reuse(for: body) { return }
             // Where the system gives no thread, blocking one of the pool is the lesser evil.
-            guard let thread = try? NativeThread("session", { OffloadThread().run(body) }) else {
-                return body()
-            }
+            let worker = OffloadThread(body)
+            guard let thread = try? NativeThread("session", { worker.run() }) else { return body() }
             thread.detach()
         }
     }
@@ -29,8 +28,10 @@ private final class OffloadThread: Sendable {
     /// Seconds that an idle thread waits for more work.
     private static let patience = 1
 
-    private let next = Mutex<(@Sendable () -> Void)?>(nil)
+    private let next: Mutex<(@Sendable () -> Void)?>
     private let wakeup = Semaphore()
+
+    init(_ first: @escaping @Sendable () -> Void) { next = Mutex(first) }
 
     /// Hands work to an idle thread; false if there is none.
     static func reuse(for body: @escaping @Sendable () -> Void) -> Bool {
@@ -40,15 +41,18 @@ private final class OffloadThread: Sendable {
         return true
     }
 
-    func run(_ body: @Sendable () -> Void) {
-        body()
-        while waitForWork() {
-            let body = next.withLock { next in
-                defer { next = nil }
-                return next
-            }
-            body?()
+    func run() {
+        repeat { runNext() } while waitForWork()
+    }
+
+    /// Runs a piece of work, and holds nothing of it afterwards: it may be the last to know a descriptor
+    /// or a lock, and the thread may live as long as a watch sleeps.
+    private func runNext() {
+        let body = next.withLock { next in
+            defer { next = nil }
+            return next
         }
+        body?()
     }
 
     private func waitForWork() -> Bool {

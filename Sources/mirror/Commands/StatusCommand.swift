@@ -56,18 +56,19 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         let runs = try await session.history(limit: 100)
         let status = StatusOutput(options: output, root: session.root, runs: runs)
         let (due, patterns) = (due, path)
+        let matches = { @Sendable (path: String) in
+            patterns.contains { fnmatch($0, path, 0) == 0 }
+        }
         let selects = { @Sendable (file: StoredFile) in
             if due { guard case .due = file.freshness else { return false } }
-            return patterns.isEmpty
-                || patterns.contains { fnmatch($0, file.target.path, 0) == 0 }
+            return patterns.isEmpty || matches(file.target.path)
         }
-        let count = { @Sendable (file: StoredFile) in if selects(file) { status.count(file) } }
         status.begin()
-        if output.json || !patterns.isEmpty {
-            try await session.forEachFile(of: manifests, only: Set(only), count)
-        } else {
-            let kept = try await session.forEachNotableFile(of: manifests, only: Set(only), count)
-            if !due { status.count(kept) }
+        try await session.forEachFile(of: manifests, only: Set(only)) { file in
+            if due, !file.isDue { return }
+            if patterns.isEmpty || matches(file.target.path) { status.count(file) }
+        } _: { file in
+            if selects(file) { status.count(file) }
         }
         status.conclude()
         let isSelection = due || !patterns.isEmpty || !only.isEmpty

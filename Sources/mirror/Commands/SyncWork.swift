@@ -36,7 +36,9 @@ struct SyncWork {
     /// How many files the next run asks about.
     private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
         let count = Mutex(0)
-        _ = try await session.forEachNotableFile(of: manifests) { file in
+        try await session.forEachFile(of: manifests) { file in
+            if file.isDue { count.withLock { $0 += 1 } }
+        } _: { file in
             if case .due = file.freshness { count.withLock { $0 += 1 } }
         }
         return count.withLock { $0 }

@@ -5,8 +5,9 @@ import MirrorModel
 struct Metrics {
     var summary = Summary()
     var endedAt = Instant(seconds: 0)
-    /// When a run last ended with exit 0; nil where none is known.
-    var lastSuccess: Int64?
+    /// When a run last ended with exit 0. It is 0 where none is known: an alert on its age must fire for
+    /// a device that never succeeded, and none fires on a metric that is not there.
+    var lastSuccess: Int64 = 0
     /// How many resources failed, by code.
     var failures: [FailureCode: Int] = [:]
     /// Files that the next sync asks about; nil where that is not known.

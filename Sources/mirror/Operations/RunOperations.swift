@@ -97,7 +97,7 @@ final class RunOperations: Sendable {
         let before = try? ReplacedFile.text(at: path)
         metrics.lastSuccess =
             metrics.summary.exit == 0
-            ? metrics.endedAt.seconds : before.flatMap(Metrics.lastSuccess)
+            ? metrics.endedAt.seconds : before.flatMap(Metrics.lastSuccess) ?? 0
         try ReplacedFile.write(Array(metrics.text.utf8), to: path)
     }
 

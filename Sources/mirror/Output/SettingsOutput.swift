@@ -35,6 +35,11 @@ struct SettingRow: Equatable {
     static func option(named name: String) throws -> OptionCatalog.Option {
         let options = OptionCatalog().options
         if let option = options.first(where: { $0.name == name }) { return option }
+        if name == "root" {
+            throw MirrorError(
+                .usage,
+                "root cannot be set, because it says whose settings count. MIRROR_ROOT names it.")
+        }
         let nearest = NearestName.suggestion(for: name, among: options.map(\.name))
         throw MirrorError(
             .usage,

@@ -49,15 +49,24 @@ final class StatusOutput: Sendable {
         state.withLock { state in
             state.dashboard.add(file)
             guard isJSON else { return }
-            file.write(to: &state.json, now: now)
-            if state.json.bytes.count > 64 << 10 {
-                Console.output.write(bytes: state.json.take())
-            }
+            file.write(to: &state.json)
+            flushIfMuch(&state)
         }
     }
 
-    /// Counts files about which there is nothing to say.
-    func count(_ kept: KeptFiles) { state.withLock { $0.dashboard.add(kept) } }
+    /// Counts a file that needs no attention, and writes it to the document.
+    func count(_ file: borrowing IntactFile) {
+        state.withLock { state in
+            state.dashboard.add(file)
+            guard isJSON else { return }
+            file.write(to: &state.json)
+            flushIfMuch(&state)
+        }
+    }
+
+    private func flushIfMuch(_ state: inout State) {
+        if state.json.bytes.count > 64 << 10 { Console.output.write(bytes: state.json.take()) }
+    }
 
     /// Prints the totals and what needs attention; ends the document.
     func conclude() {

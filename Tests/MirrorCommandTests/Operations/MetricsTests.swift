@@ -52,6 +52,11 @@ import Testing
         #expect(full.text.contains("\nmirror_failures{code=\"http-status\"} 2\n"))
         #expect(full.text.contains("\nmirror_last_run_duration_seconds 4.050\n"))
         #expect(Metrics.lastSuccess(in: full.text) == 1_795_510_000)
-        #expect(Metrics.lastSuccess(in: Metrics().text) == nil)
+    }
+
+    /// An alert on the age of the last success fires for a device that never had one.
+    @Test func aDeviceThatNeverSucceededHasALastSuccessLongAgo() {
+        #expect(Metrics().text.contains("\nmirror_last_success_timestamp_seconds 0\n"))
+        #expect(Metrics.lastSuccess(in: "") == nil)
     }
 }

@@ -45,11 +45,20 @@ import Testing
             (["snyc", "m.json"], "mirror has no verb \"snyc\". mirror sync?"),
             (["sync", "--jbos", "4"], "Unknown option '--jbos'. Did you mean '--jobs'?"),
             (["plan", "--jobs", "4"], "mirror plan has no --jobs; mirror sync has."),
+            (
+                ["remove", "m.json", "Caches/a", "--jobs", "4"],
+                "mirror remove has no --jobs; mirror sync has."
+            ),
+            (
+                ["schedule", "remove", "--jobs", "4"],
+                "mirror schedule remove has no --jobs; mirror sync has."
+            ),
         ])
     func usageErrorSaysTheRightUsage(words: [String], sentence: String) {
         let lines = refusal(words).split(separator: "\n")
         #expect(lines.first == "mirror: error: \(sentence)")
-        let verb = words[0] == "snyc" ? "mirror" : "mirror " + words[0]
+        let verbs = words[0] == "schedule" ? words.prefix(2) : words.prefix(1)
+        let verb = words[0] == "snyc" ? "mirror" : "mirror " + verbs.joined(separator: " ")
         #expect(lines.last == "Run \(verb) --help for what can be said.")
     }
 

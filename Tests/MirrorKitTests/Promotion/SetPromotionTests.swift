@@ -1,4 +1,5 @@
 import Glibc
+import MirrorKit
 import MirrorTestSupport
 import Testing
 
@@ -62,6 +63,44 @@ import Testing
         case .setAside: false
         default: true
         }
+    }
+
+    /// The rows are written last. Until then, and after a crash before it, the journal knows better.
+    @Test(arguments: Way.allCases) func aFileOfAnInterruptedSetIsNotCalledEdited(
+        way: Way
+    ) async throws {
+        let ground = try await Ground(way)
+        _ = try await ground.promote(PromotionProbe(goesOn: { $0 != .placed }))
+        #expect(ground.texts()["a"] == Self.new["a"])
+        let resources = try ["a", "same", "deep/b"].map { name in
+            Resource(
+                target: try Target(ground.path(name)), url: try SourceURL("http://a.example/f"))
+        }
+        let session = try MirrorSession(root: ground.folder.path)
+        let files = try await session.status(of: [Manifest(name: "m", resources: resources)])
+        let known = files.filter { !$0.isOrphan }
+        #expect(known.map(\.target) == resources.map(\.target).sorted())
+        #expect(known.allSatisfy { $0.state == .intact }, "\(known)")
+        for file in known {
+            let name = String(file.target.path.dropFirst(way.rawValue.count + 1))
+            let text = Array((Self.new[name] ?? "").utf8)
+            #expect(file.sha256 == ByteHasher.digest(.sha256, of: text), "\(name)")
+        }
+    }
+
+    /// One stays where its removal fails, for instance because it is a mount point then.
+    @Test func anEmptyFolderThatASetLeftGoesLater() async throws {
+        let ground = try await Ground(.exchange)
+        _ = try await ground.promote()
+        let target = try Target(Way.exchange.rawValue)
+        let (empty, full) = (PartName.passing(for: target), PartName.passing(for: target))
+        for name in [empty, empty + "/deep"] {
+            #expect(mkdir(ground.folder.path + "/tmp/" + name, 0o755) == 0)
+        }
+        try ground.folder.write("mine", to: "tmp/\(full)/note")
+        #expect(try await ground.recovered() == Recovery.Settled())
+        #expect(access(ground.folder.path + "/tmp/" + empty, F_OK) != 0)
+        #expect(ground.folder.text(of: "tmp/\(full)/note") == "mine")
     }
 
     @Test(arguments: Way.allCases) func whatStandsInTheWayLeavesTheOldSet(way: Way) async throws {

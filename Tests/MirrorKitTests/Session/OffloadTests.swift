@@ -11,6 +11,25 @@ private final class Arrivals: Sendable {
     func add() { number.add(1, ordering: .acquiringAndReleasing) }
 }
 
+private struct Weak: Sendable {
+    weak let object: Arrivals?
+    init(_ object: Arrivals) { self.object = object }
+}
+
+/// What the work of each thread had last, by the thread.
+private final class Held: Sendable {
+    private let tokens = Mutex<[UInt: Weak]>([:])
+
+    /// Whether what this thread's work had before is there still; notes what it has now.
+    func isThere(replacingBy token: Arrivals) -> Bool {
+        let thread = UInt(pthread_self())
+        return tokens.withLock { tokens in
+            defer { tokens[thread] = Weak(token) }
+            return tokens[thread]?.object != nil
+        }
+    }
+}
+
 @Suite struct OffloadTests {
     @Test func consecutiveOffloadedWorkReusesThreads() async throws {
         var threads: Set<UInt> = []
@@ -36,6 +55,29 @@ private final class Arrivals: Sendable {
             try await group.waitForAll()
         }
         #expect(arrivals.count == count)
+    }
+
+    /// Threads live on while they are given work, and one piece may hold the last reference to a lock.
+    @Test func aThreadKeepsNothingOfTheWorkThatItDid() async throws {
+        let (held, begun, left) = (Held(), Arrivals(), Arrivals())
+        let count = 16
+        for round in 1...2 {
+            let all = count * round
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<count {
+                    group.addTask {
+                        let token = Arrivals()
+                        try await Offload.run {
+                            if held.isThere(replacingBy: token) { left.add() }
+                            begun.add()
+                            while begun.count < all { usleep(1000) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(left.count == 0)
     }
 
     @Test func offloadRethrowsTheError() async throws {

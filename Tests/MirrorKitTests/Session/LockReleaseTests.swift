@@ -1,0 +1,29 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorModel
+
+/// The root's lock is free as soon as a session has failed, whatever its threads do next.
+@Suite(.timeLimit(.minutes(5))) struct LockReleaseTests {
+    /// A watch whose disk was full for a while found its own lock taken at each later try.
+    @Test func aSessionThatCannotOpenTheIndexLetsTheLockGo() async throws {
+        let folder = try TemporaryFolder()
+        // A folder in its place is an index that cannot be opened.
+        try folder.write("x", to: "root/.mirror/index.sqlite/x")
+        let session = try MirrorSession(root: folder.path + "/root")
+        let manifest = Manifest(name: "m", resources: [])
+        for _ in 1...3 {
+            let error = await #expect(throws: MirrorError.self) {
+                try await session.sync(manifest)
+            }
+            #expect(error?.code != .locked, "\(String(describing: error))")
+            let root = try RootDirectory(opening: folder.path + "/root")
+            let lock = try RootLock.tryAcquire(root, now: Instant(seconds: 0))
+            lock.release()
+        }
+    }
+}
