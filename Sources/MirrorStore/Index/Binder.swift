@@ -5,7 +5,7 @@ internal import MirrorModel
 ///
 /// Text and bytes are kept in memory of the connection, so that SQLite need not copy each of them into
 /// an allocation of its own.
-struct Binder: ~Copyable {
+struct Binder: ~Copyable, ColumnWriter {
     private(set) var result = SQLITE_OK
     private let statement: OpaquePointer
     private var index: Int32 = 0
@@ -21,14 +21,12 @@ struct Binder: ~Copyable {
         self.memory = memory
     }
 
-    /// Binds the next parameter to an integer, or to NULL.
     mutating func add(_ value: Int64?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
         note(sqlite3_bind_int64(statement, index, value))
     }
 
-    /// Binds the next parameter to text, or to NULL.
     mutating func add(_ value: String?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
@@ -46,7 +44,6 @@ struct Binder: ~Copyable {
         }
     }
 
-    /// Binds the next parameter to bytes, or to NULL.
     mutating func add(_ value: [UInt8]?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }

@@ -2,7 +2,7 @@ internal import CSQLite
 internal import MirrorModel
 
 /// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
-struct Row {
+struct Row: ColumnReader {
     private let statement: OpaquePointer
     private var index: Int32
 
@@ -12,7 +12,6 @@ struct Row {
         index = column - 1
     }
 
-    /// The next column, an integer or NULL.
     mutating func optionalInt() throws(IndexError) -> Int64? {
         switch advance() {
         case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
@@ -21,13 +20,6 @@ struct Row {
         }
     }
 
-    /// The next column, an integer.
-    mutating func int() throws(IndexError) -> Int64 {
-        guard let value = try optionalInt() else { throw nonsense() }
-        return value
-    }
-
-    /// The next column, text in sound UTF-8 or NULL.
     mutating func optionalText() throws(IndexError) -> String? {
         switch advance() {
         case SQLITE_NULL: return nil
@@ -73,13 +65,6 @@ struct Row {
         }
     }
 
-    /// The next column, text.
-    mutating func text() throws(IndexError) -> String {
-        guard let value = try optionalText() else { throw nonsense() }
-        return value
-    }
-
-    /// The next column, bytes or NULL.
     mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
         switch advance() {
         case SQLITE_NULL: return nil
@@ -91,13 +76,6 @@ struct Row {
         }
     }
 
-    /// The next column, bytes.
-    mutating func blob() throws(IndexError) -> [UInt8] {
-        guard let value = try optionalBlob() else { throw nonsense() }
-        return value
-    }
-
-    /// The error for a value that cannot be.
     func nonsense() -> IndexError {
         let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
         return .damaged("a row has no sound \(name)")

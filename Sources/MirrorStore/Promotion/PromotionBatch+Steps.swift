@@ -8,10 +8,10 @@ extension PromotionBatch {
     /// Writes the intents in one transaction; if that fails, no staged file is placed.
     mutating func intend() throws(PromotionFault) {
         guard !staged.isEmpty else { return }
-        let items = staged.values
+        let intents = staged.keys.sorted().compactMap { staged[$0]?.intent }
         do throws(IndexError) {
-            try index.write { (batch: inout Database) throws(IndexError) in
-                for item in items { item.number = try batch.put(item.intent) }
+            intended = try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(batch: intents)
             }
         } catch {
             for at in staged.keys.sorted() { abandon(at, error.mirrorError) }
@@ -96,7 +96,7 @@ extension PromotionBatch {
 
     /// Writes the rows, forgets the intents, and makes both durable.
     mutating func record() throws(PromotionFault) {
-        let (staged, failures, unsettled) = (staged, failures, unsettled)
+        let (staged, failures, unsettled, intended) = (staged, failures, unsettled, intended)
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
@@ -105,8 +105,14 @@ extension PromotionBatch {
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
                 var vanished: [Int: Target] = [:]
-                try batch.removeIntents(
-                    staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
+                if let intended {
+                    try batch.removeBatch(intended)
+                    let left = unsettled.sorted().compactMap { staged[$0]?.intent }
+                    if !left.isEmpty { _ = try batch.put(batch: left) }
+                } else {
+                    try batch.removeIntents(
+                        staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
+                }
                 for (at, work) in works.enumerated() {
                     if let item = staged[at] {
                         if let stamp = stamps[at], !unsettled.contains(at) {

@@ -11,7 +11,7 @@ final class Staged {
     let landing: Landing
     /// What the index is told before the rename.
     let intent: PromotionIntent
-    /// The intent's number in the index, once it is there.
+    /// The intent's number in the index, once it is there as one of a set.
     var number: Int64 = 0
     /// The open file, where it must be flushed by itself or has no name.
     private(set) var file: Descriptor?
