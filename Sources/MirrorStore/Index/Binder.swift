@@ -11,10 +11,12 @@ struct Binder: ~Copyable, ColumnWriter {
     private var index: Int32 = 0
     private let memory: UnsafeMutableRawBufferPointer
     private var used = 0
+    /// Whether SQLite has copies of values, which it keeps until the parameters are cleared.
+    private(set) var isCopied = false
 
     /// Binds a statement's parameters from the first on.
     ///
-    /// - Parameter memory: what nothing else uses until the statement's parameters are cleared. SQLite
+    /// - Parameter memory: what nothing else uses until the statement is reset. SQLite
     ///   copies what does not fit.
     init(statement: OpaquePointer, memory: UnsafeMutableRawBufferPointer) {
         self.statement = statement
@@ -35,6 +37,7 @@ struct Binder: ~Copyable, ColumnWriter {
             let text = kept.assumingMemoryBound(to: CChar.self)
             note(sqlite3_bind_text(statement, index, text.baseAddress, Int32(kept.count), nil))
         } else {
+            isCopied = true
             var value = value
             value.withUTF8 { text in
                 text.withMemoryRebound(to: CChar.self) {
@@ -51,6 +54,7 @@ struct Binder: ~Copyable, ColumnWriter {
             if let kept = keep(bytes) {
                 note(sqlite3_bind_blob(statement, index, kept.baseAddress, Int32(kept.count), nil))
             } else {
+                isCopied = true
                 note(csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
             }
         }

@@ -57,8 +57,8 @@ extension PromotionBatch {
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
     mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
         placed[at] = try placement.place(item, folders: &folders)
-        touch(item.landing.target.folder)
-        if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
+        touch(folderOf: item.landing.target.path)
+        if item.intent.kind == .move { touch(folderOf: item.intent.staged) }
     }
 
     /// Makes renames, removals and new folders durable.
@@ -170,7 +170,16 @@ extension PromotionBatch {
     }
 
     /// Notes that a folder's entries changed.
-    mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
+    mutating func touch(_ folder: String) {
+        touched[Array(folder.utf8)] = folder
+        lastTouched = folder
+    }
+
+    private mutating func touch(folderOf path: String) {
+        // Neighbours are mostly in one folder.
+        if let lastTouched, PathText.isFolder(lastTouched, of: path) { return }
+        touch(PathText.folder(of: path))
+    }
 
     /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
     /// what somebody else had put at the target, so nothing is removed.

@@ -33,6 +33,7 @@ struct PromotionBatch {
     var unsettled: Set<Int> = []
     /// Folders whose entries changed.
     var touched: [[UInt8]: String] = [:]
+    var lastTouched: String?
     /// What the rows of a set need besides those of its files; nil for works that stand alone.
     var setRows: SetRows?
     let isGroup: Bool
