@@ -36,7 +36,7 @@ package enum PartName {
     private static let keyLength = 16
 
     private static func name(for target: Target, key: [UInt8]) -> String {
-        "\(target.name.prefix(bytes: longestStem)).\(Hex.encode(key)).part"
+        String(joining: target.name.prefix(bytes: longestStem), ".", Hex.encode(key), ".part")
     }
 
     /// Whether a file name in `tmp/` is the name of a part: 32 hexadecimal digits before `.part`.

@@ -10,6 +10,28 @@ package enum PathText {
         part(of: path) { $0.dropFirst($1 + 1) }
     }
 
+    /// Whether a folder is the text before a path's last slash; makes no text to find that out.
+    package static func isFolder(_ folder: String, of path: String) -> Bool {
+        var (folder, path) = (folder, path)
+        return folder.withUTF8 { folder in
+            path.withUTF8 { path in
+                let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
+                return slash == folder.count
+                    && ByteOrder.commonPrefix(folder, path, limit: slash) == slash
+            }
+        }
+    }
+
+    /// Whether two paths have the same bytes; texts are equal also where those differ.
+    package static func areSame(_ first: String, _ second: String) -> Bool {
+        var (first, second) = (first, second)
+        return first.withUTF8 { first in
+            second.withUTF8 { second in
+                first.count == second.count && ByteOrder.compare(first, second) == 0
+            }
+        }
+    }
+
     private static func part(
         of path: String,
         _ body: (UnsafeBufferPointer<UInt8>, Int) -> Slice<UnsafeBufferPointer<UInt8>>

@@ -5,30 +5,30 @@ internal import MirrorModel
 ///
 /// Text and bytes are kept in memory of the connection, so that SQLite need not copy each of them into
 /// an allocation of its own.
-struct Binder: ~Copyable {
+struct Binder: ~Copyable, ColumnWriter {
     private(set) var result = SQLITE_OK
     private let statement: OpaquePointer
     private var index: Int32 = 0
     private let memory: UnsafeMutableRawBufferPointer
     private var used = 0
+    /// Whether SQLite has copies of values, which it keeps until the parameters are cleared.
+    private(set) var isCopied = false
 
     /// Binds a statement's parameters from the first on.
     ///
-    /// - Parameter memory: what nothing else uses until the statement's parameters are cleared. SQLite
+    /// - Parameter memory: what nothing else uses until the statement is reset. SQLite
     ///   copies what does not fit.
     init(statement: OpaquePointer, memory: UnsafeMutableRawBufferPointer) {
         self.statement = statement
         self.memory = memory
     }
 
-    /// Binds the next parameter to an integer, or to NULL.
     mutating func add(_ value: Int64?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
         note(sqlite3_bind_int64(statement, index, value))
     }
 
-    /// Binds the next parameter to text, or to NULL.
     mutating func add(_ value: String?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
@@ -37,6 +37,7 @@ struct Binder: ~Copyable {
             let text = kept.assumingMemoryBound(to: CChar.self)
             note(sqlite3_bind_text(statement, index, text.baseAddress, Int32(kept.count), nil))
         } else {
+            isCopied = true
             var value = value
             value.withUTF8 { text in
                 text.withMemoryRebound(to: CChar.self) {
@@ -46,7 +47,6 @@ struct Binder: ~Copyable {
         }
     }
 
-    /// Binds the next parameter to bytes, or to NULL.
     mutating func add(_ value: [UInt8]?) {
         index += 1
         guard let value else { return note(sqlite3_bind_null(statement, index)) }
@@ -54,6 +54,7 @@ struct Binder: ~Copyable {
             if let kept = keep(bytes) {
                 note(sqlite3_bind_blob(statement, index, kept.baseAddress, Int32(kept.count), nil))
             } else {
+                isCopied = true
                 note(csqlite_bind_blob(statement, index, bytes.baseAddress, Int32(bytes.count)))
             }
         }

@@ -1,43 +1,61 @@
 internal import MirrorModel
 
-/// Rows of `intents`: promotions that are under way.
+/// Rows of `intents` and `batches`: promotions that are under way.
 extension Database {
     private static let columns =
         "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
     private static let insertion =
         "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
-    /// Writes an intent; returns its number.
+    /// Writes an intent of a set; returns its number.
     mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
-        try execute(Database.insertion) {
-            $0.add(intent.kind.rawValue)
-            $0.add(intent.staged)
-            $0.add(intent.aside)
-            $0.add(Int64(bitPattern: intent.stagedInode))
-            $0.add(intent.replaces ? 1 : 0)
-            $0.add(intent.record, stamp: intent.record.stamp)
-        }
+        try execute(Database.insertion) { $0.add(intent) }
         return lastRow
     }
 
-    /// The intents that were not settled, in the order in which they were written.
-    mutating func intents() throws(IndexError) -> [PromotionIntent] {
-        try all("SELECT id, \(Database.columns) FROM intents ORDER BY id") {
-            (row: inout Row) throws(IndexError) in
-            let id = try row.int()
-            guard let kind = PromotionIntent.Kind(rawValue: try row.text()) else {
-                throw row.nonsense()
-            }
-            return PromotionIntent(
-                id: id, kind: kind, staged: try row.placePath(), aside: try row.optionalPlacePath(),
-                stagedInode: UInt64(bitPattern: try row.int()), replaces: try row.int() != 0,
-                record: try row.record())
-        }
+    /// Writes the intents of a batch as one value; returns the batch's number.
+    mutating func put(batch intents: some Collection<PromotionIntent>) throws(IndexError) -> Int64 {
+        // Most intents are shorter.
+        var packed = PackedWriter(room: intents.count * 512)
+        for intent in intents { packed.add(intent) }
+        try execute("INSERT INTO batches (intents) VALUES (?)") { $0.add(packed.bytes) }
+        return lastRow
     }
 
-    /// Forgets intents that were settled.
+    /// The intents that were not settled, in the order in which they were written: those of batches
+    /// before those of sets.
+    mutating func intents() throws(IndexError) -> [PromotionIntent] {
+        try intentsOfBatches()
+            + all("SELECT id, \(Database.columns) FROM intents ORDER BY id") {
+                (row: inout Row) throws(IndexError) in
+                let id = try row.int()
+                var intent = try row.intent()
+                intent.id = id
+                return intent
+            }
+    }
+
+    private mutating func intentsOfBatches() throws(IndexError) -> [PromotionIntent] {
+        var intents: [PromotionIntent] = []
+        try rows("SELECT intents FROM batches ORDER BY id") {
+            (row: inout Row) throws(IndexError) in
+            var packed = try PackedReader(try row.blob())
+            while !packed.isAtEnd { intents.append(try packed.intent()) }
+        }
+        return intents
+    }
+
+    /// Forgets the intents of a batch.
+    mutating func removeBatch(_ number: Int64) throws(IndexError) {
+        try execute("DELETE FROM batches WHERE id = ?") { $0.add(number) }
+    }
+
+    /// Forgets the intents of all batches, when all were settled.
+    mutating func removeBatches() throws(IndexError) { try execute("DELETE FROM batches") }
+
+    /// Forgets intents of sets that were settled.
     ///
-    /// Intents of one batch have consecutive numbers; one statement removes them.
+    /// Intents of one set have consecutive numbers; one statement removes them.
     mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
         var rest = numbers.sorted()[...]
         while let first = rest.first {
@@ -72,7 +90,28 @@ extension Database {
     }
 }
 
-extension Row {
+extension ColumnWriter where Self: ~Copyable {
+    /// Adds the columns of an intent without its number.
+    mutating func add(_ intent: PromotionIntent) {
+        add(intent.kind.rawValue)
+        add(intent.staged)
+        add(intent.aside)
+        add(Int64(bitPattern: intent.stagedInode))
+        add(intent.replaces ? 1 : 0)
+        add(intent.record, stamp: intent.record.stamp)
+    }
+}
+
+extension ColumnReader {
+    /// Reads the columns of an intent without its number.
+    fileprivate mutating func intent() throws(IndexError) -> PromotionIntent {
+        guard let kind = PromotionIntent.Kind(rawValue: try text()) else { throw nonsense() }
+        return PromotionIntent(
+            kind: kind, staged: try placePath(), aside: try optionalPlacePath(),
+            stagedInode: UInt64(bitPattern: try int()), replaces: try int() != 0,
+            record: try record())
+    }
+
     /// A column that holds the path of a target or of a part, or NULL.
     mutating func optionalPlacePath() throws(IndexError) -> String? {
         guard let path = try optionalText() else { return nil }

@@ -97,11 +97,12 @@ package struct Database: ~Copyable, @unchecked Sendable {
         _ sql: String, _ bind: (inout Binder) -> Void, each: (inout Row) throws(IndexError) -> Bool
     ) throws(IndexError) {
         let statement = try prepared(sql)
+        var binder = Binder(statement: statement, memory: values)
         defer {
             sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
+            // Every run binds all parameters anew, so others need not be cleared.
+            if binder.isCopied { sqlite3_clear_bindings(statement) }
         }
-        var binder = Binder(statement: statement, memory: values)
         bind(&binder)
         try check(binder.result)
         while true {

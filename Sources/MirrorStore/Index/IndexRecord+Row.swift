@@ -1,7 +1,7 @@
 internal import MirrorModel
 
-extension Binder {
-    /// Binds the columns of `Schema.recordColumns`.
+extension ColumnWriter where Self: ~Copyable {
+    /// Adds the columns of `Schema.recordColumns`.
     mutating func add(_ record: IndexRecord, stamp: FileStamp) {
         add(record.target.path)
         add(record.owners.text)
@@ -22,13 +22,13 @@ extension Binder {
         add(record.isExecutable ? 1 : 0)
     }
 
-    /// Binds the columns `source` and `answered_by`.
+    /// Adds the columns `source` and `answered_by`.
     mutating func add(_ provenance: Provenance?) {
         add(provenance?.source.text)
         add(provenance?.answeredBy)
     }
 
-    /// Binds the columns `entity_tag`, `last_modified` and `strong`.
+    /// Adds the columns `entity_tag`, `last_modified` and `strong`.
     mutating func add(_ validators: Validators) {
         add(validators.entityTag?.text)
         add(validators.lastModified?.seconds)
@@ -40,7 +40,7 @@ extension Binder {
     }
 }
 
-extension Row {
+extension ColumnReader {
     /// Reads the columns of `Schema.recordColumns`.
     mutating func record() throws(IndexError) -> IndexRecord {
         let target = try target()
@@ -68,32 +68,6 @@ extension Row {
         record.freshUntil = try optionalInstant()
         record.isExecutable = try int() != 0
         return record
-    }
-
-    /// Checks the columns of `Schema.recordColumns` without making values; throws where `record`
-    /// would.
-    mutating func checkRecord() throws(IndexError) {
-        try checkText(Target.isSound)
-        try checkText()
-        if try int() < 0 { throw nonsense() }
-        for _ in 1...3 { _ = try int() }
-        try checkBlob(count: DigestAlgorithm.sha256.byteCount)
-        _ = try namedDigest()
-        let hasSource = try checkOptionalText()
-        guard try checkOptionalText() == hasSource else { throw nonsense() }
-        let hasTag = try checkOptionalText(EntityTag.isSound)
-        let hasDate = try optionalInt() != nil
-        switch try optionalInt() {
-        case nil: break
-        case 1 where hasTag: break
-        case 2 where hasDate: break
-        default: throw nonsense()
-        }
-        _ = try checkOptionalText()
-        guard Verification(rawValue: try text()) != nil else { throw nonsense() }
-        for _ in 1...2 { _ = try int() }
-        _ = try optionalInt()
-        _ = try int()
     }
 
     /// A column that holds a target.
@@ -152,5 +126,33 @@ extension Row {
         guard let text = try optionalText() else { return nil }
         guard let tag = EntityTag(text) else { throw nonsense() }
         return tag
+    }
+}
+
+extension Row {
+    /// Checks the columns of `Schema.recordColumns` without making values; throws where `record`
+    /// would.
+    mutating func checkRecord() throws(IndexError) {
+        try checkText(Target.isSound)
+        try checkText()
+        if try int() < 0 { throw nonsense() }
+        for _ in 1...3 { _ = try int() }
+        try checkBlob(count: DigestAlgorithm.sha256.byteCount)
+        _ = try namedDigest()
+        let hasSource = try checkOptionalText()
+        guard try checkOptionalText() == hasSource else { throw nonsense() }
+        let hasTag = try checkOptionalText(EntityTag.isSound)
+        let hasDate = try optionalInt() != nil
+        switch try optionalInt() {
+        case nil: break
+        case 1 where hasTag: break
+        case 2 where hasDate: break
+        default: throw nonsense()
+        }
+        _ = try checkOptionalText()
+        guard Verification(rawValue: try text()) != nil else { throw nonsense() }
+        for _ in 1...2 { _ = try int() }
+        _ = try optionalInt()
+        _ = try int()
     }
 }

@@ -5,7 +5,7 @@ internal import MirrorModel
 /// After a crash the next run reads from it which of the names hold what: the staged name holds the
 /// new bytes until the rename, and afterwards, where names were exchanged, what was at the target.
 struct PromotionIntent: Sendable, Hashable {
-    /// The row's number; 0 before it has one.
+    /// The number of its row; 0 for an intent of a batch, which has none, and before it has one.
     var id: Int64 = 0
     /// What kind of name the staged one is.
     var kind: Kind

@@ -2,9 +2,12 @@ internal import CSQLite
 internal import MirrorModel
 
 /// Reads the columns of a row, one after the other; nonsense in one is a damaged index.
-struct Row {
+struct Row: ColumnReader {
     private let statement: OpaquePointer
     private var index: Int32
+    /// The column that was read last. Nobody else uses the connection meanwhile, so it needs no
+    /// protection (sqlite3_value); one call for it costs less than one for each question.
+    private var value: OpaquePointer?
 
     /// Reads from a column on.
     init(statement: OpaquePointer, from column: Int32 = 0) {
@@ -12,28 +15,20 @@ struct Row {
         index = column - 1
     }
 
-    /// The next column, an integer or NULL.
     mutating func optionalInt() throws(IndexError) -> Int64? {
         switch advance() {
-        case SQLITE_INTEGER: return sqlite3_column_int64(statement, index)
+        case SQLITE_INTEGER: return sqlite3_value_int64(value)
         case SQLITE_NULL: return nil
         default: throw nonsense()
         }
     }
 
-    /// The next column, an integer.
-    mutating func int() throws(IndexError) -> Int64 {
-        guard let value = try optionalInt() else { throw nonsense() }
-        return value
-    }
-
-    /// The next column, text in sound UTF-8 or NULL.
     mutating func optionalText() throws(IndexError) -> String? {
         switch advance() {
         case SQLITE_NULL: return nil
         case SQLITE_TEXT:
-            let start = sqlite3_column_text(statement, index)
-            let count = Int(sqlite3_column_bytes(statement, index))
+            let start = sqlite3_value_text(value)
+            let count = Int(sqlite3_value_bytes(value))
             let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
             guard let text = String(sound: bytes) else { throw nonsense() }
             return text
@@ -49,8 +44,8 @@ struct Row {
         switch advance() {
         case SQLITE_NULL: return false
         case SQLITE_TEXT:
-            let start = sqlite3_column_text(statement, index)
-            let count = Int(sqlite3_column_bytes(statement, index))
+            let start = sqlite3_value_text(value)
+            let count = Int(sqlite3_value_bytes(value))
             let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
             guard String.isSound(bytes), isSound(bytes) else { throw nonsense() }
             return true
@@ -67,36 +62,22 @@ struct Row {
 
     /// Skips the next column, which holds this many bytes.
     mutating func checkBlob(count: Int) throws(IndexError) {
-        guard advance() == SQLITE_BLOB, Int(sqlite3_column_bytes(statement, index)) == count else {
+        guard advance() == SQLITE_BLOB, Int(sqlite3_value_bytes(value)) == count else {
             throw nonsense()
         }
     }
 
-    /// The next column, text.
-    mutating func text() throws(IndexError) -> String {
-        guard let value = try optionalText() else { throw nonsense() }
-        return value
-    }
-
-    /// The next column, bytes or NULL.
     mutating func optionalBlob() throws(IndexError) -> [UInt8]? {
         switch advance() {
         case SQLITE_NULL: return nil
         case SQLITE_BLOB:
-            let count = Int(sqlite3_column_bytes(statement, index))
+            let count = Int(sqlite3_value_bytes(value))
             return [UInt8](
-                UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, index), count: count))
+                UnsafeRawBufferPointer(start: sqlite3_value_blob(value), count: count))
         default: throw nonsense()
         }
     }
 
-    /// The next column, bytes.
-    mutating func blob() throws(IndexError) -> [UInt8] {
-        guard let value = try optionalBlob() else { throw nonsense() }
-        return value
-    }
-
-    /// The error for a value that cannot be.
     func nonsense() -> IndexError {
         let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"
         return .damaged("a row has no sound \(name)")
@@ -104,6 +85,7 @@ struct Row {
 
     private mutating func advance() -> Int32 {
         index += 1
-        return sqlite3_column_type(statement, index)
+        value = sqlite3_column_value(statement, index)
+        return sqlite3_value_type(value)
     }
 }

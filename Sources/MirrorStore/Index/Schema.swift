@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 5.
+/// The tables of the index, version 6.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,7 +8,7 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 5
+    static let version: Int64 = 6
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -62,6 +62,10 @@ enum Schema {
             set_id INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (set_id, path)) WITHOUT ROWID;
         """
 
+    // The intents of batches that are under way, those of each packed into one value: nobody looks for
+    // one of them. The intents of a set are rows of `intents`.
+    private static let batches = "batches (id INTEGER PRIMARY KEY, intents BLOB NOT NULL)"
+
     // Until version 2 manifests were remembered by location: of several with one name, the one that
     // was synced last keeps it.
     private static func named(manifestsOf table: String) -> String {
@@ -86,6 +90,8 @@ enum Schema {
         """,
         3: "CREATE TABLE \(evicted); PRAGMA user_version = 4;",
         4: "\(sets) PRAGMA user_version = 5;",
+        // Until version 5 the intents of batches were rows too; those that are left stay where they are.
+        5: "CREATE TABLE \(batches); PRAGMA user_version = 6;",
     ]
 
     /// Tables in memory with which a database of an earlier version is read as one of this version,
@@ -93,7 +99,7 @@ enum Schema {
     static let substitutes: [Int64: String] = [
         1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
         2: "\(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
-        3: "\(evictedInMemory) \(setsInMemory)", 4: setsInMemory,
+        3: "\(evictedInMemory) \(setsInMemory)", 4: setsInMemory, 5: batchesInMemory,
     ]
 
     private static let manifestsInMemory =
@@ -104,7 +110,9 @@ enum Schema {
         CREATE TEMP TABLE sets (
             id, owners, is_committed, first_intent, last_intent, folder, aside);
         CREATE TEMP TABLE set_removals (set_id, path);
+        \(batchesInMemory)
         """
+    private static let batchesInMemory = "CREATE TEMP TABLE \(batches);"
 
     /// Makes all tables in an empty database.
     static let creation = """
@@ -128,6 +136,7 @@ enum Schema {
             staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
             \(recordDefinition));
         \(sets)
+        CREATE TABLE \(batches);
         CREATE TABLE hidden_files (path TEXT PRIMARY KEY) WITHOUT ROWID;
         CREATE TABLE server_names (
             owner TEXT NOT NULL, folder TEXT NOT NULL, source TEXT NOT NULL, path TEXT NOT NULL,

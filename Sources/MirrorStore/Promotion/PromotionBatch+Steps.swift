@@ -8,10 +8,10 @@ extension PromotionBatch {
     /// Writes the intents in one transaction; if that fails, no staged file is placed.
     mutating func intend() throws(PromotionFault) {
         guard !staged.isEmpty else { return }
-        let items = staged.values
+        let intents = staged.keys.sorted().compactMap { staged[$0]?.intent }
         do throws(IndexError) {
-            try index.write { (batch: inout Database) throws(IndexError) in
-                for item in items { item.number = try batch.put(item.intent) }
+            intended = try index.write { (batch: inout Database) throws(IndexError) in
+                try batch.put(batch: intents)
             }
         } catch {
             for at in staged.keys.sorted() { abandon(at, error.mirrorError) }
@@ -57,8 +57,8 @@ extension PromotionBatch {
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
     mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
         placed[at] = try placement.place(item, folders: &folders)
-        touch(item.landing.target.folder)
-        if item.intent.kind == .move { touch(FolderCache.split(item.intent.staged).folder) }
+        touch(folderOf: item.landing.target.path)
+        if item.intent.kind == .move { touch(folderOf: item.intent.staged) }
     }
 
     /// Makes renames, removals and new folders durable.
@@ -96,7 +96,7 @@ extension PromotionBatch {
 
     /// Writes the rows, forgets the intents, and makes both durable.
     mutating func record() throws(PromotionFault) {
-        let (staged, failures, unsettled) = (staged, failures, unsettled)
+        let (staged, failures, unsettled, intended) = (staged, failures, unsettled, intended)
         let stamps = placed.mapValues(\.stamp)
         let restamped = restamped
         let works = works
@@ -105,8 +105,14 @@ extension PromotionBatch {
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
                 var vanished: [Int: Target] = [:]
-                try batch.removeIntents(
-                    staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
+                if let intended {
+                    try batch.removeBatch(intended)
+                    let left = unsettled.sorted().compactMap { staged[$0]?.intent }
+                    if !left.isEmpty { _ = try batch.put(batch: left) }
+                } else {
+                    try batch.removeIntents(
+                        staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
+                }
                 for (at, work) in works.enumerated() {
                     if let item = staged[at] {
                         if let stamp = stamps[at], !unsettled.contains(at) {
@@ -164,7 +170,16 @@ extension PromotionBatch {
     }
 
     /// Notes that a folder's entries changed.
-    mutating func touch(_ folder: String) { touched[Array(folder.utf8)] = folder }
+    mutating func touch(_ folder: String) {
+        touched[Array(folder.utf8)] = folder
+        lastTouched = folder
+    }
+
+    private mutating func touch(folderOf path: String) {
+        // Neighbours are mostly in one folder.
+        if let lastTouched, PathText.isFolder(lastTouched, of: path) { return }
+        touch(PathText.folder(of: path))
+    }
 
     /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
     /// what somebody else had put at the target, so nothing is removed.

@@ -19,6 +19,8 @@ struct PromotionBatch {
     let works: [PromotionWork]
     /// Staged files by the position of their work.
     var staged: [Int: Staged] = [:]
+    /// The number under which the index has the intents; nil before, and for a set, whose intents are rows.
+    var intended: Int64?
     /// Files that were adopted and must be flushed by themselves.
     var adopted: [Descriptor] = []
     /// Stamps of files that were given another mode, by the position of their work.
@@ -31,6 +33,7 @@ struct PromotionBatch {
     var unsettled: Set<Int> = []
     /// Folders whose entries changed.
     var touched: [[UInt8]: String] = [:]
+    var lastTouched: String?
     /// What the rows of a set need besides those of its files; nil for works that stand alone.
     var setRows: SetRows?
     let isGroup: Bool

@@ -101,6 +101,7 @@ package struct Recovery {
         let (done, gone, finished) = (endings, departed, open)
         try index.write { (batch: inout Database) throws(IndexError) in
             for ending in done { try batch.end(ending) }
+            try batch.removeBatches()
             for target in gone { try batch.removeRecord(for: target) }
             for set in finished { try batch.removeSet(set.id) }
         }
@@ -321,6 +322,6 @@ extension Database {
         if ending.isSourceGone {
             try execute("DELETE FROM files WHERE path = ?") { $0.add(intent.staged) }
         }
-        try removeIntents([intent.id])
+        if intent.id > 0 { try removeIntents([intent.id]) }
     }
 }

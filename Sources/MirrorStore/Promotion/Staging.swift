@@ -11,7 +11,7 @@ final class Staged {
     let landing: Landing
     /// What the index is told before the rename.
     let intent: PromotionIntent
-    /// The intent's number in the index, once it is there.
+    /// The intent's number in the index, once it is there as one of a set.
     var number: Int64 = 0
     /// The open file, where it must be flushed by itself or has no name.
     private(set) var file: Descriptor?
@@ -65,7 +65,7 @@ struct Staging {
         _ landing: Landing, folders: inout FolderCache
     ) throws(MirrorError) -> Staged {
         do throws(Errno) {
-            let home = try folders.make(landing.target.folder)
+            let home = try folders.makeFolder(of: landing.target.path)
             let tmp = try folders.make(Area.tmp.rawValue)
             let isNear = home.device == tmp.device
             switch landing.content {
@@ -201,7 +201,7 @@ struct Staging {
         var path = TreePartStore.path(of: PartName.passing(for: landing.target))
         if !isNear {
             // A part without a row is known by its name; a hidden file could be anywhere.
-            path = landing.target.folder + "/" + HiddenName.fresh(for: landing.target)
+            path = HiddenName.freshPath(for: landing.target)
             try note(hidden: path)
         }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
@@ -231,9 +231,11 @@ struct Staging {
         }
         var record = landing.record
         record.stamp = status.stamp
+        // Only in Documents is something ever set aside.
+        let isKept = landing.target.area == .documents
         let intent = PromotionIntent(
             kind: .landing, staged: path,
-            aside: landing.target.folder + "/" + HiddenName.fresh(for: landing.target),
+            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil,
             stagedInode: status.stamp.inode, replaces: landing.onConflict == .replace,
             record: record)
         let needsFlush = groupDevice != status.device

@@ -51,7 +51,7 @@ extension Descriptor {
     /// Gives the open file a name, or a further one; `EEXIST` where the name is taken.
     func link(to entry: DirectoryEntry) throws(Errno) {
         try retrying("linkat", entry.path) {
-            linux_link_open(number, entry.folder.number, entry.name)
+            entry.name.withCString { linux_link_open(number, entry.folder.number, $0) }
         }
     }
 }

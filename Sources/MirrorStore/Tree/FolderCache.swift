@@ -29,6 +29,12 @@ package struct FolderCache {
         return try keep(path) { () throws(Errno) in try root.makeFolder(path) }
     }
 
+    /// The folder that a path leads into, made when it is not there.
+    mutating func makeFolder(of path: String) throws(Errno) -> Folder {
+        if let folder = recentFolder(of: path) { return folder }
+        return try make(PathText.folder(of: path))
+    }
+
     /// A folder that should be there.
     package mutating func open(_ path: String) throws(Errno) -> Folder {
         let root = root
@@ -37,8 +43,14 @@ package struct FolderCache {
 
     /// The name of a target in its folder, which should be there.
     package mutating func entry(_ path: String) throws(Errno) -> DirectoryEntry {
-        let (folder, name) = FolderCache.split(path)
-        return DirectoryEntry(folder: try open(folder).descriptor, name: name, path: path)
+        let folder: Folder
+        if let recent = recentFolder(of: path) {
+            folder = recent
+        } else {
+            folder = try open(PathText.folder(of: path))
+        }
+        return DirectoryEntry(
+            folder: folder.descriptor, name: PathText.name(of: path), path: path)
     }
 
     /// Forgets the open folders, e.g. because folders were removed.
@@ -52,10 +64,17 @@ package struct FolderCache {
         (PathText.folder(of: path), PathText.name(of: path))
     }
 
+    private func recentFolder(of path: String) -> Folder? {
+        for at in recent.indices where PathText.isFolder(recent[at].path, of: path) {
+            return recent[at].folder
+        }
+        return nil
+    }
+
     private mutating func keep(
         _ path: String, _ open: () throws(Errno) -> Descriptor
     ) throws(Errno) -> Folder {
-        for at in recent.indices where recent[at].path.utf8.elementsEqual(path.utf8) {
+        for at in recent.indices where PathText.areSame(recent[at].path, path) {
             return recent[at].folder
         }
         let key = Array(path.utf8)

@@ -5,7 +5,12 @@ internal import MirrorSystem
 enum HiddenName {
     /// A name that no other file has.
     static func fresh(for target: Target) -> String {
-        ".\(target.name.prefix(bytes: 160)).mirror-\(RandomBytes.hex(16))"
+        String(joining: ".", target.name.prefix(bytes: 160), ".mirror-", RandomBytes.hex(16))
+    }
+
+    /// The path of such a name.
+    static func freshPath(for target: Target) -> String {
+        String(joining: target.folder, "/", fresh(for: target))
     }
 
     /// Whether a file name has this form.

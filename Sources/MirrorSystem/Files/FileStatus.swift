@@ -24,8 +24,11 @@ package struct FileStatus: Sendable, Hashable {
     package init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
         var result = linux_status()
         try retrying("statx", path) {
-            linux_statx(
-                folder, name, flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT), &result)
+            // A text that is passed as it is would be copied.
+            name.withCString {
+                linux_statx(
+                    folder, $0, flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT), &result)
+            }
         }
         self.init(result)
     }

@@ -37,7 +37,7 @@ import Testing
         try index.write { (batch: inout Database) throws(IndexError) in
             try batch.run(
                 """
-                DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
+                DROP TABLE batches; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
                 PRAGMA user_version = 3
                 """)
         }

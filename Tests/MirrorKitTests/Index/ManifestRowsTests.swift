@@ -48,7 +48,7 @@ import Testing
             try batch.put(record)
             try batch.run(
                 """
-                DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
+                DROP TABLE manifests; DROP TABLE batches; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
                 CREATE TABLE manifests (
                     location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
                     synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT,

@@ -142,7 +142,7 @@ import Testing
         try index.write { (batch: inout Database) throws(IndexError) in
             try batch.run(
                 """
-                DROP TABLE extents; DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
+                DROP TABLE extents; DROP TABLE batches; DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
                 CREATE TABLE manifests (
                     location TEXT PRIMARY KEY, owner TEXT NOT NULL, kind TEXT NOT NULL,
                     synced_at INTEGER, copy_name TEXT, copy_sha256 BLOB, source TEXT,

@@ -1,0 +1,31 @@
+/// Gives the columns of a row, one after another; nonsense in one is a damaged index.
+protocol ColumnReader {
+    /// The next column, an integer or NULL.
+    mutating func optionalInt() throws(IndexError) -> Int64?
+    /// The next column, text in sound UTF-8 or NULL.
+    mutating func optionalText() throws(IndexError) -> String?
+    /// The next column, bytes or NULL.
+    mutating func optionalBlob() throws(IndexError) -> [UInt8]?
+    /// The error for a value that cannot be, in the column that was read last.
+    func nonsense() -> IndexError
+}
+
+extension ColumnReader {
+    /// The next column, an integer.
+    mutating func int() throws(IndexError) -> Int64 {
+        guard let value = try optionalInt() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, text.
+    mutating func text() throws(IndexError) -> String {
+        guard let value = try optionalText() else { throw nonsense() }
+        return value
+    }
+
+    /// The next column, bytes.
+    mutating func blob() throws(IndexError) -> [UInt8] {
+        guard let value = try optionalBlob() else { throw nonsense() }
+        return value
+    }
+}

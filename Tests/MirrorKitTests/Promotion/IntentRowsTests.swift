@@ -1,0 +1,129 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorModel
+@testable import MirrorStore
+@testable import MirrorSystem
+
+/// Intents in the index: those of a batch in one value, those of a set in rows.
+@Suite struct IntentRowsTests {
+    private let folder: TemporaryFolder
+    private let index: Index
+
+    init() throws {
+        folder = try TemporaryFolder()
+        index = try Index.open(
+            try RootDirectory(opening: folder.path), now: PromotionTree.time
+        ).index
+    }
+
+    private static func intent(_ path: String, isFull: Bool) throws -> PromotionIntent {
+        var record = try fullRecord(path)
+        if !isFull {
+            record = IndexRecord(
+                target: record.target, owner: "ä", stamp: record.stamp, sha256: record.sha256,
+                verified: .sha256, promotedAt: record.promotedAt)
+        }
+        return PromotionIntent(
+            kind: isFull ? .move : .landing, staged: isFull ? "Documents/old" : "tmp/a.part",
+            aside: isFull ? nil : "Caches/.b.mirror-00", stagedInode: .max, replaces: isFull,
+            record: record)
+    }
+
+    private func put(packed bytes: [UInt8]) throws {
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.removeBatches()
+            try batch.execute("INSERT INTO batches (intents) VALUES (?)") { $0.add(bytes) }
+        }
+    }
+
+    private func read() throws(IndexError) -> [PromotionIntent] {
+        try index.read { (database: inout Database) throws(IndexError) in try database.intents() }
+    }
+
+    @Test func eachColumnOfABatchedIntentComesBack() throws {
+        let intents = [
+            try Self.intent("Documents/a", isFull: true),
+            try Self.intent("Caches/b", isFull: false),
+        ]
+        let number = try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(batch: intents)
+        }
+        #expect(try read() == intents)
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.removeBatch(number)
+        }
+        #expect(try read().isEmpty)
+    }
+
+    @Test func eachBatchGoesAlone() throws {
+        let (a, b) = (
+            try Self.intent("Documents/a", isFull: true), try Self.intent("Caches/b", isFull: false)
+        )
+        try index.write { (batch: inout Database) throws(IndexError) in
+            let number = try batch.put(batch: [a])
+            _ = try batch.put(batch: [b])
+            try batch.removeBatch(number)
+        }
+        #expect(try read() == [b])
+    }
+
+    /// A value that was cut off, grew, or has another byte somewhere is never read as fewer intents.
+    @Test func whatIsNotWhollyThereIsDamage() throws {
+        let intent = try Self.intent("Documents/a", isFull: true)
+        var packed = PackedWriter()
+        packed.add(intent)
+        let bytes = packed.bytes
+        for count in bytes.indices where count != 1 {
+            try put(packed: Array(bytes.prefix(count)))
+            #expect(throws: IndexError.self, "cut at \(count)") { try read() }
+        }
+        for more: UInt8 in [0, 1, 2, 255] {
+            try put(packed: bytes + [more])
+            #expect(throws: IndexError.self, "with \(more)") { try read() }
+        }
+        for at in bytes.indices {
+            for change: UInt8 in [1, 0x80, 0xFF] {
+                var other = bytes
+                other[at] ^= change
+                try put(packed: other)
+                // Some bytes are those of a name or a number, and have no wrong value.
+                if let read = try? read() { #expect(read.count == 1 && read != [intent]) }
+            }
+        }
+        try put(packed: [PackedWriter.version + 1] + bytes.dropFirst())
+        #expect(throws: IndexError.self) { try read() }
+    }
+
+    @Test func damagedIntentsAreFoundWhenTheIndexIsOpened() throws {
+        try put(packed: [PackedWriter.version, 9])
+        try index.close(now: PromotionTree.time)
+        let opened = try Index.open(
+            try RootDirectory(opening: folder.path), now: PromotionTree.time)
+        #expect(opened.notice?.contains("damaged") == true)
+    }
+
+    /// Until version 5 of the schema each intent was a row.
+    @Test func whatAnEarlierVersionIntendedIsSettled() async throws {
+        try index.close(now: PromotionTree.time)
+        let probe = PromotionProbe(goesOn: { $0 != .placed })
+        let tree = try PromotionTree(folder, probe)
+        _ = await tree.promote(try tree.landing("Documents/f", "new"))
+        await tree.promoter.stop()
+        try tree.index.write { (batch: inout Database) throws(IndexError) in
+            for intent in try batch.intents() { _ = try batch.put(intent) }
+            try batch.run("DROP TABLE batches; PRAGMA user_version = 5")
+        }
+        try tree.index.close(now: PromotionTree.time)
+        let reader = try Index.openForReading(tree.root)
+        #expect(reader.notice == nil)
+        try reader.index.close(now: PromotionTree.time)
+        let next = try PromotionTree(folder)
+        #expect(try next.intents().count == 1)
+        _ = try Recovery.settle(next.root, next.index, now: PromotionTree.time)
+        #expect(try next.intents().isEmpty)
+        let row = try #require(try next.record("Documents/f"))
+        #expect(try next.look("Documents/f") == .file(row.stamp, sha256: nil))
+        await next.promoter.stop()
+    }
+}
