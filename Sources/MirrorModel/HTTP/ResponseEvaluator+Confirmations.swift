@@ -15,7 +15,7 @@ extension ResponseEvaluator {
                     .malformedResponse, "the server answered 304 for a file of another place",
                     status: 304))
         }
-        let tag = head.single(.entityTag).flatMap(EntityTag.init)
+        let tag = answer.validators.entityTag
         if head.has(.entityTag), tag == nil || tag != condition.validators.entityTag {
             return .askPlainly(
                 Refusal(
