@@ -4,7 +4,11 @@ extension String {
         self.init(unsafeUninitializedCapacity: texts.reduce(0) { $0 + $1.utf8.count }) { room in
             var end = 0
             for var text in texts {
-                text.withUTF8 { end = room[end...].update(fromContentsOf: $0) }
+                text.withUTF8 { bytes in
+                    let rest = UnsafeMutableBufferPointer(rebasing: room[end...])
+                    UnsafeMutableRawBufferPointer(rest).copyMemory(from: .init(bytes))
+                    end += bytes.count
+                }
             }
             return end
         }

@@ -40,6 +40,15 @@ extension Database {
         return "UPDATE files SET \(values.joined(separator: ", ")) WHERE path = ?1"
     }()
     private static let oneRecord = selection + " WHERE path = ?"
+    /// How many records one statement looks for: to begin and end a statement costs more than a row.
+    private static let mostAtOnce = 16
+    private static let severalRecords: String = {
+        let wanted = (0..<mostAtOnce).map { "(\($0), ?)" }.joined(separator: ", ")
+        return """
+            WITH wanted (number, target) AS (VALUES \(wanted))
+            SELECT number, \(Schema.recordColumns) FROM wanted CROSS JOIN files ON path = target
+            """
+    }()
 
     /// The record of a target.
     mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
@@ -53,6 +62,22 @@ extension Database {
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
         }
+    }
+
+    /// The records of targets, in the order of the list.
+    mutating func records(for targets: [Target]) throws(IndexError) -> [IndexRecord?] {
+        var records = [IndexRecord?](repeating: nil, count: targets.count)
+        for start in stride(from: 0, to: targets.count, by: Database.mostAtOnce) {
+            try rows(Database.severalRecords) { binder in
+                for at in start..<(start + Database.mostAtOnce) {
+                    binder.add(at < targets.count ? targets[at].path : nil)
+                }
+            } each: { (row: inout Row) throws(IndexError) in
+                let number = Int(try row.int())
+                records[start + number] = try row.record()
+            }
+        }
+        return records
     }
 
     /// The records of an owner, in the order of their paths' bytes.

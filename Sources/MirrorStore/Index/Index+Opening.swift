@@ -88,7 +88,7 @@ extension Index {
         try database.run(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;
-            PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF;
+            PRAGMA cache_size = -8192; PRAGMA trusted_schema = OFF; PRAGMA secure_delete = OFF;
             """)
         if try database.number("PRAGMA user_version") == 0 {
             try database.run("BEGIN IMMEDIATE; \(Schema.creation) COMMIT;")

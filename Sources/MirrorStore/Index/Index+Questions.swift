@@ -23,9 +23,9 @@ extension Index {
         if targets.isEmpty { return [] }
         return try reading { (database: inout Database) throws(IndexError) in
             try database.run("BEGIN")
-            var records: [IndexRecord?] = []
+            let records: [IndexRecord?]
             do throws(IndexError) {
-                for target in targets { records.append(try database.record(for: target)) }
+                records = try database.records(for: targets)
                 try database.run("COMMIT")
             } catch {
                 try? database.run("ROLLBACK")

@@ -68,6 +68,26 @@ extension IndexSuite {
         #expect(owned == [record])
     }
 
+    /// More than one statement looks for at once, in no order, some twice, and some that are not there.
+    @Test(arguments: [0, 1, 16, 17, 50])
+    func recordsOfManyTargetsComeInTheOrderOfTheList(count: Int) throws {
+        let index = try open().index
+        var wanted: [IndexRecord?] = []
+        var targets: [Target] = []
+        for number in 0..<count {
+            let record = try fullRecord("Caches/\(number * 7 % 20)", bytes: [UInt8(number % 20)])
+            targets.append(record.target)
+            let isThere = number * 7 % 20 % 3 > 0
+            if isThere {
+                try index.write { (batch: inout Database) throws(IndexError) in
+                    try batch.put(record)
+                }
+            }
+            wanted.append(isThere ? record : nil)
+        }
+        #expect(try index.records(for: targets) == wanted)
+    }
+
     @Test func recordsAreWalkedInTheOrderOfTheirBytes() throws {
         let index = try open().index
         let names = [
