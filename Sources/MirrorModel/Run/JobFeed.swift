@@ -131,7 +131,7 @@ package struct JobFeed: Sendable {
     package mutating func delayed(_ position: Int) -> Bool {
         guard delayed.count < JobFeed.mostDelayed, let host = known.removeValue(forKey: position)
         else { return false }
-        delayed.insert(CollectionOfOne(position))
+        delayed.insert(position)
         change(host, known: -1)
         return isRunningLow
     }

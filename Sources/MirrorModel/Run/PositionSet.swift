@@ -12,15 +12,18 @@ package struct PositionSet: Sendable {
 
     /// Adds positions.
     package mutating func insert(_ positions: some Sequence<Int>) {
-        for position in positions {
-            let word = position >> 6
-            if word >= words.count {
-                words += repeatElement(0, count: max(word + 1 - words.count, words.count))
-            }
-            let bit = UInt64(1) << UInt64(position & 63)
-            if words[word] & bit == 0 { count += 1 }
-            words[word] |= bit
+        for position in positions { insert(position) }
+    }
+
+    /// Adds one position.
+    package mutating func insert(_ position: Int) {
+        let word = position >> 6
+        if word >= words.count {
+            words += repeatElement(0, count: max(word + 1 - words.count, words.count))
         }
+        let bit = UInt64(1) << UInt64(position & 63)
+        if words[word] & bit == 0 { count += 1 }
+        words[word] |= bit
     }
 
     /// Removes a position; false when it was not in the set.

@@ -31,7 +31,7 @@ struct TransferWindow: Sendable {
 
     /// Records that a step's transfer begins; false when the transfer is held back instead.
     mutating func begins(_ position: Int) -> Bool {
-        if isPaused { held.append(position) } else { running.insert(CollectionOfOne(position)) }
+        if isPaused { held.append(position) } else { running.insert(position) }
         return !isPaused
     }
 
