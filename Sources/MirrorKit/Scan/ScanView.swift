@@ -42,9 +42,7 @@ extension ScanView {
 
     /// Whether a decision adds nothing to the resource: a plain fetch of an absent file.
     func isPlainFetch(_ decision: Decision, _ entry: Wanted.Reference) -> Bool {
-        decision.kind == .fetch && decision.reason == .missing && decision.existing == .nothing
-            && decision.means == .transfer(part: nil, ifChangedSince: nil)
-            && !wanted.isNamedByServer(entry)
+        decision == .plainFetch && !wanted.isNamedByServer(entry)
     }
 
     /// The step that a decision makes.

@@ -1,20 +1,73 @@
 /// The reconciler's decision for one situation.
-public struct Decision: Sendable, Hashable {
-    /// The action.
-    public var kind: Step.Kind
-    /// Why.
-    public var reason: Reason
-    /// Where the bytes come from.
-    public var means: Step.Means
-    /// The existing file.
-    public var existing: Step.ExistingFile
+public struct Decision: Sendable {
+    /// The four facts, as an object: the steps of a plan are read and passed on very often, and a
+    /// copy then counts one reference.
+    private final class Content: Sendable {
+        let kind: Step.Kind
+        let reason: Reason
+        let means: Step.Means
+        let existing: Step.ExistingFile
+
+        init(
+            _ kind: Step.Kind, _ reason: Reason, _ means: Step.Means, _ existing: Step.ExistingFile
+        ) {
+            self.kind = kind
+            self.reason = reason
+            self.means = means
+            self.existing = existing
+        }
+    }
+
+    private var content: Content
 
     init(
         _ kind: Step.Kind, _ reason: Reason, means: Step.Means, existing: Step.ExistingFile
     ) {
-        self.kind = kind
-        self.reason = reason
-        self.means = means
-        self.existing = existing
+        content = Content(kind, reason, means, existing)
+    }
+
+    /// The decision that nearly all steps of a first run share: nothing is there, so all is fetched.
+    package static let plainFetch = Decision(
+        .fetch, .missing, means: .transfer(part: nil, ifChangedSince: nil), existing: .nothing)
+
+    /// The action.
+    public var kind: Step.Kind {
+        get { content.kind }
+        set { content = Content(newValue, reason, means, existing) }
+    }
+
+    /// Why.
+    public var reason: Reason {
+        get { content.reason }
+        set { content = Content(kind, newValue, means, existing) }
+    }
+
+    /// Where the bytes come from.
+    public var means: Step.Means {
+        get { content.means }
+        set { content = Content(kind, reason, newValue, existing) }
+    }
+
+    /// The existing file.
+    public var existing: Step.ExistingFile {
+        get { content.existing }
+        set { content = Content(kind, reason, means, newValue) }
+    }
+}
+
+extension Decision: Hashable {
+    /// Whether all four are equal.
+    public static func == (left: Decision, right: Decision) -> Bool {
+        left.content === right.content
+            || left.kind == right.kind && left.reason == right.reason && left.means == right.means
+                && left.existing == right.existing
+    }
+
+    /// Hashes all four.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(reason)
+        hasher.combine(means)
+        hasher.combine(existing)
     }
 }

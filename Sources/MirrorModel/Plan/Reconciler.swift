@@ -154,13 +154,12 @@ package struct Reconciler: Sendable {
             return Decision(
                 .copy, .sameBytesAt(localSource), means: .copy(of: localSource), existing: .nothing)
         }
-        let means = transfer(situation)
-        if case .transfer(let part?, _) = means {
+        if let part = situation.fittingPart {
             return Decision(
-                .resume, .partAvailable(bytes: part.loggedBytes), means: means,
-                existing: .nothing)
+                .resume, .partAvailable(bytes: part.loggedBytes),
+                means: .transfer(part: part, ifChangedSince: nil), existing: .nothing)
         }
-        return Decision(.fetch, .missing, means: means, existing: .nothing)
+        return .plainFetch
     }
 
     private func adoption(

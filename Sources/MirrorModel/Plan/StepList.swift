@@ -294,8 +294,7 @@ extension StepList: RandomAccessCollection {
     private func fetch(manifest: Int, resource: Int) -> Step {
         Step(
             target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
-            kind: .fetch, reason: .missing, means: .transfer(part: nil, ifChangedSince: nil),
-            existing: .nothing, size: tables[manifest].size(at: resource))
+            decision: .plainFetch, size: tables[manifest].size(at: resource))
     }
 
     private func removal(of orphan: Orphan) -> Step {
