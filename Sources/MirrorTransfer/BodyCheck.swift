@@ -26,10 +26,12 @@ struct BodyCheck: Sendable {
     /// checked.
     func judge(_ bytes: [UInt8]) -> (digests: [Digest], piecesHold: Bool?) {
         var digests = [ByteHasher.digest(.sha256, of: bytes)]
-        for algorithm in (job.expectation.digests + sent).map(\.algorithm)
-        where !digests.contains(where: { $0.algorithm == algorithm }) {
+        func add(_ algorithm: DigestAlgorithm) {
+            if digests.contains(where: { $0.algorithm == algorithm }) { return }
             digests.append(ByteHasher.digest(algorithm, of: bytes))
         }
+        for declared in job.expectation.digests { add(declared.algorithm) }
+        for digest in sent { add(digest.algorithm) }
         var pieces = PieceCheck(job.expectation)
         bytes.withUnsafeBytes { pieces.take($0) }
         return (digests, pieces.end())

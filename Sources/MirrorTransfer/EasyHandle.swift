@@ -1,5 +1,6 @@
 internal import CCurl
 internal import Glibc
+internal import MirrorModel
 
 /// One transfer of libcurl (libcurl-easy(3)); the handle is reused after the transfer ends.
 final class EasyHandle {
@@ -37,6 +38,11 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, _ value: String) {
         _ = ccurl_set_text(curl, handle, option, value)
+    }
+
+    /// Sets the URL of the request.
+    func set(url: SourceURL) {
+        _ = url.requestText.withCString { ccurl_set_text(curl, handle, CURLOPT_URL, $0) }
     }
 
     /// Makes libcurl forget a text.

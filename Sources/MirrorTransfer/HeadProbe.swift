@@ -79,7 +79,7 @@ package final class HeadProbe {
 
     /// Makes the next request of a question.
     private func ask(_ question: inout Question) throws(MirrorError) {
-        var plan = RequestPlan(source: 0, url: question.redirection.url)
+        var plan = RequestDraft(source: 0, url: question.redirection.url)
         plan.isHead = !question.isFirstByte
         plan.asksFirstByte = question.isFirstByte
         plan.carriesCredentials = !question.redirection.hasLeftOrigin
@@ -88,7 +88,9 @@ package final class HeadProbe {
             number: lastRequest, id: question.number, listener: self,
             stall: StallClock(timeout: patience))
         try wire.prepare(
-            WireRequest(plan: plan, source: question.source, postBody: nil, opensConnection: false),
+            WireRequest(
+                plan: RequestPlan(plan), source: question.source, postBody: nil,
+                opensConnection: false),
             for: active)
         question.active = active
         question.head = nil

@@ -1,5 +1,6 @@
 internal import MirrorModel
 internal import MirrorParts
+internal import MirrorSystem
 
 /// The bytes in hand of one transfer: in memory while they are few and young, otherwise in a part.
 /// Only the transfer thread calls this class.
@@ -15,54 +16,87 @@ final class IncomingBody {
     private(set) lazy var record = makeRecord()
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
-    private let makeRecord: () -> PartRecord
-    private let makePipeline: (PartRecord) -> WritePipeline
-    private let parts: any PartStore
-    private let chunks: ChunkPool
+    private let start: Start
+    /// The transfer owns the body, and the engine the transfer.
+    private unowned let transfer: Transfer
+    private unowned let engine: TransferEngine
     private var writer: PartWriter?
     private let began: Int64
 
+    /// What the part's row is made of.
+    private indirect enum Start {
+        /// The response that the bytes come with. `isCopied` says that they are those of a file.
+        case response(Reception, isCopied: Bool)
+        case part(PartRecord)
+    }
+
+    private init(
+        _ start: Start, identity: PartIdentity, of transfer: Transfer, in engine: TransferEngine
+    ) {
+        self.start = start
+        self.identity = identity
+        self.transfer = transfer
+        self.engine = engine
+        began = engine.clock.monotonic()
+    }
+
     /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
     /// first use. A small body that comes at once never needs them.
-    init(
-        identity: PartIdentity, record: @escaping () -> PartRecord,
-        pipeline: @escaping (PartRecord) -> WritePipeline, parts: any PartStore, chunks: ChunkPool,
-        now: Int64
+    convenience init(
+        _ reception: Reception, identity: PartIdentity, isCopied: Bool, of transfer: Transfer,
+        in engine: TransferEngine
     ) {
-        self.identity = identity
-        makeRecord = record
-        makePipeline = pipeline
-        self.parts = parts
-        self.chunks = chunks
-        began = now
+        self.init(
+            .response(reception, isCopied: isCopied), identity: identity, of: transfer, in: engine)
     }
 
     /// Makes a body for a part that is being read.
     convenience init(
-        record: PartRecord, pipeline: WritePipeline, parts: any PartStore, chunks: ChunkPool,
-        now: Int64
+        _ record: PartRecord, pipeline: WritePipeline, of transfer: Transfer,
+        in engine: TransferEngine
     ) {
-        self.init(
-            identity: record.identity, record: { record }, pipeline: { _ in pipeline },
-            parts: parts,
-            chunks: chunks, now: now)
+        self.init(.part(record), identity: record.identity, of: transfer, in: engine)
         startedPipeline = pipeline
     }
 
     /// Makes a body that resumes a part, which was verified up to a length.
     convenience init(
         resuming record: PartRecord, file: PartFile, length: Int64, pipeline: WritePipeline,
-        parts: any PartStore, chunks: ChunkPool
+        of transfer: Transfer, in engine: TransferEngine
     ) {
-        self.init(record: record, pipeline: pipeline, parts: parts, chunks: chunks, now: 0)
+        self.init(record, pipeline: pipeline, of: transfer, in: engine)
         writer = makeWriter(file, start: length)
         self.record.runs += 1
+    }
+
+    private func makeRecord() -> PartRecord {
+        switch start {
+        case .part(let record): return record
+        case .response(let reception, _):
+            let (target, answer) = (transfer.job.target, reception.answer)
+            var record = PartRecord(
+                name: PartName.fresh(for: target, identity: identity), target: target,
+                identity: identity, total: reception.total, provenance: answer.provenance,
+                validators: answer.validators)
+            record.mediaType = answer.mediaType
+            return record
+        }
+    }
+
+    private func makePipeline() -> WritePipeline {
+        var other = transfer.job.expectation.otherAlgorithm
+        var workers = engine.workers
+        if case .response(let reception, let isCopied) = start {
+            other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
+            if isCopied { workers = engine.copiers }
+        }
+        return engine.makePipeline(for: record, of: transfer, other: other, workers: workers)
     }
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
         PartWriter(
             file: file, start: start, total: record.total, pipeline: pipeline,
-            chunks: chunks)
+            chunks: engine.chunks)
     }
 
     /// The part's file; nil while the bytes are in memory.
@@ -74,7 +108,7 @@ final class IncomingBody {
     /// The pipeline that writes its bytes into the part.
     var pipeline: WritePipeline {
         if let startedPipeline { return startedPipeline }
-        let pipeline = makePipeline(record)
+        let pipeline = makePipeline()
         startedPipeline = pipeline
         return pipeline
     }
@@ -106,7 +140,7 @@ final class IncomingBody {
     /// Creates the part, and moves the bytes from memory into it.
     func spill(now: Int64) throws(MirrorError) {
         guard self.writer == nil else { return }
-        let writer = makeWriter(try parts.create(record), start: 0)
+        let writer = makeWriter(try engine.parts.create(record), start: 0)
         self.writer = writer
         let bytes = memory
         memory = []
@@ -126,7 +160,7 @@ final class IncomingBody {
     func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {
         record.total = total ?? record.total
         if !record.provenances.contains(provenance) { record.provenances.append(provenance) }
-        if writer != nil { try parts.update(record) }
+        if writer != nil { try engine.parts.update(record) }
     }
 
     /// Stops the digests where they are, because the rest of the bytes is no longer needed.
@@ -138,6 +172,6 @@ final class IncomingBody {
         memory = []
         guard writer != nil else { return }
         writer = nil
-        try parts.discard(part: record.name)
+        try engine.parts.discard(part: record.name)
     }
 }

@@ -45,7 +45,7 @@ final class Transfer {
     /// transfer.
     var ending: TransferResult?
     /// Tells a worker to stop early.
-    let cancellation = Cancellation()
+    private(set) lazy var cancellation = Cancellation()
 
     /// Detects that too few bytes come for too long, over all requests of its own connection.
     var stall: StallClock
@@ -62,11 +62,6 @@ final class Transfer {
     var heldBytes: Int64 {
         guard let segments, let body else { return body?.length ?? 0 }
         return max(body.length, segments.state.plan.heldBytes)
-    }
-
-    /// The strongest declared algorithm besides sha256, with which the bytes are verified.
-    var otherAlgorithm: DigestAlgorithm? {
-        job.expectation.digests.map(\.algorithm).filter { $0 != .sha256 }.max()
     }
 }
 

@@ -33,7 +33,7 @@ extension TransferEngine {
         }
         guard case .receive(let reception) = action.next else { return act(action, transfer) }
         do {
-            try receive(reception, action: action, transfer, workers: copiers)
+            try receive(reception, action: action, transfer, isCopied: true)
             if source.size > IncomingBody.memoryLimit {
                 try transfer.body?.spill(now: clock.monotonic())
             }

@@ -22,7 +22,7 @@ extension TransferEngine: ActiveRequest.Listener {
             return false
         }
         do {
-            try receive(reception, action: action, transfer, workers: workers)
+            try receive(reception, action: action, transfer, isCopied: false)
             try beginSegments(reception, of: transfer)
             transfer.segments?.state.isMultiplexed = head.version == .http2
         } catch { active.find(.failedHere(error)) }
@@ -67,12 +67,14 @@ extension TransferEngine: ActiveRequest.Listener {
     }
 
     /// Prepares the body that an accepted response will fill.
+    ///
+    /// - Parameter isCopied: whether its bytes are those of a file, and not of a server.
     func receive(
-        _ reception: Reception, action: TransferAction, _ transfer: Transfer, workers: any Workers
+        _ reception: Reception, action: TransferAction, _ transfer: Transfer, isCopied: Bool
     ) throws(MirrorError) {
         tell(action.notice, transfer)
         if action.dropsPart { try drop(transfer) }
-        guard let part = transfer.machine?.part else { return }
+        guard let identity = transfer.machine?.part?.identity else { return }
         if transfer.job.expectation.size == nil, let total = reception.total,
             let error = refusal(
                 of: total - max(reception.offset, transfer.segments?.state.plan.heldBytes ?? 0),
@@ -90,22 +92,8 @@ extension TransferEngine: ActiveRequest.Listener {
             try body.continue(total: reception.total, provenance: reception.answer.provenance)
             return
         }
-        let (target, answer) = (transfer.job.target, reception.answer)
-        let other =
-            transfer.otherAlgorithm
-            ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
         transfer.body = IncomingBody(
-            identity: part.identity,
-            record: {
-                var record = PartRecord(
-                    name: PartName.fresh(for: target, identity: part.identity), target: target,
-                    identity: part.identity, total: part.total, provenance: answer.provenance,
-                    validators: part.validators)
-                record.mediaType = answer.mediaType
-                return record
-            },
-            pipeline: pipelineMaker(transfer, other: other, workers: workers), parts: parts,
-            chunks: chunks, now: clock.monotonic())
+            reception, identity: identity, isCopied: isCopied, of: transfer, in: self)
     }
 
     /// Handles the end of a request that the wire reports.

@@ -41,8 +41,9 @@ extension TransferEngine {
         let ownPlace = segments.state.takesOwnPlace
         guard takePlace(for: transfer, isOwn: ownPlace, at: opening.host) else { return false }
         let start = opening.assignment.start
-        let pipeline = pipelineMaker(
-            transfer, from: start, isFurther: true, other: nil, workers: workers)(body.record)
+        let pipeline = makePipeline(
+            for: body.record, of: transfer, from: start, isFurther: true, other: nil,
+            workers: workers)
         let writer = PartWriter(
             file: file, start: start, total: segments.state.plan.total, pipeline: pipeline,
             chunks: chunks)

@@ -32,13 +32,12 @@ extension TransferEngine {
     /// Reads the part on a worker, and establishes how much of it can be trusted.
     private func establish(_ record: PartRecord, for transfer: Transfer) {
         transfer.state = .working
-        let other = transfer.otherAlgorithm
-        let pipeline = pipelineMaker(transfer, other: other, workers: workers)(record)
+        let other = transfer.job.expectation.otherAlgorithm
+        let pipeline = makePipeline(
+            for: record, of: transfer, other: other, workers: workers)
         let id = transfer.job.id
         let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
-        transfer.body = IncomingBody(
-            record: record, pipeline: pipeline, parts: parts, chunks: chunks,
-            now: clock.monotonic())
+        transfer.body = IncomingBody(record, pipeline: pipeline, of: transfer, in: self)
         // The read does not run on the pipeline, because bytes for other transfers must be written
         // while a worker reads a large part.
         copiers.submit {
@@ -78,8 +77,8 @@ extension TransferEngine {
             return begin(transfer, part: nil)
         }
         transfer.body = IncomingBody(
-            resuming: record, file: file, length: length, pipeline: pipeline,
-            parts: parts, chunks: chunks)
+            resuming: record, file: file, length: length, pipeline: pipeline, of: transfer,
+            in: self)
         transfer.cost.bytesReused = length
         if let total = transfer.job.expectation.size ?? record.total, length <= total {
             let plan = Segmentation(total: total, front: length, rangesBeyond: rangesBeyond)
@@ -127,7 +126,8 @@ extension TransferEngine {
         }
         if !transfer.hasStarted {
             transfer.hasStarted = true
-            let source = transfer.job.sources[plan.source].url.description
+            let asked = transfer.job.sources[plan.source]
+            let source = asked.url.withoutSecrets
             let size = transfer.job.expectation.size ?? transfer.machine?.part?.total
             report(transfer, .started(source: source, size: size, offset: plan.offset))
         }
@@ -156,31 +156,29 @@ extension TransferEngine {
         return active
     }
 
-    /// Returns a maker of pipelines that log milestones as bytes pass through. `start` is the
-    /// offset in the part at which the bytes begin. `isFurther` says that another connection's
-    /// pipeline reads the bytes again.
-    func pipelineMaker(
-        _ transfer: Transfer, from start: Int64 = 0, isFurther: Bool = false,
-        other: DigestAlgorithm?, workers: any Workers
-    ) -> (PartRecord) -> WritePipeline {
-        let (id, parts, inbox, chunks, clock) = (transfer.job.id, parts, inbox, chunks, clock)
-        let target = transfer.job.target
+    /// Makes a pipeline that logs milestones as bytes pass through. `start` is the offset in the
+    /// part at which the bytes begin. `isFurther` says that another connection's pipeline reads the
+    /// bytes again.
+    func makePipeline(
+        for record: PartRecord, of transfer: Transfer, from start: Int64 = 0,
+        isFurther: Bool = false, other: DigestAlgorithm?, workers: any Workers
+    ) -> WritePipeline {
+        let (id, parts, inbox, clock) = (transfer.job.id, parts, inbox, clock)
+        let (target, name) = (transfer.job.target, record.name)
         let isReadAgain =
             isFurther || BodyCheck.readsAgain(transfer.job.expectation, other: other)
-        return { record in
-            let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
-            return WritePipeline(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
-                digests in
-                let now = clock.monotonic()
-                guard digests.isMilestoneDue(now: now) else { return }
-                do throws(MirrorError) {
-                    try digests.log(record.name, from: start, in: parts, now: now)
-                } catch {
-                    inbox.post(.broken(id, error))
-                }
-            } onLoss: {
-                inbox.post(.broken(id, MirrorError($0, target: target)))
+        let letsGo = !isReadAgain && record.total ?? 0 > PageRelease.largestKept
+        return WritePipeline(other: other, letsGo: letsGo, workers: workers, chunks: chunks) {
+            digests in
+            let now = clock.monotonic()
+            guard digests.isMilestoneDue(now: now) else { return }
+            do throws(MirrorError) {
+                try digests.log(name, from: start, in: parts, now: now)
+            } catch {
+                inbox.post(.broken(id, error))
             }
+        } onLoss: {
+            inbox.post(.broken(id, MirrorError($0, target: target)))
         }
     }
 }

@@ -1,7 +1,10 @@
 package import MirrorModel
 
 /// One fetch: everything that the transfer loop must know, with secrets filled in.
-package struct TransferJob: Sendable {
+///
+/// An object, because it goes from the run to the loop and back with each event, and a copy would
+/// count a reference for each of its parts.
+package final class TransferJob: Sendable {
     /// Unique in the run.
     package let id: Int
     /// The target of the bytes; it names the part, and appears in events and errors.
@@ -19,9 +22,9 @@ package struct TransferJob: Sendable {
     /// Jobs with a higher priority run first.
     package let priority: Int32
     /// Whether its failure ends everything: no other job begins before the observer has handled it.
-    package var isDecisive: Bool = false
+    package let isDecisive: Bool
     /// Whether its bytes go into a part even if they are few, so that a later run can use them.
-    package var keepsPart: Bool = false
+    package let keepsPart: Bool
 
     /// Makes a job.
     package init(

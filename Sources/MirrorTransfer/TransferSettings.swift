@@ -42,7 +42,7 @@ struct TransferSettings: Sendable {
     /// in between.
     func prepare(_ easy: EasyHandle, for request: WireRequest) -> Bool {
         let (plan, source) = (request.plan, request.source)
-        easy.set(CURLOPT_URL, plan.url.requestText)
+        easy.set(url: plan.url)
         easy.set(
             CURLOPT_HTTP_VERSION,
             Int(plan.isLong ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))

@@ -16,6 +16,7 @@
 /* Calls that glibc declares only under _GNU_SOURCE, which would also change structures. */
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 int posix_openpt(int flags);
 int grantpt(int terminal);
 int unlockpt(int terminal);

@@ -10,11 +10,12 @@ struct KillTests {
         getenv("KILL_SEED").flatMap { UInt64(String(cString: $0)) }
         ?? UInt64.random(in: 0...UInt64(UInt32.max))
 
-    @Test func killAtAnyInstantLeavesNoWrongFile() async throws {
+    @Test(arguments: [("sync", 100), ("watch", 40)])
+    func killAtAnyInstantLeavesNoWrongFile(verb: String, rounds: Int) async throws {
         try await DetachedThread.run {
-            var story = try KillStory(seed: KillTests.seed)
+            var story = try KillStory(verb, seed: KillTests.seed)
             defer { story.end() }
-            for round in 1...100 {
+            for round in 1...rounds {
                 let flaws = try story.round()
                 #expect(flaws.isEmpty, "seed \(KillTests.seed), round \(round): \(flaws)")
                 guard flaws.isEmpty else { return }
@@ -34,6 +35,7 @@ struct KillTests {
 private struct KillStory {
     let ground: Playground
     let names: [String]
+    private let verb: String
     private let shelf = MemoryShelf()
     private let server: OriginServer
     private let manifest: String
@@ -48,7 +50,8 @@ private struct KillStory {
         "Documents/middle": 500_000, "tmp/large": 1_500_000,
     ]
 
-    init(seed: UInt64) throws {
+    init(_ verb: String, seed: UInt64) throws {
+        self.verb = verb
         random = SplitMix64(seed: seed)
         names = KillStory.sizes.keys.sorted()
         ground = try Playground(program: BuiltProgram.path(of: "mirror"))
@@ -83,7 +86,7 @@ private struct KillStory {
         default: break
         }
         try ground.folder.makeFolders(above: "root/.")
-        let run = try ground.sync(manifest)
+        let run = try ground.start([verb, manifest])
         Pause.milliseconds(Int.random(in: 0..<600, using: &random))
         run.signal(SIGKILL)
         let result = run.wait()

@@ -30,7 +30,7 @@ import Testing
         Figure("transfers.md", "Bodies of up to \(kibibytes(IncomingBody.memoryLimit))"),
         Figure("transfers.md", "Bodies of at most \(kibibytes(IncomingBody.memoryLimit))"),
         Figure(
-            "transfers.md", "a body of \(mebibytes(RequestPlan.leastLong)) or more over HTTP/1.1"),
+            "transfers.md", "a body of \(mebibytes(RequestDraft.leastLong)) or more over HTTP/1.1"),
         Figure("transfers.md", "at most \(kibibytes(ActiveRequest.unwantedLimit)). The next"),
         Figure("security.md", "\(kibibytes(ActiveRequest.headerLimit)) of headers"),
         Figure("transfers.md", "between 0 and \(seconds(RetryPolicy.firstCeiling)), 1, 2"),
@@ -56,7 +56,7 @@ import Testing
             "crash.md",
             "\(Int(PromotionInbox.patience / .milliseconds(1))) ms after its first work"),
         Figure("crash.md", "a batch of \(DurableFlush.fewestForGroup) or more"),
-        Figure("crash.md", "an index of up to \(mebibytes(Database.smallEnoughToVerify))"),
+        Figure("crash.md", "an index of up to \(Database.smallEnoughToVerify >> 10) KiB"),
         Figure("manifests.md", "deeper than \(XMLPushParser.deepest) levels"),
         Figure("manifests.md", "more than \(mebibytes(XMLPushParser.longestText)) |"),
         Figure("events.md", "up to \(DiagnosticLog.limit), each with"),

@@ -14,8 +14,7 @@ import Testing
         _ size: Int64?, _ urls: [String] = ["https://a.example/f"], isPost: Bool = false,
         local: LocalVersion? = nil, part: (record: PartRecord, length: Int64)? = nil
     ) throws -> TransferMachine {
-        var expectation = Expectation()
-        expectation.size = size
+        let expectation = Expectation(size: size)
         return TransferMachine(
             target: try Target("Caches/f"),
             sources: try urls.map { url in

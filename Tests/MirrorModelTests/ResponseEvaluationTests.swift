@@ -22,21 +22,21 @@ import Testing
         source: SourceKey = key, answeredBy: String = "https://a.example/f"
     ) throws -> ResponseEvaluator {
         let validators = Validators(of: ResponseHead(status: 200, tag.map { [("ETag", $0)] } ?? []))
-        var expectation = Expectation(size: size)
+        var digests: [Digest] = []
         var identity = validators.strong.map { PartIdentity.version(Self.provenance, $0) }
         if pinned, let pin = Self.pin {
-            expectation.digests = [pin]
+            digests = [pin]
             identity = .digest(pin)
         }
         let record = try PartRecord(
             name: "x", target: Target("Caches/f"), identity: identity ?? .anonymous, total: total,
             provenance: Self.provenance, validators: validators)
-        var plan = RequestPlan(source: 0, url: try url(answeredBy))
+        var plan = RequestDraft(source: 0, url: try url(answeredBy))
         plan.offset = 4
         plan.ifRange = validators.strong
         return ResponseEvaluator(
-            plan: plan, source: source, part: PartState(record, length: 4),
-            expectation: expectation)
+            plan: RequestPlan(plan), source: source, part: PartState(record, length: 4),
+            expectation: Expectation(size: size, digests: digests))
     }
 
     private func kind(_ verdict: ResponseEvaluation) -> Kind {
@@ -52,9 +52,9 @@ import Testing
         }
     }
 
-    private func judge(_ evaluator: ResponseEvaluator, _ status: Int, _ fields: [(String, String)])
-        -> Kind
-    {
+    private func judge(
+        _ evaluator: borrowing ResponseEvaluator, _ status: Int, _ fields: [(String, String)]
+    ) -> Kind {
         kind(evaluator.judge(ResponseHead(status: status, fields), at: Instant(seconds: 0)))
     }
 
@@ -104,7 +104,7 @@ import Testing
 
     @Test func aRangeThatNobodyAskedForIsRefused() throws {
         var evaluator = try evaluator()
-        evaluator.plan.offset = 0
+        evaluator.plan = evaluator.plan.with { $0.offset = 0 }
         let fields = [("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")]
         #expect(judge(evaluator, 206, fields) == .refuse(.httpStatus))
     }
@@ -138,7 +138,7 @@ import Testing
         let strong = StrongValidator.lastModified(date)
         evaluator.part?.validators = Validators(lastModified: date, strong: strong)
         evaluator.part?.identity = .version(Self.provenance, strong)
-        evaluator.plan.ifRange = strong
+        evaluator.plan = evaluator.plan.with { $0.ifRange = strong }
         let fields =
             [("Content-Range", "bytes 4-9/10")] + (sent.map { [("Last-Modified", $0)] } ?? [])
         #expect(judge(evaluator, 206, fields) == kind)
@@ -177,9 +177,10 @@ import Testing
 
     @Test func a304OfAnotherPlaceOrWithoutAConditionIsNotBelieved() throws {
         var evaluator = try conditional()
-        evaluator.plan.url = try url("https://b.example/f")
+        let elsewhere = try url("https://b.example/f")
+        evaluator.plan = evaluator.plan.with { $0.url = elsewhere }
         #expect(judge(evaluator, 304, []) == .askPlainly)
-        evaluator.plan.condition = nil
+        evaluator.plan = evaluator.plan.with { $0.condition = nil }
         #expect(judge(evaluator, 304, []) == .refuse(.httpStatus))
     }
 
@@ -187,10 +188,10 @@ import Testing
         let tag = try #require(EntityTag("\"a\""))
         let validators = Validators(entityTag: tag, strong: .entityTag(tag))
         let sha256 = try #require(Self.pin)
-        var plan = RequestPlan(source: 0, url: try url())
+        var plan = RequestDraft(source: 0, url: try url())
         plan.condition = .local(validators)
         return ResponseEvaluator(
-            plan: plan, source: Self.key,
+            plan: RequestPlan(plan), source: Self.key,
             local: LocalVersion(
                 provenance: Self.provenance, validators: validators, size: 1, sha256: sha256))
     }
@@ -211,35 +212,45 @@ import Testing
         ] as [(Int, [(String, String)], Kind)])
     func plainAnswers(status: Int, fields: [(String, String)], kind: Kind) throws {
         let plain = ResponseEvaluator(
-            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
         #expect(judge(plain, status, fields) == kind)
     }
 
     @Test func whatIsDeclaredIsHeldAgainstTheHead() throws {
         var evaluator = ResponseEvaluator(
-            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
-        evaluator.expectation.size = 11
+            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
+        evaluator.expectation = Expectation(size: 11)
         #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.sizeMismatch))
-        evaluator.expectation.size = nil
+        evaluator.expectation = Expectation()
         evaluator.policy.sizeLimit = 9
         #expect(judge(evaluator, 200, [("Content-Length", "10")]) == .refuse(.tooLarge))
         evaluator.policy.isStrict = true
         #expect(judge(evaluator, 200, []) == .refuse(.unverifiable))
-        evaluator.expectation.digests = [try #require(Self.pin)]
+        evaluator.expectation = Expectation(digests: [try #require(Self.pin)])
         #expect(judge(evaluator, 200, [("Content-Encoding", "gzip")]) == .receive(from: 0))
     }
 
     @Test func loginPagesAreNoArtifacts() throws {
         var evaluator = ResponseEvaluator(
-            plan: RequestPlan(source: 0, url: try url()), source: Self.key)
+            plan: RequestPlan(RequestDraft(source: 0, url: try url())), source: Self.key)
         let html = [("Content-Type", "text/html; charset=utf-8")]
         #expect(judge(evaluator, 200, html) == .receive(from: 0))
-        evaluator.expectation.refusesHTML = true
+        evaluator.expectation = Expectation(refusesHTML: true)
         #expect(judge(evaluator, 200, html) == .refuse(.typeMismatch))
-        evaluator.expectation.mediaType = MediaRange("*/*")
+        evaluator.expectation = Expectation(mediaType: MediaRange("*/*"), refusesHTML: true)
         #expect(judge(evaluator, 200, html) == .receive(from: 0))
-        evaluator.expectation.mediaType = MediaRange("application/json")
+        evaluator.expectation = Expectation(
+            mediaType: MediaRange("application/json"), refusesHTML: true)
         #expect(judge(evaluator, 200, html) == .refuse(.typeMismatch))
         #expect(judge(evaluator, 200, []) == .receive(from: 0))
+    }
+}
+
+extension RequestPlan {
+    /// The plan with one thing decided otherwise.
+    fileprivate func with(_ change: (inout RequestDraft) -> Void) -> RequestPlan {
+        var draft = draft
+        change(&draft)
+        return RequestPlan(draft)
     }
 }

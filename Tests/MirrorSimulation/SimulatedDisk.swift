@@ -32,7 +32,7 @@ final class SimulatedDisk {
             files[landing.target] = bytes(of: landing.content)
             landings[landing.target, default: 0] += 1
             time.tell("\(landing.target) has landed")
-            return .landed(position, .landed(landing.record, conflict: nil))
+            return .landed(position, .landed(landing, landing.record.stamp, conflict: nil))
         }
     }
 
@@ -49,7 +49,8 @@ final class SimulatedDisk {
                 let landing = member.landing
                 files[landing.target] = bytes(of: landing.content)
                 landings[landing.target, default: 0] += 1
-                landed[member.position] = .landed(landing.record, conflict: nil)
+                landed[member.position] = .landed(
+                    landing, landing.record.stamp, conflict: nil)
             }
             landedSets += 1
             time.tell("a set of \(set.landings.count) has landed")

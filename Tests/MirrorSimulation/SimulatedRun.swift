@@ -10,6 +10,7 @@ final class SimulatedRun {
     private let disk: SimulatedDisk
     private let inbox: TransferInbox
     private var mailbox: [RunInput] = []
+    private var actions: [RunAction] = []
     private var isTurnDue = false
     private var actedAt: Int64 = 0
     /// What was told, in order, and the summary.
@@ -71,8 +72,10 @@ final class SimulatedRun {
         }
         actedAt = time.now
         machine.take(input, at: moment)
-        while case let actions = machine.takeActions(), !actions.isEmpty {
+        machine.takeActions(into: &actions)
+        while !actions.isEmpty {
             for action in actions { perform(action) }
+            machine.takeActions(into: &actions)
         }
         guard machine.isOver else { return }
         overAt = time.now
@@ -94,10 +97,10 @@ final class SimulatedRun {
         case .read(let wishes):
             let rows = wishes.map { KnownRow($0.position, story.row(of: $0.target)) }
             machine.take(.found(rows), at: moment)
-        case .claim(let positions):
-            for position in positions { claims[position, default: 0] += 1 }
-            machine.take(
-                .claimed(positions.map { KnownRow($0, try? story.ownRow(at: $0)) }), at: moment)
+        case .claim(let wishes):
+            for wish in wishes { claims[wish.position, default: 0] += 1 }
+            let rows = wishes.map { KnownRow($0.position, try? story.ownRow(at: $0.position)) }
+            machine.take(.claimed(rows), at: moment)
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
             if isDenied { noteDenied(submissions) }

@@ -5,8 +5,7 @@ internal import MirrorStore
 struct DecisionLog: ~Copyable {
     private let plan: Plan
     private var log: RunLog
-    /// The writer of each line; all lines use its memory.
-    private var json = JSONWriter()
+    private var lines = DecisionLineWriter()
     /// The requests of transfers under way that failed in passing.
     private var failures: [Target: [PastDecision.PassingFailure]] = [:]
 
@@ -24,26 +23,36 @@ struct DecisionLog: ~Copyable {
                 PastDecision.PassingFailure(
                     code: again.cause.code, message: again.cause.message, wait: again.wait,
                     status: again.cause.status))
-        case .done(let done): write(event, about: done.target)
-        case .failed(let failed): write(event, about: failed.target)
-        case .removed(let removed): write(event, about: removed.target)
+        case .done(let done): add(event, done.target)
+        case .failed(let failed):
+            let position = plan.steps.position(of: failed.target)
+            add(event, failed.target, reason: position.map { plan.steps[$0].reason })
+        case .removed(let removed): add(event, removed.target)
         case .plan, .start, .progress, .set, .summary: break
         }
     }
 
-    /// Ends the log.
-    mutating func close() { log.close() }
+    /// Takes in a resource that was begun and not finished when the run ended.
+    mutating func note(interrupted target: Target) {
+        guard let position = plan.steps.position(of: target) else { return }
+        let passing = failures.removeValue(forKey: target) ?? []
+        lines.add(PastDecision(interrupted: plan.steps[position], failures: passing))
+    }
 
-    private mutating func write(_ event: Event.Body, about target: Target) {
+    /// Ends the log.
+    mutating func close() {
+        write()
+        log.close()
+    }
+
+    private mutating func add(_ event: Event.Body, _ target: Target, reason: Reason? = nil) {
         let failures = failures.isEmpty ? [] : failures.removeValue(forKey: target) ?? []
-        var reason: Reason?
-        if case .failed = event, let position = plan.steps.position(of: target) {
-            reason = plan.steps[position].reason
-        }
-        guard let decision = PastDecision(event, failures: failures, reason: reason) else { return }
-        json.object { decision.writeMembers(to: &$0) }
-        json.newline()
-        log.add(json.bytes)
-        json.clear()
+        lines.add(event, failures: failures, reason: reason)
+        if lines.bytes.count >= RunLog.chunk { write() }
+    }
+
+    private mutating func write() {
+        log.add(lines.bytes)
+        lines.clear()
     }
 }

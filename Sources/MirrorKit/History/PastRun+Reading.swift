@@ -28,6 +28,7 @@ extension Summary {
         failedOptional = number("failedOptional")
         removed = number("removed")
         orphans = number("orphans")
+        setsLeft = number("setsLeft")
         unverified = number("unverified")
         bytesReceived = tree["bytesReceived"]?.int ?? 0
         bytesReused = tree["bytesReused"]?.int ?? 0
@@ -62,6 +63,25 @@ extension PastDecision {
         error = tree["error"].flatMap(MirrorError.init)
         isOptional = tree["error"]?["optional"]?.bool ?? false
         trace = tree["transfer"].flatMap(TransferTrace.init)
+    }
+}
+
+extension PastDecision {
+    /// A decision from a short line, which leaves out what a whole line before says.
+    init?(line: [UInt8], like model: PastDecision) {
+        guard let tree = try? JSONTree(line, file: ""),
+            let target = tree["also"]?.string.flatMap({ try? Target($0) })
+        else { return nil }
+        self = model
+        self.target = target
+        bytesReceived = tree["bytesReceived"]?.int ?? 0
+        bytesReused = tree["bytesReused"]?.int ?? 0
+        source = tree["source"]?.string
+        failures = []
+        error = nil
+        trace = TransferTrace(tree)
+        trace?.version = model.trace?.version
+        trace?.ranges = model.trace?.ranges ?? .unknown
     }
 }
 

@@ -58,8 +58,9 @@ extension TreeReport {
         var left = MirrorSession.mostLogged
         for run in runs where left > 0 {
             var hasBegun = false
+            var reader = DecisionLineReader()
             left -= RunLog.forEachLine(of: run.id, in: root) { line in
-                guard let decision = PastDecision(line: Array(line)) else { return }
+                guard let decision = reader.decision(in: line) else { return }
                 if !hasBegun { begin(run) }
                 hasBegun = true
                 add(decision, of: run)

@@ -32,10 +32,9 @@ final class Engine: Sendable {
         self.root = root
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
-        let opened = try Index.open(root, now: SystemClock.now())
+        let (opened, settled) = try Engine.openIndex(of: root)
         if let notice = opened.notice { notices.append(notice) }
         index = opened.index
-        let settled = try Recovery.settle(root, index, now: SystemClock.now())
         notices += settled.conflicts.map {
             "An interrupted run had found a file that it did not know; it is kept as \($0)."
         }
@@ -60,6 +59,22 @@ final class Engine: Sendable {
         promoter = try Promoter(
             root: root, index: index, now: { SystemClock.now() }, unfinished: unfinished)
         self.configuration = configuration
+    }
+
+    /// Opens the index, and settles the leftovers. If the index proves to be damaged meanwhile, it
+    /// is moved aside, and both are done once more.
+    private static func openIndex(
+        of root: RootDirectory
+    ) throws(MirrorError) -> (OpenedIndex, Recovery.Settled) {
+        let opened = try Index.open(root, now: SystemClock.now())
+        do throws(MirrorError) {
+            return (opened, try Recovery.settle(root, opened.index, now: SystemClock.now()))
+        } catch {
+            guard opened.index.hasSeenDamage else { throw error }
+            try opened.index.close(now: SystemClock.now())
+        }
+        let anew = try Index.open(root, now: SystemClock.now())
+        return (anew, try Recovery.settle(root, anew.index, now: SystemClock.now()))
     }
 
     /// Ends the loop and the promoter, closes the index, and releases the lock.

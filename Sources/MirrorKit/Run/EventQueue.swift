@@ -25,6 +25,19 @@ final class EventQueue: Sendable {
         waiter?.resume()
     }
 
+    /// Adds events, and leaves the list empty; has no effect on the queue after `finish`.
+    func send(contentsOf events: inout [Event]) {
+        if events.isEmpty { return }
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.isFinished else { return nil }
+            // An empty queue takes the list over as it is.
+            if state.events.isEmpty { swap(&state.events, &events) } else { state.events += events }
+            return state.waiter.take()
+        }
+        events.removeAll(keepingCapacity: true)
+        waiter?.resume()
+    }
+
     /// Ends the events, and throws the error after the last one; returns false if they had ended.
     ///
     /// The events that wait by then are still read.

@@ -1,6 +1,7 @@
 internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
+internal import MirrorTransfer
 
 /// A plan under way, as other threads see it.
 ///
@@ -44,9 +45,40 @@ final class Execution: Sendable {
     /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }
 
-    /// An event of this run at the current time.
-    func event(_ body: Event.Body, totals: RunTotals) -> Event {
-        Event(run: identifier, time: SystemClock.now(), body: body, totals: totals)
+    /// An event of this run; by default at the current time.
+    func event(
+        _ body: Event.Body, at time: Instant = SystemClock.now(), totals: RunTotals
+    ) -> Event {
+        Event(run: identifier, time: time, body: body, totals: totals)
+    }
+
+    /// The job for a transfer of the run.
+    func job(for submission: Submission) -> TransferJob {
+        let step = submission.step
+        // Only the step of an orphan has no resource, and that is a removal.
+        guard let number = step.resource else {
+            preconditionFailure("a transfer without a resource")
+        }
+        let resources = plan.manifests[step.manifest].resources
+        let request: PreparedRequests.Request
+        let expectation: Expectation
+        if let source = resources.onlySource(at: number) {
+            request = requests.request(for: source)
+            expectation = resources.expectation(
+                at: number, for: step.target, replacing: submission.storedMediaType)
+        } else {
+            let resource = resources[number]
+            request = requests.request(for: resource)
+            expectation = Expectation(of: resource, replacing: submission.storedMediaType)
+        }
+        let rank = resources.rank(at: number)
+        return TransferJob(
+            id: RunRegister.job(of: self.number, position: submission.position),
+            target: step.target, sources: request.sources, postBody: request.body,
+            expectation: expectation, local: step.local, part: step.part,
+            priority: rank.priority,
+            isDecisive: options.stopsAtFirstFailure && !rank.isOptional,
+            keepsPart: submission.keepsPart)
     }
 }
 
@@ -55,12 +87,12 @@ extension Execution: PromotionReceiver {
     ///
     /// The readers are woken even if the run is over.
     func promoted(_ ends: [PromotionEnd]) {
-        for end in ends {
-            switch end.result {
-            case .landed(let target, _): leases.releaseExclusive(target)
+        for at in ends.indices {
+            switch ends[at].result {
+            case .landed(let landing, _): leases.releaseExclusive(landing.target)
             case .set(let set, _):
                 for member in set.landings { leases.releaseExclusive(member.landing.target) }
-            case .confirmed, .removed: break
+            case .confirmed, .notConfirmed, .removed: break
             }
         }
         mailbox.post(.promoted(ends))

@@ -14,6 +14,15 @@ final class FileLeases: Sendable {
         var writers: [@Sendable () -> Void] = []
         var waitingReaders: [CheckedContinuation<Void, Never>] = []
 
+        /// Lets a writer have the file if nobody has it or waits for it.
+        mutating func admitIfFree() -> Bool {
+            if readers > 0 || hasWriter || !writers.isEmpty || !waitingReaders.isEmpty {
+                return false
+            }
+            hasWriter = true
+            return true
+        }
+
         /// Lets a writer have the file if it is free; otherwise it begins later.
         mutating func admit(_ writer: @escaping @Sendable () -> Void) -> Bool {
             if readers > 0 || hasWriter {
@@ -25,10 +34,11 @@ final class FileLeases: Sendable {
         }
     }
 
-    private let leases = Mutex<[Target: Lease]>([:])
+    private let leases = Mutex<[TargetKey: Lease]>([:])
 
     /// Takes a file for reading; suspends while a writer has it.
     func take(_ target: Target) async {
+        let target = TargetKey(target)
         await withCheckedContinuation { continuation in
             let mayRead = leases.withLock { leases in
                 var lease = leases[target] ?? Lease()
@@ -46,6 +56,7 @@ final class FileLeases: Sendable {
 
     /// Gives a file back; after the last reader, the first writer that waits for it begins.
     func give(_ target: Target) {
+        let target = TargetKey(target)
         let writer = leases.withLock { leases -> (@Sendable () -> Void)? in
             guard var lease = leases[target] else { return nil }
             lease.readers -= 1
@@ -70,7 +81,8 @@ final class FileLeases: Sendable {
     /// A file is free if no reader and no other writer has it. `begin` is called once the file was
     /// taken later.
     func acquireExclusive(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
-        leases.withLock { leases in
+        let target = TargetKey(target)
+        return leases.withLock { leases in
             leases[target, default: Lease()].admit(begin)
         }
     }
@@ -86,31 +98,32 @@ final class FileLeases: Sendable {
     ) -> Bool {
         leases.withLock { leases in
             for target in targets where target != held {
-                guard let lease = leases[target], lease.readers > 0 || lease.hasWriter else {
+                guard let lease = leases[TargetKey(target)], lease.readers > 0 || lease.hasWriter
+                else {
                     continue
                 }
-                leases[target]?.writers.append { retry(target) }
+                leases[TargetKey(target)]?.writers.append { retry(target) }
                 return false
             }
-            for target in targets { leases[target, default: Lease()].hasWriter = true }
+            for target in targets { leases[TargetKey(target), default: Lease()].hasWriter = true }
             return true
         }
     }
 
     /// Whether a file has a reader or a writer.
-    func isHeld(_ target: Target) -> Bool { leases.withLock { $0[target] != nil } }
+    func isHeld(_ target: Target) -> Bool { leases.withLock { $0[TargetKey(target)] != nil } }
 
     /// Takes a file for a writer if it is free; otherwise returns false and leaves it.
     func acquireExclusiveIfFree(_ target: Target) -> Bool {
-        leases.withLock { leases in
-            guard leases[target] == nil else { return false }
-            leases[target] = Lease(hasWriter: true)
-            return true
+        let target = TargetKey(target)
+        return leases.withLock { leases in
+            leases[target, default: Lease()].admitIfFree()
         }
     }
 
     /// Gives a writer's file back; the readers that wait resume, or else the next writer begins.
     func releaseExclusive(_ target: Target) {
+        let target = TargetKey(target)
         let next = leases.withLock {
             leases -> (
                 readers: [CheckedContinuation<Void, Never>], writer: (@Sendable () -> Void)?

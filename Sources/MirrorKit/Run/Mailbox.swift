@@ -53,6 +53,8 @@ final class Mailbox<Message: Sendable>: Sendable {
             let messages = state.messages
             let wasBusy = state.wasBusy
             state.messages = []
+            // About as many come until the next look.
+            if messages.count > 1 { state.messages.reserveCapacity(messages.count) }
             state.wasBusy = !messages.isEmpty
             state.isAsleep = isFirst && messages.isEmpty && !wasBusy
             return (messages, wasBusy)

@@ -19,6 +19,8 @@ final class PermissionWatch {
     private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
     /// Bytes of the run that the account has.
     private var counted: Int64 = 0
+    /// Whether the index lacks some of them.
+    private var isUnwritten = false
     private var accountIsDue: Int64 = 0
 
     /// Reads the account; nil where transfers may always run.
@@ -82,12 +84,17 @@ final class PermissionWatch {
         guard let budget = permission.budget else { return }
         account = account.current(budget, at: moment.time, offset)
         let more = received - counted
-        guard more > 0 else { return }
-        account.spent = account.spent.addingSaturated(more)
-        counted = received
-        guard moment.elapsed >= accountIsDue else { return }
+        if more > 0 {
+            account.spent = account.spent.addingSaturated(more)
+            counted = received
+            isUnwritten = true
+        }
+        guard isUnwritten, moment.elapsed >= accountIsDue else { return }
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
         // An account that cannot be written is written later, or the index is beyond use anyway.
-        try? index.put(account)
+        do {
+            try index.put(account)
+            isUnwritten = false
+        } catch {}
     }
 }

@@ -57,12 +57,16 @@ struct PreparedRequests: Sendable {
 
     /// The request for a resource of the plan.
     func request(for resource: Resource) -> Request {
-        let sources = resource.sources.map { source in
-            PreparedSource(
-                url: source.url, key: SourceKey(source.url), headers: headers(of: source))
-        }
+        let sources = resource.sources.map(prepared)
         let body = expansion.body(of: resource.method, for: resource.primary)
         return Request(sources: sources, body: body)
+    }
+
+    /// The request for a resource that has one source and sends no body.
+    func request(for source: Source) -> Request { Request(sources: [prepared(source)]) }
+
+    private func prepared(_ source: Source) -> PreparedSource {
+        PreparedSource(url: source.url, key: SourceKey(source.url), headers: headers(of: source))
     }
 
     /// The name and the value of a header; throws if it has variables or cannot be sent.
@@ -74,8 +78,8 @@ struct PreparedRequests: Sendable {
     }
 
     private func headers(of source: Source) -> [(name: String, value: String)] {
-        let own = expansion.headers(of: source)
-        guard let supplied = supplied[source.url.origin] else { return own }
+        let own = source.headers.isEmpty ? [] : expansion.headers(of: source)
+        guard !supplied.isEmpty, let supplied = supplied[source.url.origin] else { return own }
         let names = Set(supplied.map { $0.name.lowercased() })
         return own.filter { !names.contains($0.name.lowercased()) } + supplied
     }

@@ -32,8 +32,9 @@ public struct Run: AsyncSequence, Sendable {
     /// Reads the events; the run ends when its reader is gone.
     public struct Iterator: AsyncIteratorProtocol {
         private let reader: Reader
-        /// Events that were taken and not read yet, the next one last.
+        /// Events that were taken, and the position of the first that was not read.
         private var taken: [Event] = []
+        private var position = 0
         private var pace = ReadingPace()
 
         fileprivate init(_ reader: Reader) { self.reader = reader }
@@ -41,40 +42,55 @@ public struct Run: AsyncSequence, Sendable {
         /// The next event; nil after the summary.
         public mutating func next() async throws -> Event? {
             reader.heedCancellation()
-            if let event = taken.popLast() { return event }
-            return try await refill()
+            if position == taken.count { try await refill() }
+            return read()
         }
 
         /// The next event; nil after the summary.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Event? {
             reader.heedCancellation()
-            if let event = taken.popLast() { return event }
-            return try await refill(isolation: actor)
+            if position == taken.count { try await refill(isolation: actor) }
+            return read()
         }
 
-        private mutating func refill(
+        /// All events that wait, at least one; nil after the summary.
+        ///
+        /// Each call of an asynchronous function may change threads, and a reader of thousands of
+        /// events a second notices that.
+        package mutating func nextEvents(
             isolation: isolated (any Actor)? = #isolation
-        ) async throws -> Event? {
+        ) async throws -> ArraySlice<Event>? {
+            reader.heedCancellation()
+            if position == taken.count { try await refill(isolation: isolation) }
+            defer { position = taken.count }
+            return position == taken.count ? nil : taken[position...]
+        }
+
+        private mutating func read() -> Event? {
+            if position == taken.count { return nil }
+            defer { position += 1 }
+            return taken[position]
+        }
+
+        /// Takes the events that wait; waits for the first of them, and takes none after the last.
+        private mutating func refill(isolation: isolated (any Actor)? = #isolation) async throws {
             while true {
+                // An error may come instead: what was read must not be read again after it.
+                (position, taken) = (0, [])
                 taken = try reader.events.take()
-                taken.reverse()
-                let count = taken.count
-                if let event = taken.popLast() {
-                    read += count
-                    return event
-                }
-                if reader.events.isOver { return nil }
-                await pace.rest(after: read)
+                countSinceRest += taken.count
+                if !taken.isEmpty || reader.events.isOver { return }
+                await pace.rest(after: countSinceRest)
                 // Events that came meanwhile are taken without a wait. If there are none, the
                 // reader waits.
                 let isQuiet = reader.events.isEmpty
-                read = 0
+                countSinceRest = 0
                 if isQuiet { await reader.wait() }
             }
         }
 
         /// The number of events that were read since the last rest.
-        private var read = 0
+        private var countSinceRest = 0
     }
 
     /// Lives as long as a caller holds the run; its end also ends a run that has no reader.

@@ -40,6 +40,9 @@ final class RunControl: Sendable {
     /// Passes an event on.
     func send(_ event: Event) { events.send(event) }
 
+    /// Passes events on, and leaves the list empty.
+    func send(contentsOf events: inout [Event]) { self.events.send(contentsOf: &events) }
+
     /// Ends the events.
     func finish(throwing error: (any Error)?) {
         state.withLock { $0.execution = nil }

@@ -53,13 +53,12 @@ struct RunLimits {
     private func checkSpace(_ root: RootDirectory) throws(MirrorError) -> Room {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
-        var demands: [String: SpaceDemand] = [:]
-        var freed: [String: Int64] = [:]
+        var needs = Needs(on: space)
         for position in plan.steps.notable {
             if let fetch = plan.steps.plainFetch(at: position) {
-                add(
-                    fetch.size, for: plan.steps.target(at: position), isFetched: true, in: space,
-                    to: &demands)
+                needs.add(
+                    fetch.size, in: plan.steps.area(of: fetch),
+                    for: plan.steps.target(at: position), isFetched: true)
                 continue
             }
             let step = plan.steps[position]
@@ -70,17 +69,16 @@ struct RunLimits {
             case (.transfer, .unknown): bytes = nil
             case (.copy, _): bytes = step.size ?? 0
             case (.removal, _) where step.kind == .evicted:
-                if let volume = space.volume(of: step.target.area) {
-                    freed[volume.place, default: 0] += step.size ?? 0
-                }
+                needs.free(step.size ?? 0, in: step.target.area)
                 continue
             case (.nothing, _), (.adoption, _), (.move, _), (.removal, _): continue
             }
-            add(bytes, for: step.target, isFetched: step.needsNetwork, in: space, to: &demands)
+            needs.add(
+                bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
         }
         var room = Room.now
-        for volume in space.volumes {
-            guard let demand = demands[volume.place] else { continue }
+        for (number, volume) in space.volumes.enumerated() {
+            let demand = needs.demands[number]
             let refusal = { (freed: Int64) in
                 demand.refusal(
                     at: volume.path(in: root),
@@ -88,22 +86,54 @@ struct RunLimits {
                     least: configuration.leastFreeSpace)
             }
             if refusal(0) == nil { continue }
-            if let refusal = refusal(freed[volume.place] ?? 0) { throw refusal }
+            if let refusal = refusal(needs.freed[number]) { throw refusal }
             room = .afterEvictions
         }
         return room
     }
+}
 
-    private func add(
-        _ bytes: Int64?, for target: Target, isFetched: Bool, in space: FreeSpace,
-        to demands: inout [String: SpaceDemand]
+/// The bytes that a plan writes to each file system, and those that its evictions free there.
+private struct Needs {
+    private(set) var demands: [SpaceDemand]
+    private(set) var freed: [Int64]
+    /// Which of the file systems each area lies on.
+    private let documents: Int?
+    private let caches: Int?
+    private let tmp: Int?
+
+    init(on space: FreeSpace) {
+        demands = space.volumes.map { _ in SpaceDemand() }
+        freed = space.volumes.map { _ in 0 }
+        let number = { (area: Area) in
+            space.volume(of: area).flatMap { volume in
+                space.volumes.firstIndex { $0.place == volume.place }
+            }
+        }
+        documents = number(.documents)
+        caches = number(.caches)
+        tmp = number(.tmp)
+    }
+
+    private func volume(of area: Area) -> Int? {
+        switch area {
+        case .documents: documents
+        case .caches: caches
+        case .tmp: tmp
+        }
+    }
+
+    mutating func add(
+        _ bytes: Int64?, in area: Area, for target: @autoclosure () -> Target, isFetched: Bool
     ) {
-        guard let volume = space.volume(of: target.area) else { return }
-        demands[volume.place, default: SpaceDemand()].add(bytes, for: target)
+        guard let volume = volume(of: area) else { return }
+        demands[volume].add(bytes, for: target())
         // A part lies in tmp. On another file system, the file takes up space once more in its
         // area.
-        if isFetched, let parts = space.volume(of: .tmp), parts != volume {
-            demands[parts.place, default: SpaceDemand()].passThrough(bytes, for: target)
-        }
+        if isFetched, let tmp, tmp != volume { demands[tmp].passThrough(bytes, for: target()) }
+    }
+
+    mutating func free(_ bytes: Int64, in area: Area) {
+        if let volume = volume(of: area) { freed[volume] += bytes }
     }
 }

@@ -43,13 +43,14 @@ final class RunRegister: TransferObserver {
         }
         let message = RunMessage.input(.transfer(job.id & 0xFFFF_FFFF, event))
         let size = message.bytesInMemory
-        bytes.add(size, ordering: .relaxed)
+        if size > 0 { bytes.add(size, ordering: .relaxed) }
         if mailbox?.post(message) != true { bytes.subtract(size, ordering: .relaxed) }
     }
 
     /// Notes that a run has taken a message.
     func noteTaken(_ message: RunMessage) {
-        bytes.subtract(message.bytesInMemory, ordering: .relaxed)
+        let size = message.bytesInMemory
+        if size > 0 { bytes.subtract(size, ordering: .relaxed) }
     }
 
     /// The number of bytes in memory that wait to be taken.

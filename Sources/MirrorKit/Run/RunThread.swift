@@ -11,13 +11,12 @@ final class RunThread {
     private let execution: Execution
     private let plan: Plan
     private let machine: RunMachine
-    /// The instant from which the deadline and the summary's seconds count.
-    private let began: ContinuousClock.Instant
-    private let startedAt = SystemClock.now()
-    /// Jobs and works that are handed on once all messages taken together have been processed.
-    private var jobs: [TransferJob] = []
-    private var works: [PromotionWork] = []
-    private var hurries = false
+    /// It is looked at before messages are taken, and after rows were read.
+    private var clock: RunClock
+    /// The actions under way; their memory is used again.
+    private var actions: [RunAction] = []
+    /// What is handed on once all messages taken together have been processed.
+    private var outbox: RunOutbox
     /// Landings that wait until their files have no reader.
     private var kept: [Int: Landing] = [:]
     /// Sets that wait for the same.
@@ -34,13 +33,16 @@ final class RunThread {
         plan = execution.plan
         machine = RunMachine(
             plan, rules: RunRules(execution.options, execution.configuration))
-        began = execution.options.began ?? .now
+        clock = RunClock(began: execution.options.began ?? .now)
+        outbox = RunOutbox(execution)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
     }
 
     /// Runs to the end.
     func run() -> (Summary, RunTotals) {
         tell(.plan(PlanTotals(of: plan)))
+        // To write what the plan begins with may take a while.
+        outbox.sendEvents()
         do {
             try prepare()
             tellKept()
@@ -48,6 +50,7 @@ final class RunThread {
             hear(waitingAtMost: 0)
             permission = try PermissionWatch(execution.options.permission, engine.index)
             askPermission()
+            clock.look()
             take(.ready)
         } catch {
             hear(waitingAtMost: 0)
@@ -75,7 +78,7 @@ final class RunThread {
         let limits = RunLimits(
             plan: plan, options: execution.options, configuration: execution.configuration)
         if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
-        try note(RunRecord(id: execution.identifier, startedAt: startedAt))
+        try note(RunRecord(id: execution.identifier, startedAt: clock.startedAt))
         try engine.index.setOwners(plan.released)
         try engine.index.note(evicted: plan.newlyEvicted, readmitted: plan.readmitted)
         if !plan.forgotten.isEmpty { try engine.index.removeRecords(plan.forgotten) }
@@ -91,6 +94,7 @@ final class RunThread {
                 tell(.done(done))
             }
             repeat {
+                outbox.sendEvents()
                 let isRead = execution.control.events.unread < KeptReport.mostUnread
                 hear(waitingAtMost: isRead ? 0 : 5)
                 if isRead { break }
@@ -99,7 +103,8 @@ final class RunThread {
     }
 
     private func close() -> Summary {
-        handOn()
+        clock.look()
+        outbox.handOn()
         for message in execution.mailbox.close() {
             engine.runs.noteTaken(message)
             switch message {
@@ -111,15 +116,17 @@ final class RunThread {
         }
         engine.runs.remove(execution.number)
         permission?.close(at: moment, received: machine.totals.bytes)
+        let interrupted = machine.interrupted
+        for target in interrupted { log.note(interrupted: target) }
         log.close()
-        let parts = machine.interrupted.map { target in
+        let parts = interrupted.map { target in
             // If the rows of parts cannot be read, no kept bytes are promised.
             (try? engine.index.parts(for: target))?.map(\.resumableBytes).max() ?? 0
         }
         let summary = machine.close(parts: parts, at: moment.elapsed)
         try? note(
             RunRecord(
-                id: execution.identifier, startedAt: startedAt, endedAt: SystemClock.now(),
+                id: execution.identifier, startedAt: clock.startedAt, endedAt: SystemClock.now(),
                 exit: summary.exit, summary: summary.json))
         return summary
     }
@@ -133,53 +140,57 @@ final class RunThread {
 // MARK: Messages
 
 extension RunThread {
-    private var moment: RunMoment {
-        RunMoment(
-            elapsed: Int64((ContinuousClock.now - began) / .milliseconds(1)),
-            time: SystemClock.now())
-    }
+    private var moment: RunMoment { clock.moment }
 
     /// Hands on the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
-        handOn()
+        outbox.handOn()
         var messages = execution.mailbox.take(waitingAtMost: limit)
-        messages.reverse()
-        // A body in memory is freed as soon as its message has been processed.
-        while let message = messages.popLast() {
-            switch message {
-            case .input(let input): take(input)
-            case .promoted(let ends): for end in ends { take(RunInput(end)) }
-            case .isFree(let position, let target):
-                if let landing = kept.removeValue(forKey: position), !machine.isOver {
-                    promote(.land(landing), position)
-                } else {
-                    execution.leases.releaseExclusive(target)
-                }
-            case .mayLandSet(let number, let target):
-                if let kept = keptSets.removeValue(forKey: number), !machine.isOver {
-                    land(kept.set, holding: target, attempts: kept.attempts)
-                } else {
-                    execution.leases.releaseExclusive(target)
-                }
-            case .mark(let done):
-                handOn()
-                done.post()
-            }
+        clock.look()
+        for number in messages.indices {
+            // A body in memory is freed as soon as its message has been processed.
+            var message = RunMessage.input(.tick)
+            swap(&message, &messages[number])
+            take(message)
             engine.runs.noteTaken(message)
         }
         take(.tick)
     }
 
+    private func take(_ message: RunMessage) {
+        switch message {
+        case .input(let input): take(input)
+        case .promoted(let ends): for end in ends { take(RunInput(end)) }
+        case .isFree(let position, let target):
+            if let landing = kept.removeValue(forKey: position), !machine.isOver {
+                outbox.add(.land(landing), position)
+            } else {
+                execution.leases.releaseExclusive(target)
+            }
+        case .mayLandSet(let number, let target):
+            if let kept = keptSets.removeValue(forKey: number), !machine.isOver {
+                land(kept.set, holding: target, attempts: kept.attempts)
+            } else {
+                execution.leases.releaseExclusive(target)
+            }
+        case .mark(let done):
+            outbox.handOn()
+            done.post()
+        }
+    }
+
     private func take(_ input: RunInput) {
         machine.take(input, at: moment)
-        while case let actions = machine.takeActions(), !actions.isEmpty {
+        machine.takeActions(into: &actions)
+        while !actions.isEmpty {
             for action in actions { perform(action) }
+            machine.takeActions(into: &actions)
         }
     }
 
     private func tell(_ body: Event.Body) {
         log.note(body)
-        execution.control.send(execution.event(body, totals: machine.totals))
+        outbox.add(body, at: moment.time, totals: machine.totals)
     }
 }
 
@@ -188,7 +199,8 @@ extension RunInput {
     fileprivate init(_ end: PromotionEnd) {
         switch end.result {
         case .landed(_, let result): self = .landed(end.number, result)
-        case .confirmed(let error): self = .confirmed(end.number, error)
+        case .confirmed: self = .confirmed(end.number, nil)
+        case .notConfirmed(let error): self = .confirmed(end.number, error)
         case .removed(let error): self = .removed(end.number, error)
         case .set(let set, let result): self = .setEnded(set.number, result)
         }
@@ -202,20 +214,20 @@ extension RunThread {
         switch action {
         case .tell(let body): tell(body)
         case .read(let wishes): read(wishes)
-        case .claim(let positions): claim(positions)
-        case .submit(let submissions): jobs += submissions.map(job)
+        case .claim(let wishes): claim(wishes)
+        case .submit(let submissions):
+            for submission in submissions { outbox.add(execution.job(for: submission)) }
         case .name(let position, let body): name(position, body)
         case .land(let position, let landing):
-            let (mailbox, leases) = (execution.mailbox, execution.leases)
-            let isFree = leases.acquireExclusive(landing.target) {
-                let isHeard = mailbox.post(.isFree(position, landing.target))
-                if !isHeard { leases.releaseExclusive(landing.target) }
+            if execution.leases.acquireExclusiveIfFree(landing.target) {
+                outbox.add(.land(landing), position)
+            } else {
+                landLater(landing, position)
             }
-            if isFree { promote(.land(landing), position) } else { kept[position] = landing }
         case .landSet(let set): land(set)
-        case .confirm(let position, let confirmed): promote(.confirm(confirmed), position)
-        case .remove(let position, let removal): promote(.remove(removal), position)
-        case .hurry: hurries = true
+        case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
+        case .remove(let position, let removal): outbox.add(.remove(removal), position)
+        case .hurry: outbox.hurry()
         case .discard(let parts):
             // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
@@ -229,14 +241,14 @@ extension RunThread {
         }
     }
 
-    /// Hands on the collected jobs and works.
-    private func handOn() {
-        engine.submit(jobs)
-        jobs = []
-        if !works.isEmpty { engine.promoter.submit(works) }
-        works = []
-        if hurries { engine.promoter.hurry() }
-        hurries = false
+    /// Promotes a file as soon as nobody reads it.
+    private func landLater(_ landing: Landing, _ position: Int) {
+        let (mailbox, leases) = (execution.mailbox, execution.leases)
+        let isFree = leases.acquireExclusive(landing.target) {
+            let isHeard = mailbox.post(.isFree(position, landing.target))
+            if !isHeard { leases.releaseExclusive(landing.target) }
+        }
+        if isFree { outbox.add(.land(landing), position) } else { kept[position] = landing }
     }
 
     /// Promotes a set as soon as none of its files is read; one that never comes so far is left.
@@ -251,26 +263,22 @@ extension RunThread {
             let isHeard = mailbox.post(.mayLandSet(set.number, target))
             if !isHeard { leases.releaseExclusive(target) }
         }
-        if areFree { return promote(.landSet(set), set.number) }
+        if areFree { return outbox.add(.landSet(set), set.number) }
         keptSets[set.number] = (set, attempts + 1)
         if let held { leases.releaseExclusive(held) }
-    }
-
-    private func promote(_ task: PromotionWork.Task, _ position: Int) {
-        works.append(PromotionWork(task: task, number: position, receiver: execution))
     }
 
     /// Applies a command to transfers, after submitting those that the loop does not have yet.
     private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
         guard !positions.isEmpty else { return }
-        engine.submit(jobs)
-        jobs = []
+        outbox.submitJobs()
         body(engine, positions.map { RunRegister.job(of: execution.number, position: $0) })
     }
 
     private func read(_ wishes: [RowWish]) {
         do throws(MirrorError) {
             let rows = try engine.index.records(for: wishes.map(\.target))
+            clock.look()
             machine.take(
                 .found(zip(wishes, rows).map { KnownRow($0.position, $1) }), at: moment)
         } catch {
@@ -278,29 +286,29 @@ extension RunThread {
         }
     }
 
-    private func claim(_ positions: [Int]) {
+    private func claim(_ wishes: [RowWish]) {
         // A claim that the run takes after its end would never be released.
         if machine.isOver { return }
         var claimed: [Int] = []
         var targets: [Target] = []
         var occupied: [Int] = []
-        for position in positions {
-            let target = plan.steps.target(at: position)
-            if let set = engine.unfinished.first(where: { $0.contains(target) }) {
-                machine.take(.unreadable([position], set.cause), at: moment)
+        for wish in wishes {
+            if let set = engine.unfinished.first(where: { $0.contains(wish.target) }) {
+                machine.take(.unreadable([wish.position], set.cause), at: moment)
                 continue
             }
             let isOurs = engine.claims.claim(
-                target, by: claimant(position), waiting: execution.mailbox)
+                wish.target, by: claimant(wish.position), waiting: execution.mailbox)
             if isOurs {
-                claimed.append(position)
-                targets.append(target)
+                claimed.append(wish.position)
+                targets.append(wish.target)
             } else {
-                occupied.append(position)
+                occupied.append(wish.position)
             }
         }
         do throws(MirrorError) {
             let rows = try engine.index.records(for: targets)
+            clock.look()
             let known = zip(claimed, rows).map { KnownRow($0, $1) }
             if !known.isEmpty { machine.take(.claimed(known), at: moment) }
         } catch {
@@ -311,21 +319,6 @@ extension RunThread {
 
     private func claimant(_ position: Int) -> TargetClaims.Claimant {
         TargetClaims.Claimant(run: execution.number, position: position)
-    }
-
-    private func job(_ submission: Submission) -> TransferJob {
-        let step = submission.step
-        let resource = plan.resource(of: step)
-        let request = resource.map { execution.requests.request(for: $0) }
-        return TransferJob(
-            id: RunRegister.job(of: execution.number, position: submission.position),
-            target: step.target, sources: request?.sources ?? [], postBody: request?.body,
-            expectation: resource.map {
-                Expectation(of: $0, replacing: submission.storedMediaType)
-            } ?? Expectation(),
-            local: step.local, part: step.part, priority: resource?.priority ?? 0,
-            isDecisive: execution.options.stopsAtFirstFailure && resource?.isOptional != true,
-            keepsPart: submission.keepsPart)
     }
 
     /// Finds the target of a body if the manifest lets the server choose the name.

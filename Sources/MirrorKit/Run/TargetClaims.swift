@@ -22,15 +22,21 @@ final class TargetClaims: Sendable {
             if claimant != other { waiters.append((other.position, mailbox)) }
             return claimant == other
         }
+
+        func report(_ end: StepEnd) {
+            for waiter in waiters {
+                waiter.mailbox.post(.input(.joined(waiter.position, end)))
+            }
+        }
     }
 
     private struct State {
-        var byTarget: [Target: Claim] = [:]
+        var byTarget: [TargetKey: Claim] = [:]
         /// Targets that were claimed in addition to a step's own, because a server named them.
         var named: [Claimant: Target] = [:]
 
         /// Removes a claim; nil where another step has the target.
-        mutating func end(_ target: Target, by claimant: Claimant) -> Claim? {
+        mutating func end(_ target: TargetKey, by claimant: Claimant) -> Claim? {
             guard let claim = byTarget.removeValue(forKey: target) else { return nil }
             if claim.claimant == claimant { return claim }
             byTarget[target] = claim
@@ -46,7 +52,8 @@ final class TargetClaims: Sendable {
     func claim(
         _ target: Target, by claimant: Claimant, waiting mailbox: Mailbox<RunMessage>
     ) -> Bool {
-        state.withLock { state in
+        let target = TargetKey(target)
+        return state.withLock { state in
             state.byTarget[target, default: Claim(claimant: claimant)]
                 .belongs(to: claimant, orTells: mailbox)
         }
@@ -57,9 +64,10 @@ final class TargetClaims: Sendable {
         _ target: Target, for provisional: Target, by claimant: Claimant, in root: RootDirectory
     ) throws(MirrorError) {
         if target == provisional { return }
+        let key = TargetKey(target)
         let isFree = state.withLock { state in
-            if let claim = state.byTarget[target] { return claim.claimant == claimant }
-            state.byTarget[target] = Claim(claimant: claimant)
+            if let claim = state.byTarget[key] { return claim.claimant == claimant }
+            state.byTarget[key] = Claim(claimant: claimant)
             state.named[claimant] = target
             return true
         }
@@ -74,16 +82,15 @@ final class TargetClaims: Sendable {
 
     /// Releases the claims of a step, and reports its end to the steps that wait for it.
     func release(_ target: Target, by claimant: Claimant, _ end: StepEnd) {
+        let target = TargetKey(target)
         let (own, named) = state.withLock { state in
             let named = state.named.isEmpty ? nil : state.named.removeValue(forKey: claimant)
             return (
-                state.end(target, by: claimant), named.flatMap { state.end($0, by: claimant) }
+                state.end(target, by: claimant),
+                named.flatMap { state.end(TargetKey($0), by: claimant) }
             )
         }
-        for claim in [own, named] {
-            for waiter in claim?.waiters ?? [] {
-                waiter.mailbox.post(.input(.joined(waiter.position, end)))
-            }
-        }
+        own?.report(end)
+        named?.report(end)
     }
 }

@@ -58,7 +58,7 @@ struct ScanShard: ~Copyable {
                 }
             }
         }
-        while next < end { try decide(record: nil) }
+        while next < end { try arrive() }
         countOwned()
         noteProgress()
         return found
@@ -96,7 +96,7 @@ struct ScanShard: ~Copyable {
             let order = view.wanted.compare(view.wanted.entries[next], with: row.path)
             if order > 0 { break }
             if order < 0 {
-                try decide(record: nil)
+                try arrive()
                 continue
             }
             if isPlain, keeps(row) { return true }
@@ -159,13 +159,32 @@ struct ScanShard: ~Copyable {
         }
     }
 
-    private mutating func decide(record: IndexRecord?) throws {
+    /// Decides on a wanted entry without a row.
+    ///
+    /// Where nothing is there and nothing is known, the reconciler would decide `.plainFetch`, and
+    /// `ScanFindings` looks for the bytes elsewhere: no situation is made for that.
+    private mutating func arrive() throws {
         let entry = view.wanted.entries[next]
+        guard isPlain, view.wanted.arrivesPlainly(entry),
+            view.wanted.withPath(of: entry, { scan?.isAbsent($0) ?? true })
+        else { return try decide(record: nil) }
+        try pass()
+        if view.index != nil { found.search(with: nil) }
+        found.steps.appendPlainFetch(manifest: Int(entry.manifest), resource: Int(entry.resource))
+    }
+
+    /// Goes on to the next entry.
+    private mutating func pass() throws {
         next += 1
         if next % 512 == 0 {
             try stopIfCancelled()
             noteProgress()
         }
+    }
+
+    private mutating func decide(record: IndexRecord?) throws {
+        let entry = view.wanted.entries[next]
+        try pass()
         var situation = view.situation(of: entry)
         let target = situation.resource.target
         situation.record = record

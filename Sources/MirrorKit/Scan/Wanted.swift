@@ -121,6 +121,11 @@ struct Wanted: Sendable {
         }
     }
 
+    /// Whether one manifest wants an entry, and gives its file a name.
+    func arrivesPlainly(_ entry: Reference) -> Bool {
+        (sharers.isEmpty || sharers[Wanted.key(entry)] == nil) && !isNamedByServer(entry)
+    }
+
     /// The names of the manifests that want an entry's target.
     func owners(of entry: Reference) -> [String] {
         let first = manifests[Int(entry.manifest)].owner
@@ -158,7 +163,8 @@ struct Wanted: Sendable {
         withPath(of: second) { compare(first, with: $0) }
     }
 
-    private func withPath<Result>(
+    /// Passes the bytes of an entry's target.
+    func withPath<Result>(
         of entry: Reference, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         if !remembered.isEmpty, let name = remembered[Wanted.key(entry)] {

@@ -28,16 +28,53 @@ extension MirrorSession {
         try await reading { view in
             try await Offload.run {
                 guard let root = view.root, let index = view.index else { return [] }
-                var start = JSONWriter()
-                start.beginObject()
-                start.member("path", target.path)
-                let bytes = start.take() + Array(",".utf8)
                 let runs = try index.runs().suffix(MirrorSession.remembersDecisionsOf)
                 return runs.reversed().compactMap { record in
-                    RunLog.line(beginningWith: bytes, of: record.id, in: root)
-                        .flatMap(PastDecision.init(line:))
-                        .map { (PastRun(record), $0) }
+                    var reader = DecisionLineReader(about: target)
+                    var last: PastDecision?
+                    RunLog.forEachLine(of: record.id, in: root) { line in
+                        if let decision = reader.decision(in: line) { last = decision }
+                    }
+                    return last.map { (PastRun(record), $0) }
                 }
+            }
+        }
+    }
+
+    /// The files that the newest run with an end failed to bring up to date, or left stale, as far
+    /// as its log names them.
+    ///
+    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
+        let kinds = [Outcome.failed, .stale]
+        guard let run = runs.first(where: { $0.summary != nil }),
+            kinds.contains(where: { run.summary?[$0] ?? 0 > 0 })
+        else { return [:] }
+        return try await reading { view in
+            try await Offload.run {
+                var troubles: [Target: Outcome] = [:]
+                guard let root = view.root else { return troubles }
+                let marks = kinds.map { Array("\"outcome\":\"\($0.rawValue)\"".utf8) }
+                RunLog.forEachLine(of: run.id, in: root) { line in
+                    // Most lines of a long log are about files that arrived.
+                    guard marks.contains(where: line.holds),
+                        let decision = PastDecision(line: Array(line))
+                    else { return }
+                    troubles[decision.target] = decision.outcome
+                }
+                return troubles
+            }
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether these bytes are somewhere among them.
+    fileprivate func holds(_ bytes: [UInt8]) -> Bool {
+        withUnsafeBufferPointer { line in
+            guard let first = bytes.first, line.count >= bytes.count else { return false }
+            return (0...(line.count - bytes.count)).contains { start in
+                line[start] == first && line[start...].starts(with: bytes)
             }
         }
     }

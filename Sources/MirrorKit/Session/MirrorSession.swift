@@ -95,8 +95,7 @@ public actor MirrorSession {
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
-        try await withLock {
-            let plan = try await self.plan(manifest, options: planning)
+        try await withPlan(of: [manifest], options: planning) { plan in
             let run = self.execute(plan, options: options)
             return try await withTaskCancellationHandler {
                 var summary = Summary()

@@ -15,11 +15,16 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether bytes are one entity tag.
     package static func isSound(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let opaque = bytes.dropFirst(bytes.starts(with: "W/".utf8) ? 2 : 0)
-        return opaque.count >= 2 && opaque.first == quote && opaque.last == quote
-            && opaque.dropFirst().dropLast().allSatisfy {
-                $0 == 0x21 || (0x23...0x7E) ~= $0 || $0 >= 0x80
-            }
+        let start = bytes.first == UInt8(ascii: "W") ? 2 : 0
+        let last = bytes.count - 1
+        guard last > start, bytes[start] == quote, bytes[last] == quote,
+            start == 0 || bytes[1] == UInt8(ascii: "/")
+        else { return false }
+        for at in (start + 1)..<last {
+            let byte = bytes[at]
+            guard byte > 0x22 && byte != 0x7F || byte == 0x21 else { return false }
+        }
+        return true
     }
 
     /// The tag as it was sent.

@@ -22,8 +22,8 @@ package enum Framing: Sendable, Hashable {
 
     /// Judges a head; throws the flaw for which it is refused.
     package static func judge(_ head: ResponseHead) throws(FramingFlaw) -> Framing {
-        if head.count(of: .entityTag) > 1 { throw .repeated("etag") }
-        if head.count(of: .contentRange) > 1 { throw .repeated("content-range") }
+        if head.hasSeveral(.entityTag) { throw .repeated("etag") }
+        if head.hasSeveral(.contentRange) { throw .repeated("content-range") }
         let length = try contentLength(head)
         let isCoded = head.has(.transferEncoding)
         if isCoded {
@@ -42,7 +42,7 @@ package enum Framing: Sendable, Hashable {
     private static func contentLength(_ head: ResponseHead) throws(FramingFlaw) -> Int64? {
         guard let first = head.first(.contentLength) else { return nil }
         // Nearly every response has one length, and that is a number.
-        if head.count(of: .contentLength) == 1, let value = DecimalDigits.value(of: first) {
+        if !head.hasSeveral(.contentLength), let value = DecimalDigits.value(of: first) {
             return value
         }
         let text = String(decoding: head.list(of: .contentLength), as: UTF8.self)

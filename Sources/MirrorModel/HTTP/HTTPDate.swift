@@ -12,11 +12,15 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     /// Reads one of the three forms that HTTP knows; nil for anything else.
     ///
     /// A year of two digits is 1970…2069.
-    public init?(_ text: String) { self.init(Array(text.utf8)[...]) }
+    public init?(_ text: String) {
+        var text = text
+        guard let date = text.withUTF8({ HTTPDate($0) }) else { return nil }
+        self = date
+    }
 
     /// Reads the bytes of a field in the same way.
-    init?(_ bytes: ArraySlice<UInt8>) {
-        guard let seconds = bytes.withUnsafeBufferPointer(HTTPDate.seconds) else { return nil }
+    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let seconds = HTTPDate.seconds(of: bytes) else { return nil }
         self.seconds = seconds
     }
 

@@ -78,13 +78,16 @@ package struct HeadCollector: Sendable {
 
     private mutating func field(_ bytes: Line) {
         var colon = 0
-        while colon < bytes.count, Token.isTokenByte(bytes[colon]) { colon += 1 }
-        guard colon > 0, colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
+        while colon < bytes.count, bytes[colon] != UInt8(ascii: ":") { colon += 1 }
+        let text = Line(rebasing: bytes[..<colon])
+        let name = colon < bytes.count ? HeaderName(text) : nil
+        // The names that are kept are tokens.
+        guard name != nil || colon < bytes.count && Token.isToken(text) else {
             flaw = flaw ?? .fieldLine
             return
         }
         hasField = true
-        guard let name = HeaderName(Line(rebasing: bytes[..<colon])) else {
+        guard let name else {
             isLastKept = false
             return
         }

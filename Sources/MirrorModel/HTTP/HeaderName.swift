@@ -30,6 +30,9 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// A bit of its own, for a set of names.
+    var bit: UInt32 { 1 << UInt32(rawValue) }
+
     /// Finds the name; nil for a field by which no response is judged.
     init?(_ bytes: UnsafeRawBufferPointer) {
         // The length alone rules out nearly every line.

@@ -17,21 +17,27 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
-    static func essence(of value: ArraySlice<UInt8>) -> String? {
-        value.withUnsafeBufferPointer { bytes in
-            var (start, end) = (0, 0)
-            while end < bytes.count, bytes[end] != UInt8(ascii: ";") { end += 1 }
-            while start < end, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
-            while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
-            let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
-            guard let slash = essence.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-            let (type, subtype) = (essence[..<slash], essence[(slash + 1)...])
-            guard Token.isToken(type), Token.isToken(subtype) else { return nil }
-            if type.elementsEqual("*".utf8), !subtype.elementsEqual("*".utf8) { return nil }
-            let hasCapitals = essence.contains { (0x41...0x5A).contains($0) }
-            let text = String(decoding: essence, as: UTF8.self)
-            return hasCapitals ? text.lowercased() : text
+    static func essence(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        var (start, end) = (0, 0)
+        while end < bytes.count, bytes[end] != UInt8(ascii: ";") { end += 1 }
+        while start < end, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+        while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+        let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        var slash: Int?
+        var hasCapitals = false
+        for (at, byte) in essence.enumerated() {
+            if byte == UInt8(ascii: "/"), slash == nil {
+                slash = at
+            } else if !Token.isTokenByte(byte) {
+                return nil
+            }
+            hasCapitals = hasCapitals || (0x41...0x5A).contains(byte)
         }
+        guard let slash, slash > 0, slash + 1 < essence.count else { return nil }
+        let any = UInt8(ascii: "*")
+        if slash == 1, essence[0] == any, essence.count != 3 || essence[2] != any { return nil }
+        let text = String(decoding: essence, as: UTF8.self)
+        return hasCapitals ? text.lowercased() : text
     }
 
     /// Whether a media type, as a server sent it, lies in this range; parameters are ignored.

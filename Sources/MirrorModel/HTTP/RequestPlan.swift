@@ -1,5 +1,5 @@
-/// One decided request: its URL, its source, its range and its conditions.
-package struct RequestPlan: Sendable, Hashable {
+/// A request while it is decided: its URL, its source, its range and its conditions.
+package struct RequestDraft: Sendable {
     /// The position of the source among the transfer's sources.
     package var source: Int
     /// The URL of the request: the source's URL, or the one that redirects led to.
@@ -32,7 +32,7 @@ package struct RequestPlan: Sendable, Hashable {
     static let leastLong: Int64 = 8 << 20
 
     /// A version that is at hand, with the validators that its server sent.
-    package enum Condition: Sendable, Hashable {
+    package enum Condition: Sendable {
         /// The file at the target.
         case local(Validators)
         /// A part that has all its bytes.
@@ -52,9 +52,45 @@ package struct RequestPlan: Sendable, Hashable {
         self.url = url
     }
 
+}
+
+/// One decided request.
+///
+/// An object, because the state machine, the driver, the wire and the evaluation of the response
+/// have it.
+package final class RequestPlan: Sendable {
+    /// What was decided.
+    package let draft: RequestDraft
+
+    /// Takes what was decided.
+    package init(_ draft: RequestDraft) { self.draft = draft }
+
+    /// The position of the source among the transfer's sources.
+    package var source: Int { draft.source }
+    /// The URL of the request.
+    package var url: SourceURL { draft.url }
+    /// Whether the body of a POST is sent.
+    package var isPost: Bool { draft.isPost }
+    /// Whether manifest headers and credentials are sent.
+    package var carriesCredentials: Bool { draft.carriesCredentials }
+    /// The first byte asked for; 0 asks for the whole file.
+    package var offset: Int64 { draft.offset }
+    /// The position after the last byte asked for; nil asks up to the file's end.
+    package var end: Int64? { draft.end }
+    /// The version that the range must belong to.
+    package var ifRange: StrongValidator? { draft.ifRange }
+    /// The version that the server may confirm instead of sending a body.
+    package var condition: RequestDraft.Condition? { draft.condition }
+    /// Whether the body is expected to be long; such a request uses HTTP/1.1.
+    package var isLong: Bool { draft.isLong }
+    /// Whether only the head of the answer is asked for.
+    package var isHead: Bool { draft.isHead }
+}
+
+extension RequestPlan {
     /// Names the header fields that follow from the plan, in the order in which they are sent.
     package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
-        if asksFirstByte { body("Range", "bytes=0-0") }
+        if draft.asksFirstByte { body("Range", "bytes=0-0") }
         if offset > 0 {
             let last = end.map { String($0 - 1) } ?? ""
             body("Range", "bytes=\(offset)-\(last)")
@@ -71,7 +107,7 @@ package struct RequestPlan: Sendable, Hashable {
                 body("If-Modified-Since", date.description)
             }
         }
-        if bypassesCaches { body("Cache-Control", "no-cache") }
+        if draft.bypassesCaches { body("Cache-Control", "no-cache") }
     }
 }
 

@@ -23,7 +23,7 @@ extension ResponseEvaluator {
             Reception(
                 offset: 0, end: framing.length, total: framing.length ?? expectation.size,
                 limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
-                digests: digests, allowsRanges: allowsRanges(head), answer: answer))
+                digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer))
     }
 
     func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
@@ -61,11 +61,11 @@ extension ResponseEvaluator {
             Reception(
                 offset: first, end: last + 1, total: total, limit: last + 1, framing: framing,
                 digests: ReprDigest.digests(head.list(of: .reprDigest)),
-                allowsRanges: allowsRanges(head), answer: answer))
+                allowsRanges: allowsRanges(head, answer), answer: answer))
     }
 
-    private func allowsRanges(_ head: ResponseHead) -> Bool {
-        head.announcedRanges != .refused && head.contentCodings.isEmpty
+    private func allowsRanges(_ head: ResponseHead, _ answer: Answer) -> Bool {
+        answer.ranges != .refused && head.contentCodings.isEmpty
     }
 
     /// Why a range belongs to another version than the part.

@@ -1,5 +1,5 @@
 /// The meaning of a response for a transfer, given its request; decided only here.
-package enum ResponseEvaluation: Sendable, Hashable {
+package enum ResponseEvaluation: Sendable {
     /// The transfer takes the body.
     case receive(Reception)
     /// The version at the target is the current one.
@@ -45,7 +45,7 @@ package struct Refusal: Sendable, Hashable, Error {
 }
 
 /// Compares a response with its request, the part, the version at the target and the expectation.
-package struct ResponseEvaluator: Sendable {
+package struct ResponseEvaluator: ~Copyable, Sendable {
     /// The request.
     package var plan: RequestPlan
     /// The key of the source that was requested.

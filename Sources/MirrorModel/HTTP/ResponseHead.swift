@@ -16,6 +16,9 @@ public struct ResponseHead: Sendable, Hashable {
     /// The fields by which a response is judged, in the order in which they came.
     private var lines: [Line] = []
     private var bytes: [UInt8] = []
+    /// The names of the fields that came, and of those that came more than once: a bit for each.
+    private var names: UInt32 = 0
+    private var repeatedNames: UInt32 = 0
 
     /// Takes a status; there are no fields yet.
     public init(status: Int, version: HTTPVersion = .http11) {
@@ -44,6 +47,8 @@ public struct ResponseHead: Sendable, Hashable {
         let start = bytes.count
         bytes.append(contentsOf: value)
         lines.append(Line(name: name, value: start..<bytes.count))
+        repeatedNames |= names & name.bit
+        names |= name.bit
     }
 
     /// Continues the value of the last field, with a space between where both have bytes.
@@ -65,38 +70,63 @@ public struct ResponseHead: Sendable, Hashable {
     }
 
     /// The value of the first field of a name.
-    func first(_ name: HeaderName) -> ArraySlice<UInt8>? {
-        lines.first { $0.name == name }.map { bytes[$0.value] }
+    func first(_ name: HeaderName) -> ArraySlice<UInt8>? { place(of: name).map { bytes[$0] } }
+
+    private func place(of name: HeaderName) -> Range<Int>? {
+        guard has(name) else { return nil }
+        for line in lines where line.name == name { return line.value }
+        return nil
     }
 
     /// Whether there is a field of this name.
-    public func has(_ name: HeaderName) -> Bool { lines.contains { $0.name == name } }
+    public func has(_ name: HeaderName) -> Bool { names & name.bit != 0 }
 
-    /// How many fields of this name there are.
-    func count(of name: HeaderName) -> Int { lines.count { $0.name == name } }
+    /// Whether there are several fields of this name.
+    func hasSeveral(_ name: HeaderName) -> Bool { repeatedNames & name.bit != 0 }
 
     /// The values of a list field, with all its lines joined (RFC 9110 §5.3).
     public func list(of name: HeaderName) -> [UInt8] {
         guard let first = first(name) else { return [] }
         // Nearly always there is one line, or none.
-        if count(of: name) == 1 { return Array(first) }
+        if !hasSeveral(name) { return Array(first) }
         return Array(values(of: name).joined(separator: Array(", ".utf8)))
+    }
+
+    /// Whether a list field has one line, and that is a word in small letters, in any case.
+    func isOnly(_ word: StaticString, _ name: HeaderName) -> Bool {
+        guard !hasSeveral(name), let place = place(of: name),
+            place.count == word.utf8CodeUnitCount
+        else { return false }
+        // Setting 0x20 turns a capital into its small letter.
+        for (at, byte) in bytes[place].enumerated() where byte | 0x20 != word.utf8Start[at] {
+            return false
+        }
+        return true
     }
 
     /// The value of a field that may come once.
     ///
     /// Nil when it is missing, when its lines differ, and when it is not UTF-8.
     public func single(_ name: HeaderName) -> String? {
-        value(of: name).flatMap { value in value.withUnsafeBufferPointer { String(sound: $0) } }
+        withSingle(name) { String(sound: $0) }
     }
 
     /// The date of a field that may come once; nil in the same cases, and when it is not a date.
-    public func date(of name: HeaderName) -> HTTPDate? { value(of: name).flatMap { HTTPDate($0) } }
+    public func date(of name: HeaderName) -> HTTPDate? { withSingle(name) { HTTPDate($0) } }
 
-    private func value(of name: HeaderName) -> ArraySlice<UInt8>? {
-        guard let first = first(name) else { return nil }
-        let isSingle = lines.allSatisfy { $0.name != name || bytes[$0.value] == first }
-        return isSingle ? first : nil
+    /// Reads the bytes of a field that may come once; nil when it is missing, and when its lines
+    /// differ.
+    private func withSingle<Value>(
+        _ name: HeaderName, _ read: (UnsafeBufferPointer<UInt8>) -> Value?
+    ) -> Value? {
+        guard let place = place(of: name) else { return nil }
+        if hasSeveral(name) {
+            let first = bytes[place]
+            guard lines.allSatisfy({ $0.name != name || bytes[$0.value] == first }) else {
+                return nil
+            }
+        }
+        return bytes.withUnsafeBufferPointer { read(UnsafeBufferPointer(rebasing: $0[place])) }
     }
 }
 
@@ -115,7 +145,7 @@ extension ResponseHead {
     ///
     /// Nil when there is none or it is malformed.
     public var mediaType: String? {
-        value(of: .contentType).flatMap(MediaRange.essence)
+        withSingle(.contentType, MediaRange.essence)
     }
 
     /// The time at which the response was made, by the server's clock.

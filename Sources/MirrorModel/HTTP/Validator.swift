@@ -53,8 +53,10 @@ extension Validators {
     /// tag. A date counts alone only where the response had no entity tag at all, not even a
     /// malformed one.
     public init(of head: ResponseHead) {
-        let tags = head.count(of: .entityTag)
-        let tag = tags == 1 ? head.single(.entityTag).flatMap(EntityTag.init) : nil
+        let hasTag = head.has(.entityTag)
+        let tag =
+            hasTag && !head.hasSeveral(.entityTag)
+            ? head.single(.entityTag).flatMap(EntityTag.init) : nil
         let modified = head.date(of: .lastModified)
         let isSettled =
             if let modified, let date = head.date { date.seconds - modified.seconds >= 1 } else {
@@ -63,7 +65,7 @@ extension Validators {
         var strong: StrongValidator?
         if let tag {
             if !tag.isWeak, isSettled || !head.has(.lastModified) { strong = .entityTag(tag) }
-        } else if tags == 0, let modified, isSettled {
+        } else if !hasTag, let modified, isSettled {
             strong = .lastModified(modified)
         }
         self.init(entityTag: tag, lastModified: modified, strong: strong)

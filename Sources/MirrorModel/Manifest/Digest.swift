@@ -68,7 +68,7 @@ package enum Hex {
     }
 
     /// Puts the digits into memory that has room for two a byte.
-    static func encode(
+    package static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>, into text: UnsafeMutableBufferPointer<UInt8>
     ) {
         for (at, byte) in bytes.enumerated() {

@@ -1,16 +1,18 @@
 /// The declarations of a manifest about the bytes of a resource.
-package struct Expectation: Sendable, Hashable {
+///
+/// An object, because the job, the state machine and each evaluation of a response have it.
+package final class Expectation: Sendable {
     /// The declared size in bytes.
-    package var size: Int64?
+    package let size: Int64?
     /// The declared digests, strongest first.
-    package var digests: [Digest]
+    package let digests: [Digest]
     /// Declared digests of pieces.
-    package var pieces: Pieces?
+    package let pieces: Pieces?
     /// The media type that an answer must have.
-    package var mediaType: MediaRange?
+    package let mediaType: MediaRange?
     /// Whether an answer of `text/html` is refused because the target cannot be HTML: it is
     /// unpinned, declares no type, and its extension or its stored version says otherwise.
-    package var refusesHTML: Bool
+    package let refusesHTML: Bool
 
     /// Takes what the manifest says.
     package init(
@@ -26,13 +28,18 @@ package struct Expectation: Sendable, Hashable {
 
     /// Takes the declarations of a resource. The media type of the stored version, if known,
     /// decides whether the next one may be an HTML page.
-    package init(of resource: Resource, replacing storedMediaType: String?) {
+    package convenience init(of resource: Resource, replacing storedMediaType: String?) {
         self.init(
             size: resource.size, digests: resource.digests, pieces: resource.pieces,
-            mediaType: resource.mediaType)
-        guard resource.pin == nil, resource.mediaType == nil else { return }
-        let saysOtherwise = resource.target.fileExtension.map { !Self.pageExtensions.contains($0) }
-        refusesHTML = saysOtherwise ?? false || storedMediaType.map { $0 != "text/html" } ?? false
+            mediaType: resource.mediaType,
+            refusesHTML: resource.pin == nil && resource.mediaType == nil
+                && Self.refusesHTML(at: resource.target, replacing: storedMediaType))
+    }
+
+    /// Whether a target's extension or its stored version says that it is no HTML page.
+    static func refusesHTML(at target: Target, replacing storedMediaType: String?) -> Bool {
+        let saysOtherwise = target.fileExtension.map { !pageExtensions.contains($0) }
+        return saysOtherwise ?? false || storedMediaType.map { $0 != "text/html" } ?? false
     }
 
     /// Extensions of files that are HTML pages.
@@ -42,6 +49,11 @@ package struct Expectation: Sendable, Hashable {
 
     /// The strongest declared digest that proves the bytes; nil when unpinned.
     package var pin: Digest? { digests.first.flatMap { $0.algorithm.isStrong ? $0 : nil } }
+
+    /// The strongest declared algorithm besides sha256; the bytes are verified with it too.
+    package var otherAlgorithm: DigestAlgorithm? {
+        digests.lazy.map(\.algorithm).filter { $0 != .sha256 }.max()
+    }
 }
 
 /// The version that mirror put at the target, with which a response is compared.

@@ -47,10 +47,14 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         let digest = resource.digests.count == 1 ? resource.digests[0] : nil
         var rarity = Rarity(resource)
         var path = resource.target.path
-        var url = resource.primary.url.pathAndQuery
-        let authority = columns.authorities.number(of: resource.primary.url.authority)
-        let shared = path.withUTF8 { path in url.withUTF8 { Self.sharedSuffix(path, $0) } }
-        let urlLength = url.utf8.count - shared
+        let url = resource.primary.url
+        let authority = columns.authorities.number(of: url.authority)
+        let (urlLength, shared) = path.withUTF8 { path in
+            url.withPathAndQuery { url in
+                let shared = Self.sharedSuffix(path, url)
+                return (url.count - shared, shared)
+            }
+        }
         let fits = urlLength <= Int(UInt16.max) && authority <= Int(UInt16.max)
         if !fits { rarity.keepSources(of: resource) }
 
@@ -60,7 +64,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
             digest: digest?.algorithm)
         path.withUTF8 { columns.arena.append($0) }
         if fits {
-            url.withUTF8 {
+            url.withPathAndQuery {
                 columns.arena.append(UnsafeBufferPointer(rebasing: $0.prefix(urlLength)))
             }
             record.urlLength = UInt16(urlLength)
@@ -168,19 +172,23 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
 }
 
 extension ResourceTable {
-    private func url(of record: ResourceRecord) -> SourceURL {
+    func url(of record: ResourceRecord) -> SourceURL {
         let start = record.pathLength - Int(record.sharedLength)
         let length = Int(record.urlLength)
-        let rest = columns.arena.withBytes(
+        let authority = columns.authorities.values[Int(record.authority)]
+        let site = authority.site.utf8
+        let text = columns.arena.withBytes(
             at: record.position, count: record.pathLength + length
         ) { bytes in
-            String(unsafeUninitializedCapacity: length + Int(record.sharedLength)) { text in
-                var end = text.update(fromContentsOf: bytes[record.pathLength...])
+            let count = site.count + length + Int(record.sharedLength)
+            return String(unsafeUninitializedCapacity: count) { text in
+                var end = text.update(fromContentsOf: site)
+                end = text[end...].update(fromContentsOf: bytes[record.pathLength...])
                 end = text[end...].update(fromContentsOf: bytes[start..<record.pathLength])
                 return end
             }
         }
-        return SourceURL(columns.authorities.values[Int(record.authority)], pathAndQuery: rest)
+        return SourceURL(authority, requestText: text)
     }
 
     /// The hash of the request of a resource without rarities, from its bytes alone; nil for others.
@@ -204,8 +212,7 @@ extension ResourceTable {
     }
 
     func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
-        var text = url.pathAndQuery
-        return text.withUTF8 {
+        url.withPathAndQuery {
             RequestHash.value(method, url.authority, $0[...], $0[$0.endIndex...])
         }
     }

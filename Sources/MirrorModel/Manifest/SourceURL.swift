@@ -4,17 +4,26 @@
 /// read another host out of the same text.
 public struct SourceURL: Sendable, Hashable {
     let authority: URLAuthority
-    /// The path and, after a question mark, the query.
-    let pathAndQuery: String
-    /// The bytes that the path takes.
-    private let pathLength: Int
+    /// The whole URL without user information, as it is requested; it may hold secrets in its query.
+    ///
+    /// Most URLs have no query. Their requests, keys and events then share this text.
+    public let requestText: String
+    /// The bytes in front of the path, and those up to its end.
+    private let (pathStart, pathEnd): (Int, Int)
 
     /// - Parameter pathAndQuery: as a request has them; the path ends at the first question mark.
     init(_ authority: URLAuthority, pathAndQuery: String) {
+        self.init(authority, requestText: authority.site + pathAndQuery)
+    }
+
+    /// - Parameter requestText: the authority's origin, the path and the query.
+    init(_ authority: URLAuthority, requestText: String) {
         self.authority = authority
-        self.pathAndQuery = pathAndQuery
-        var text = pathAndQuery
-        pathLength = text.withUTF8 { $0.firstIndex(of: UInt8(ascii: "?")) ?? $0.count }
+        self.requestText = requestText
+        let start = authority.site.utf8.count
+        var text = requestText
+        pathEnd = text.withUTF8 { $0[start...].firstIndex(of: UInt8(ascii: "?")) ?? $0.count }
+        pathStart = start
     }
 
     /// The scheme.
@@ -27,23 +36,31 @@ public struct SourceURL: Sendable, Hashable {
     public var port: UInt16 { authority.origin.port }
     /// The path, percent-encoded, beginning with `/`, without dot segments.
     public var path: String {
-        if pathLength == pathAndQuery.utf8.count { return pathAndQuery }
-        return String(decoding: pathAndQuery.utf8.prefix(pathLength), as: UTF8.self)
+        String(decoding: requestText.utf8.prefix(pathEnd).dropFirst(pathStart), as: UTF8.self)
     }
     /// The query without its `?`; nil when there is none.
     public var query: String? {
-        if pathLength == pathAndQuery.utf8.count { return nil }
-        return String(decoding: pathAndQuery.utf8.dropFirst(pathLength + 1), as: UTF8.self)
+        if pathEnd == requestText.utf8.count { return nil }
+        return String(decoding: requestText.utf8.dropFirst(pathEnd + 1), as: UTF8.self)
     }
 
     /// The origin that credentials and headers of this URL belong to.
     public var origin: Origin { authority.origin }
 
     /// Origin and path, without query or user information: safe to print and to store.
-    public var withoutSecrets: String { authority.site + path }
+    public var withoutSecrets: String {
+        if pathEnd == requestText.utf8.count { return requestText }
+        return String(decoding: requestText.utf8.prefix(pathEnd), as: UTF8.self)
+    }
 
-    /// The whole URL without user information, as it is requested; it may hold secrets in its query.
-    public var requestText: String { authority.site + pathAndQuery }
+    /// The path and, after a question mark, the query.
+    var pathAndQuery: String { withPathAndQuery { String(decoding: $0, as: UTF8.self) } }
+
+    /// Lends the bytes of the path and the query; they are not valid afterwards.
+    func withPathAndQuery<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var text = requestText
+        return text.withUTF8 { body(UnsafeBufferPointer(rebasing: $0[pathStart...])) }
+    }
 }
 
 extension SourceURL: CustomStringConvertible {

@@ -19,7 +19,11 @@ public struct Target: Sendable {
 
     /// The area that the path begins with.
     public var area: Area {
-        switch path.utf8.first {
+        Target.area(ofPathBeginningWith: path.utf8.first)
+    }
+
+    static func area(ofPathBeginningWith first: UInt8?) -> Area {
+        switch first {
         case UInt8(ascii: "D"): .documents
         case UInt8(ascii: "C"): .caches
         default: .tmp
@@ -130,7 +134,11 @@ extension Target {
 
     private static func begins(_ path: UnsafeBufferPointer<UInt8>, with area: Area) -> Bool {
         let name = area.rawValue.utf8
-        return path.count > name.count && path[name.count] == slash && path.starts(with: name)
+        guard path.count > name.count, path[name.count] == slash else { return false }
+        let isBegun = name.withContiguousStorageIfAvailable {
+            ByteOrder.commonPrefix($0, path) >= $0.count
+        }
+        return isBegun ?? path.starts(with: name)
     }
 
     /// The flaw of the bytes, which are valid UTF-8; a million paths go through here.
@@ -139,6 +147,8 @@ extension Target {
         var dots = 0
         for at in 0...path.count {
             let byte = at < path.count ? path[at] : slash
+            // Digits, letters and most signs; the slash and the dot come before them.
+            if byte > slash, byte < 0x7F { continue }
             if byte == slash {
                 let length = at - start
                 if length == 0, !path.isEmpty { return .emptyComponent }
@@ -190,7 +200,10 @@ extension Target: Hashable, Comparable, CustomStringConvertible {
 
     /// The order of the bytes.
     public static func < (left: Target, right: Target) -> Bool {
-        left.path.utf8.lexicographicallyPrecedes(right.path.utf8)
+        var (left, right) = (left.path, right.path)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in ByteOrder.compare(left, right) < 0 }
+        }
     }
 
     /// Hashes the bytes.

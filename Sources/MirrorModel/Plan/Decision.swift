@@ -7,6 +7,9 @@ public struct Decision: Sendable {
         let reason: Reason
         let means: Step.Means
         let existing: Step.ExistingFile
+        /// What is asked of a transfer again and again.
+        let local: LocalVersion?
+        let hasPart: Bool
 
         init(
             _ kind: Step.Kind, _ reason: Reason, _ means: Step.Means, _ existing: Step.ExistingFile
@@ -15,6 +18,11 @@ public struct Decision: Sendable {
             self.reason = reason
             self.means = means
             self.existing = existing
+            if case .transfer(let part, let local) = means {
+                (self.local, hasPart) = (local, part != nil)
+            } else {
+                (local, hasPart) = (nil, false)
+            }
         }
     }
 
@@ -47,6 +55,12 @@ public struct Decision: Sendable {
         get { content.means }
         set { content = Content(kind, reason, newValue, existing) }
     }
+
+    /// The version that a conditional request is about.
+    var local: LocalVersion? { content.local }
+
+    /// Whether a transfer continues a part.
+    var hasPart: Bool { content.hasPart }
 
     /// The existing file.
     public var existing: Step.ExistingFile {

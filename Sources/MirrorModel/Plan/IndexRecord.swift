@@ -32,13 +32,44 @@ public struct IndexRecord: Sendable, Hashable {
         target: Target, owner: String, stamp: FileStamp, sha256: Digest, verified: Verification,
         promotedAt: Instant
     ) {
+        self.init(
+            target: target, owners: Owners(owner), stamp: stamp, sha256: sha256,
+            verified: verified, promotedAt: promotedAt)
+    }
+
+    /// The same for a target that may be of several manifests.
+    init(
+        target: Target, owners: Owners, stamp: FileStamp, sha256: Digest, verified: Verification,
+        promotedAt: Instant
+    ) {
         self.target = target
-        self.owners = Owners(owner)
+        self.owners = owners
         self.stamp = stamp
         self.sha256 = sha256
         self.verified = verified
         self.promotedAt = promotedAt
         self.confirmedAt = promotedAt
+    }
+
+    /// A record of which everything is known.
+    package init(
+        target: Target, owners: Owners, stamp: FileStamp, sha256: Digest, otherDigest: Digest?,
+        provenance: Provenance?, validators: Validators, mediaType: String?, isExecutable: Bool,
+        verified: Verification, promotedAt: Instant, confirmedAt: Instant, freshUntil: Instant?
+    ) {
+        self.target = target
+        self.owners = owners
+        self.stamp = stamp
+        self.sha256 = sha256
+        self.otherDigest = otherDigest
+        self.provenance = provenance
+        self.validators = validators
+        self.mediaType = mediaType
+        self.isExecutable = isExecutable
+        self.verified = verified
+        self.promotedAt = promotedAt
+        self.confirmedAt = confirmedAt
+        self.freshUntil = freshUntil
     }
 }
 

@@ -39,6 +39,16 @@ public struct IntactFile: ~Copyable {
         return false
     }
 
+    /// What a line about it says: the file without its owners, digest and source.
+    public var outline: StoredFile {
+        var file = StoredFile(target: target, state: .intact)
+        file.size = size
+        file.verified = facts.verified
+        file.confirmedAt = facts.confirmedAt
+        file.freshness = freshness
+        return file
+    }
+
     /// Writes the file as `StoredFile` does.
     public func write(to json: inout JSONWriter) { facts.write(to: &json) }
 }

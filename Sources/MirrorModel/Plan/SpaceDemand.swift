@@ -13,17 +13,17 @@ package struct SpaceDemand: Sendable, Hashable {
     package init() {}
 
     /// Adds a file and the number of bytes that will be written for it; nil is not known.
-    package mutating func add(_ bytes: Int64?, for target: Target) {
+    package mutating func add(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
-        first = first ?? target
+        if first == nil { first = target() }
         files += 1
         if let bytes { self.bytes = self.bytes.addingSaturated(bytes) } else { unknown += 1 }
     }
 
     /// Makes room for one more file for a while: the largest of those that pass through.
-    package mutating func passThrough(_ bytes: Int64?, for target: Target) {
+    package mutating func passThrough(_ bytes: Int64?, for target: @autoclosure () -> Target) {
         if bytes == 0 { return }
-        first = first ?? target
+        if first == nil { first = target() }
         files += 1
         if let bytes { self.bytes = max(self.bytes, bytes) } else { unknown += 1 }
     }

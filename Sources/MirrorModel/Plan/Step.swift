@@ -96,13 +96,13 @@ public struct Step: Sendable, Hashable {
 
     /// The offset in bytes at which a transfer continues; 0 when it begins at the start.
     public var offset: Int64 {
-        if case .transfer(let part?, _) = means { return part.loggedLength }
+        if let part { return part.loggedLength }
         return 0
     }
 
     /// Bytes of a part that need not be fetched; at least `offset`.
     public var reusableBytes: Int64 {
-        if case .transfer(let part?, _) = means { return part.loggedBytes }
+        if let part { return part.loggedBytes }
         return 0
     }
 

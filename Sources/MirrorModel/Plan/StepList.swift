@@ -215,6 +215,13 @@ public struct StepList: Sendable {
             size: tables[entry.manifest].size(at: resource))
     }
 
+    /// The area of the target of a step that is a plain fetch.
+    package func area(of fetch: PlainFetch) -> Area {
+        tables[fetch.manifest].withPath(at: fetch.resource) {
+            Target.area(ofPathBeginningWith: $0.first)
+        }
+    }
+
     /// The resource of a step that fetches it whole, because nothing is there and nothing more is to say.
     package struct PlainFetch: Sendable {
         package let manifest: Int

@@ -2,7 +2,12 @@
 public struct TreeTotals: Sendable, Hashable {
     /// Why files need attention, in the order of importance.
     public enum Attention: String, Sendable, Hashable, CaseIterable {
-        case conflict, obstructed, changed, untracked = "stranger", missing, orphan
+        /// The last run failed to bring the file up to date.
+        case failed
+        case conflict, obstructed, changed, untracked = "stranger", missing
+        /// The last run could not confirm the file.
+        case stale
+        case orphan
     }
 
     /// The files that need attention for one reason.
@@ -37,8 +42,8 @@ public struct TreeTotals: Sendable, Hashable {
     /// Nothing counted; lists so many files of each group.
     public init(listing mostListed: Int = 10) { self.mostListed = mostListed }
 
-    /// Counts a file.
-    public mutating func add(_ file: StoredFile) {
+    /// Counts a file; the outcome is that of the last run, if it failed the file or left it stale.
+    public mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
         if file.size != nil, file.state != .conflict { files += 1 }
         bytes = bytes.addingSaturated(file.size ?? 0)
@@ -48,23 +53,36 @@ public struct TreeTotals: Sendable, Hashable {
             partBytes = partBytes.addingSaturated(file.partBytes)
         }
         if file.isOrphan { orphans += 1 }
-        guard let attention = Attention(file) else { return }
-        groups[attention, default: Group()].count += 1
-        if groups[attention, default: Group()].targets.count < mostListed {
-            groups[attention, default: Group()].targets.append(file.target)
-        }
+        if let attention = Attention(outcome) ?? Attention(file) { list(file.target, attention) }
     }
 
-    /// Counts a file that needs no attention.
-    public mutating func add(_ file: borrowing IntactFile) {
+    /// Counts a file that needs no attention but for the outcome of the last run.
+    public mutating func add(_ file: borrowing IntactFile, ended outcome: Outcome? = nil) {
         counts[.intact, default: 0] += 1
         files += 1
         bytes = bytes.addingSaturated(file.size)
         if file.isDue { due += 1 }
+        if let attention = Attention(outcome) { list(file.target, attention) }
+    }
+
+    private mutating func list(_ target: Target, _ attention: Attention) {
+        groups[attention, default: Group()].count += 1
+        if groups[attention, default: Group()].targets.count < mostListed {
+            groups[attention, default: Group()].targets.append(target)
+        }
     }
 }
 
 extension TreeTotals.Attention {
+    /// The reason that a run's outcome is; nil for one that is none.
+    fileprivate init?(_ outcome: Outcome?) {
+        switch outcome {
+        case .failed: self = .failed
+        case .stale: self = .stale
+        default: return nil
+        }
+    }
+
     /// The reason why a file needs attention; nil for one that needs none.
     fileprivate init?(_ file: StoredFile) {
         switch file.state {

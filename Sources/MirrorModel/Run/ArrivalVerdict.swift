@@ -45,14 +45,11 @@ package enum ArrivalVerdict: Sendable, Hashable {
 
 extension Step {
     /// The version that a conditional request is about.
-    public var local: LocalVersion? {
-        if case .transfer(_, let local) = means { return local }
-        return nil
-    }
+    public var local: LocalVersion? { decision.local }
 
     /// The part that a transfer continues.
     public var part: PartRecord? {
-        if case .transfer(let part, _) = means { return part }
-        return nil
+        guard decision.hasPart, case .transfer(let part, _) = means else { return nil }
+        return part
     }
 }

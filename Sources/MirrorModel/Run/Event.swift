@@ -18,27 +18,27 @@ public struct Event: Sendable {
     }
 
     /// What happened.
-    public indirect enum Body: Sendable {
+    public enum Body: Sendable {
         /// The plan was made; the first event.
-        case plan(PlanTotals)
+        indirect case plan(PlanTotals)
         /// A transfer, copy or move began.
-        case start(Start)
+        indirect case start(Start)
         /// Bytes arrived, at most twice a second a resource, or all are here.
-        case progress(Progress)
+        indirect case progress(Progress)
         /// A transfer failed in a passing way and is tried again.
-        case retry(Again)
+        indirect case retry(Again)
         /// A transfer starts over from its first byte.
-        case restart(Again)
+        indirect case restart(Again)
         /// A resource ended as it should.
         case done(Done)
         /// A resource failed.
-        case failed(Failed)
+        indirect case failed(Failed)
         /// An orphan was removed, and its row is gone.
-        case removed(Removed)
+        indirect case removed(Removed)
         /// A set was promoted as a whole, or left as it was.
-        case set(SetEnd)
+        indirect case set(SetEnd)
         /// The run ended; the last event.
-        case summary(Summary)
+        indirect case summary(Summary)
     }
 
     /// The beginning of a resource's transfer, copy or move.
@@ -119,46 +119,6 @@ public struct Event: Sendable {
             self.cause = cause
             self.attempt = attempt
             self.wait = wait
-        }
-    }
-
-    /// A resource that ended as it should.
-    public struct Done: Sendable {
-        /// The resource.
-        public var target: Target
-        /// What the plan said.
-        public var step: Step.Kind
-        /// How it ended.
-        public var outcome: Outcome
-        /// Why.
-        public var reason: Reason
-        /// Body bytes that arrived for it.
-        public var bytesReceived: Int64 = 0
-        /// Bytes that were there and not fetched again.
-        public var bytesReused: Int64 = 0
-        /// Bytes of a file that was removed because there is no room for it.
-        public var bytesFreed: Int64 = 0
-        /// The sha256 of the file; nil when it was neither read nor received.
-        public var sha256: Digest?
-        /// The source that answered, without its query; nil when none was asked.
-        public var source: String?
-        /// How the bytes were verified.
-        public var verified: Verification
-        /// The conflict copy's name, if the target held bytes that mirror did not put there.
-        public var conflict: Target?
-        /// When its transfer began and ended; nil where it needed none.
-        public var trace: TransferTrace?
-
-        /// Takes the values; the others have their defaults.
-        public init(
-            target: Target, step: Step.Kind, outcome: Outcome, reason: Reason,
-            verified: Verification
-        ) {
-            self.target = target
-            self.step = step
-            self.outcome = outcome
-            self.reason = reason
-            self.verified = verified
         }
     }
 

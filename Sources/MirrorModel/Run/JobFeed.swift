@@ -15,7 +15,7 @@ package struct JobFeed: Sendable {
         var queues: [Queue] = []
         var turn = 0
         /// Where each host's queue is, while the feed is made.
-        private var places: [Int: Int] = [:]
+        private var places: [Serial: Int] = [:]
 
         mutating func add(_ position: Int, of host: Int) {
             if let place = places[host] { return queues[place].positions.append(position) }
@@ -64,18 +64,35 @@ package struct JobFeed: Sendable {
         self.window = max(1, window)
         share = self.window
         var numbers: [Host: Int] = [:]
-        var byPriority: [Int32: Level] = [:]
+        var byPriority: [(priority: Int32, level: Level)] = []
+        var levelNumbers: [Int32: Int] = [:]
+        // Nearly all entries have the host and the priority of the one before.
+        var last: (host: Host, number: Int)?
+        var level = 0
         for entry in entries {
-            let host = numbers[entry.host] ?? hosts.count
+            let host: Int
+            if let last, last.host == entry.host {
+                host = last.number
+            } else {
+                host = numbers[entry.host] ?? hosts.count
+                last = (entry.host, host)
+            }
             if host == hosts.count {
                 numbers[entry.host] = host
                 hosts.append(Account())
             }
             hosts[host].left += 1
             count += 1
-            byPriority[entry.priority, default: Level()].add(entry.position, of: host)
+            if byPriority.isEmpty || byPriority[level].priority != entry.priority {
+                level = levelNumbers[entry.priority] ?? byPriority.count
+                if level == byPriority.count {
+                    levelNumbers[entry.priority] = level
+                    byPriority.append((entry.priority, Level()))
+                }
+            }
+            byPriority[level].level.add(entry.position, of: host)
         }
-        levels = byPriority.sorted { $0.key < $1.key }.map(\.value)
+        levels = byPriority.sorted { $0.priority < $1.priority }.map(\.level)
         for level in levels.indices { levels[level].close() }
         hostsWithAnyLeft = hosts.count
         share = fairShare

@@ -39,6 +39,13 @@ package final class Landing: Sendable {
         return 0
     }
 
+    /// The row once the file is at its final name.
+    package func record(stamp: FileStamp) -> IndexRecord {
+        var record = record
+        record.stamp = stamp
+        return record
+    }
+
     package enum Content: Sendable, Hashable {
         case memory([UInt8])
         /// A part by its file name, and the stamp that its file had when its bytes were verified.
@@ -62,25 +69,33 @@ package final class Landing: Sendable {
 }
 
 /// How a landing ended.
-package indirect enum LandingResult: Sendable {
-    /// The file is at its final name, on the disk, and in the index.
-    case landed(IndexRecord, conflict: Target?)
+package enum LandingResult: Sendable {
+    /// The file is at its final name, on the disk, and in the index, with the stamp that it has there.
+    case landed(Landing, FileStamp, conflict: Target?)
     /// Nothing changed at the final name.
-    case failed(MirrorError)
+    indirect case failed(MirrorError)
 }
 
 /// A row for a file that stays as it is.
-package struct Confirmed: Sendable {
+///
+/// A class for the reason that `Landing` is one.
+package final class Confirmed: Sendable {
     /// The row.
     package let record: IndexRecord
     /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
     package let isAdoption: Bool
     /// The permissions that the file is given, where the manifest's wish changed.
-    package var mode: UInt32?
+    package let mode: UInt32?
+
+    package init(record: IndexRecord, isAdoption: Bool, mode: UInt32? = nil) {
+        self.record = record
+        self.isAdoption = isAdoption
+        self.mode = mode
+    }
 }
 
 /// A file to be removed.
-package struct Removal: Sendable {
+package final class Removal: Sendable {
     /// The file.
     package let target: Target
     /// Its stamp when the removal was decided; if the stamp differs, the bytes are compared with the row.

@@ -3,55 +3,71 @@
 /// Every resource is entered once. A second entry would be a bug in mirror, and the summary's numbers
 /// would no longer add up to its resources.
 package struct Ledger: Sendable {
-    /// The numbers so far.
-    package private(set) var summary = Summary()
+    /// The numbers so far, but for those of the outcomes.
+    private var others = Summary()
+    /// How many resources ended in each way. A dictionary would be hashed with each resource.
+    private var outcomes = [Int](repeating: 0, count: Outcome.allCases.count)
     private var healing = 0
     private var lasting = 0
     private var staleBeyondLimit = 0
 
     /// A ledger of a run over a number of resources.
     package init(resources: Int, skipped: Int, orphans: Int, root: String) {
-        summary.resources = resources
-        summary[.skipped] = skipped
-        summary.deselected = skipped
-        summary.orphans = orphans
-        summary.root = root
+        others.resources = resources
+        others.deselected = skipped
+        others.orphans = orphans
+        others.root = root
+        count(.skipped, skipped)
+    }
+
+    /// The numbers so far.
+    package var summary: Summary {
+        var summary = others
+        for outcome in Outcome.allCases where outcomes[outcome.number] > 0 {
+            summary[outcome] = outcomes[outcome.number]
+        }
+        return summary
+    }
+
+    private mutating func count(_ outcome: Outcome, _ count: Int = 1) {
+        outcomes[outcome.number] += count
     }
 
     /// Enters a resource that ended as it should.
     package mutating func enter(_ done: Event.Done, isAcceptedStale: Bool = true) {
-        summary[done.outcome] += 1
+        let outcome = done.outcome
+        count(outcome)
         let isPromotion: Bool
-        switch done.outcome {
+        switch outcome {
         case .fetched, .resumed, .updated, .repaired, .conflict: isPromotion = true
         default: isPromotion = false
         }
-        if isPromotion, done.verified == .none { summary.unverified += 1 }
-        if done.outcome == .stale, !isAcceptedStale { staleBeyondLimit += 1 }
+        if isPromotion, done.verified == .none { others.unverified += 1 }
+        if outcome == .stale, !isAcceptedStale { staleBeyondLimit += 1 }
     }
 
     /// Enters resources that were kept as they are.
-    package mutating func enterKept(_ count: Int) { summary[.kept] += count }
+    package mutating func enterKept(_ count: Int) { self.count(.kept, count) }
 
     /// Enters a resource that had begun, and was not finished when the run ended.
-    package mutating func enterInterrupted() { summary[.interrupted] += 1 }
+    package mutating func enterInterrupted() { count(.interrupted) }
 
     /// Enters the parts of interrupted resources, by how much of each can be continued.
     package mutating func enterParts(_ bytes: some Sequence<Int64>) {
         for bytes in bytes where bytes > 0 {
-            summary.parts += 1
-            summary.partBytes = summary.partBytes.addingSaturated(bytes)
+            others.parts += 1
+            others.partBytes = others.partBytes.addingSaturated(bytes)
         }
     }
 
     /// Enters resources that were not begun when the run ended.
-    package mutating func enterLeftOut(_ count: Int) { summary[.skipped] += count }
+    package mutating func enterLeftOut(_ count: Int) { self.count(.skipped, count) }
 
     /// Enters a resource that failed.
     package mutating func enter(_ failed: Event.Failed) {
-        summary[.failed] += 1
+        count(.failed)
         if failed.isOptional {
-            summary.failedOptional += 1
+            others.failedOptional += 1
         } else if failed.error.isRetryable {
             healing += 1
         } else {
@@ -61,17 +77,17 @@ package struct Ledger: Sendable {
 
     /// Enters the cost of a transfer, also of one that failed.
     package mutating func enter(_ cost: TransferCost) {
-        summary.requests += cost.requests
-        summary.bytesReceived += cost.bytesReceived
-        summary.bytesReused += cost.bytesReused
+        others.requests += cost.requests
+        others.bytesReceived += cost.bytesReceived
+        others.bytesReused += cost.bytesReused
     }
 
     /// Enters a file without a resource that was removed, or that could not be.
     package mutating func enterRemoval(of step: Step, succeeded: Bool) {
         if succeeded {
-            summary.removed += 1
+            others.removed += 1
         } else {
-            if step.kind == .remove { summary.orphans += 1 }
+            if step.kind == .remove { others.orphans += 1 }
             lasting += 1
         }
     }
@@ -79,14 +95,14 @@ package struct Ledger: Sendable {
     /// Enters a file whose removal was not begun when the run ended.
     package mutating func enterRemovalLeft(of step: Step) {
         if step.resource != nil {
-            summary[.skipped] += 1
+            count(.skipped)
         } else if step.kind == .remove {
-            summary.orphans += 1
+            others.orphans += 1
         }
     }
 
     /// Enters a set that could not be promoted.
-    package mutating func enterSetLeft() { summary.setsLeft += 1 }
+    package mutating func enterSetLeft() { others.setsLeft += 1 }
 
     /// The summary of the run that ends now.
     ///

@@ -13,6 +13,32 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
     case failed
 }
 
+extension Outcome {
+    /// Its place in `allCases`.
+    var number: Int {
+        switch self {
+        case .fetched: 0
+        case .resumed: 1
+        case .updated: 2
+        case .notModified: 3
+        case .unchanged: 4
+        case .copied: 5
+        case .moved: 6
+        case .adopted: 7
+        case .kept: 8
+        case .repaired: 9
+        case .edited: 10
+        case .conflict: 11
+        case .stale: 12
+        case .deferred: 13
+        case .evicted: 14
+        case .skipped: 15
+        case .interrupted: 16
+        case .failed: 17
+        }
+    }
+}
+
 /// The totals of a run, which are its last event.
 public struct Summary: Sendable, Hashable {
     /// Resources of the manifests; the sum over all outcomes.

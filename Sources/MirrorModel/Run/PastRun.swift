@@ -160,4 +160,13 @@ extension PastDecision {
         }
         self.failures = failures
     }
+
+    /// The decision about a resource that was begun, and not finished when the run ended.
+    package init(interrupted step: Step, failures: [PassingFailure]) {
+        self.init(
+            target: step.target, step: step.kind, reason: step.reason.code,
+            because: step.reason.because)
+        outcome = .interrupted
+        self.failures = failures
+    }
 }

@@ -49,8 +49,8 @@ package final class RunMachine {
     /// What the transfers have brought, and what is left.
     package var totals: RunTotals { steps.meter.totals(at: now) }
 
-    /// Takes the actions to carry out, in order.
-    package func takeActions() -> [RunAction] { steps.takeActions() }
+    /// Takes the actions to carry out, in order; the next ones use the memory of those before.
+    package func takeActions(into actions: inout [RunAction]) { steps.takeActions(into: &actions) }
 
     /// Takes in what happened.
     package func take(_ input: RunInput, at moment: RunMoment) {

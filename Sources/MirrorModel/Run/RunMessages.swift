@@ -1,5 +1,5 @@
 /// Inputs of a run: results of its actions, and the wishes of the caller that steers it.
-package indirect enum RunInput: Sendable {
+package enum RunInput: Sendable {
     /// The limits hold and the index is open: steps may begin.
     case ready
     /// The disk has room for the transfers only after the plan's evictions; comes before `ready`.
@@ -45,13 +45,13 @@ package indirect enum RunInput: Sendable {
 }
 
 /// An action that a run asks of its driver.
-package indirect enum RunAction: Sendable {
+package enum RunAction: Sendable {
     /// An event is sent.
     case tell(Event.Body)
     /// Rows are read; `found` comes next.
     case read([RowWish])
     /// Targets are taken and their rows read; `claimed` and `occupied` come next.
-    case claim([Int])
+    case claim([RowWish])
     /// Transfers are handed to the loop.
     case submit([Submission])
     /// The server's name for a body is looked up and reserved; `named` comes next.

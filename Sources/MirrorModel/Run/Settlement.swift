@@ -16,6 +16,14 @@ package enum Settlement: Sendable {
 struct Settler: Sendable {
     let plan: Plan
     let onConflict: ConflictPolicy
+    /// Who owns the targets of each manifest, as far as the plan says nothing else.
+    private let owners: [Owners]
+
+    init(plan: Plan, onConflict: ConflictPolicy) {
+        self.plan = plan
+        self.onConflict = onConflict
+        owners = plan.manifests.map { Owners($0.owner) }
+    }
 
     /// Settles a body that was received and verified.
     ///
@@ -64,7 +72,7 @@ struct Settler: Sendable {
         }
         var record = row
         record.confirm(by: answer, at: now)
-        record.owners = plan.owners(of: step)
+        record.owners = owners(of: step)
         if case .ours(let stamp, record.sha256) = step.existing {
             record.stamp = stamp
             record.isExecutable = plan.isExecutable(step)
@@ -87,7 +95,7 @@ struct Settler: Sendable {
     ) -> Settlement {
         var record = landed
         record.target = step.target
-        record.owners = plan.owners(of: step)
+        record.owners = owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: .copied,
@@ -157,7 +165,7 @@ extension Settler {
         guard let localSource else { return nil }
         var record = localSource
         record.target = step.target
-        record.owners = plan.owners(of: step)
+        record.owners = owners(of: step)
         record.promotedAt = now
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
@@ -180,8 +188,8 @@ extension Settler {
     ) -> Settlement {
         guard case .ours(let stamp, _) = step.existing else { return .fail(.obstructed(step)) }
         var record = IndexRecord(
-            target: step.target, owner: plan.manifests[step.manifest].owner, stamp: stamp,
-            sha256: sha256, verified: .digest, promotedAt: now)
+            target: step.target, owners: owners(of: step), stamp: stamp, sha256: sha256,
+            verified: .digest, promotedAt: now)
         let pin = plan.resource(of: step)?.pin
         if let row, row.sha256 == sha256 {
             record = row
@@ -193,7 +201,7 @@ extension Settler {
             record.verified = .digest
             if pin.algorithm != .sha256 { record.otherDigest = pin }
         }
-        record.owners = plan.owners(of: step)
+        record.owners = owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
@@ -206,17 +214,21 @@ extension Settler {
 // MARK: Rows
 
 extension Settler {
+    private func owners(of step: Step) -> Owners {
+        if case .ownedTogether = step.reason { return plan.owners(of: step) }
+        return plan.owners.isEmpty ? owners[step.manifest] : plan.owners(of: step)
+    }
+
     /// The row of a file that has just been received.
     private func record(
         of body: ReceivedBody, at target: Target, for step: Step, now: Instant
     ) -> IndexRecord {
         var record = IndexRecord(
-            target: target, owner: plan.manifests[step.manifest].owner,
+            target: target, owners: owners(of: step),
             stamp: FileStamp(size: body.size, modified: 0, changed: 0, inode: 0),
             sha256: body.sha256, verified: body.verified, promotedAt: now)
         record.otherDigest = body.otherDigest
         record.confirm(by: body.answer, at: now)
-        record.owners = plan.owners(of: step)
         record.isExecutable = plan.isExecutable(step)
         return record
     }
@@ -260,11 +272,9 @@ extension Settler {
         _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true, row: IndexRecord?,
         _ done: Event.Done
     ) -> Settlement {
-        var confirmed = Confirmed(record: record, isAdoption: isAdoption)
-        if setsMode, record.isExecutable != row?.isExecutable ?? false {
-            confirmed.mode = record.isExecutable ? 0o755 : 0o644
-        }
-        return .confirm(confirmed, done)
+        let changesMode = setsMode && record.isExecutable != row?.isExecutable ?? false
+        let mode: UInt32? = changesMode ? (record.isExecutable ? 0o755 : 0o644) : nil
+        return .confirm(Confirmed(record: record, isAdoption: isAdoption, mode: mode), done)
     }
 }
 

@@ -107,9 +107,9 @@ extension StepFlow {
                     continue
                 }
                 works[position] = work
-                guard let done = work.done else { continue }
+                guard let done = work.done.take() else { continue }
                 end.files += 1
-                conclude(position, done, result)
+                conclude(position, consume done, result)
             }
             for position in sets.removals(of: set) where accounts.open.contains(position) {
                 if promoted.stayed[position] == nil { end.removed += 1 }

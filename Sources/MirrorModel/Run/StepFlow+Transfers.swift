@@ -13,7 +13,7 @@ extension StepFlow {
 
     /// Begins transfers; the target of each is taken first.
     mutating func transfer(_ positions: [Int]) {
-        var claims: [Int] = []
+        var claims: [RowWish] = []
         var offline: [Int] = []
         var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
@@ -31,7 +31,9 @@ extension StepFlow {
                 fail(position, .conflictKept(plan.steps.target(at: position)))
                 transferFollowers(of: position)
             } else {
-                claims.append(position)
+                let work = StepWork(plan.steps[position], .transfer)
+                works[position] = work
+                claims.append(RowWish(position: position, target: work.step.target))
             }
         }
         for position in offline { window.ended(position) }
@@ -53,15 +55,16 @@ extension StepFlow {
     mutating func claimed(_ rows: [KnownRow]) {
         var submissions: [Submission] = []
         for known in rows {
-            let step = plan.steps[known.position]
-            works[known.position] = StepWork(step, .transfer, row: known.row)
+            guard let work = works[known.position] else { continue }
+            work.row = known.row
+            work.isClaimed = true
             if isEnding {
                 breakOff(known.position)
             } else if let deferral = deferral(of: known.position) {
                 window.ended(known.position)
                 settle(deferral, known.position)
             } else if window.begins(known.position) {
-                submissions.append(submission(known.position, step, known.row))
+                submissions.append(submission(known.position, work))
             }
         }
         submit(submissions)
@@ -69,7 +72,10 @@ extension StepFlow {
 
     /// Has steps wait for another run of the process.
     mutating func occupied(_ positions: [Int]) {
-        for position in positions { window.ended(position) }
+        for position in positions {
+            window.ended(position)
+            works.removeValue(forKey: position)
+        }
         if isEnding { leaveOut(positions) } else { joined.formUnion(positions) }
     }
 
@@ -127,12 +133,12 @@ extension StepFlow {
     private mutating func submit(_ positions: [Int]) {
         submit(
             positions.compactMap { position in
-                works[position].map { submission(position, $0.step, $0.row) }
+                works[position].map { submission(position, $0) }
             })
     }
 
-    private func submission(_ position: Int, _ step: Step, _ row: IndexRecord?) -> Submission {
-        Submission(position, step, row?.mediaType, keepsPart: isOfSet(position))
+    private func submission(_ position: Int, _ work: StepWork) -> Submission {
+        Submission(position, work.step, work.row?.mediaType, keepsPart: isOfSet(position))
     }
 
     private mutating func submit(_ submissions: [Submission]) {
@@ -153,7 +159,7 @@ extension StepFlow {
         count(event, of: work)
         work.note(event, at: now.elapsed)
         // Before the step goes on, because that may tell its end.
-        if let event = Event.Body(event, of: work.step) { act(.tell(event)) }
+        if let news = event.news(of: work.step) { act(.tell(news)) }
         switch event {
         case .started: accounts.noteBegun(position)
         case .retry(_, _, let wait, _): if wait > 0 { window.delayed(position) }

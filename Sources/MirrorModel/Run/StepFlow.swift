@@ -51,10 +51,10 @@ struct StepFlow: ~Copyable {
         return true
     }
 
-    /// Takes the actions to carry out, in order.
-    mutating func takeActions() -> [RunAction] {
-        defer { actions = [] }
-        return actions
+    /// Takes the actions to carry out, in order; the next ones use the memory of those before.
+    mutating func takeActions(into taken: inout [RunAction]) {
+        if !taken.isEmpty { taken.removeAll(keepingCapacity: true) }
+        if !actions.isEmpty { swap(&taken, &actions) }
     }
 
     /// Opens the steps that need no server and the transfers; so many files are kept as they are.
@@ -163,12 +163,12 @@ extension StepFlow {
     /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
     mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
-            // A transfer that has only taken its target is not known as work yet.
-            let work = works[position] ?? StepWork(plan.steps[position], .transfer)
-            works[position] = work
+            guard let work = works[position] else { continue }
             switch work.purpose {
             case .failed, .deferred, .sharesEnd: found(nil, for: position)
             case .transfer:
+                // Letting a target go that was not taken has no effect.
+                work.isClaimed = true
                 window.ended(position)
                 fail(position, error)
                 transferFollowers(of: position)
@@ -215,31 +215,35 @@ extension StepFlow {
 extension StepFlow {
     /// Continues a step whose bytes have their final name, or failed to get it.
     mutating func landed(_ position: Int, _ result: LandingResult) {
-        guard let work = works[position], let done = work.done else { return }
+        guard let work = works[position], let done = work.done.take() else { return }
         window.landingEnded(bytesInMemory: work.bytesInMemory)
         switch result {
-        case .landed(let record, _):
-            conclude(position, done, result)
-            share(record, ofStep: position, as: .copy(of: record.target))
+        case .landed(let landing, let stamp, _):
+            conclude(position, consume done, result)
+            if sharing.followers[position] != nil {
+                share(
+                    landing.record(stamp: stamp), ofStep: position, as: .copy(of: landing.target))
+            }
         case .failed(let error) where work.isCopy && error.code == .sourceChanged:
             fetchInstead(position)
-        case .failed:
-            conclude(position, done, result)
+        case .failed(let error):
+            fail(position, error)
             transferFollowers(of: position)
         }
     }
 
     /// Ends a step whose bytes have their final name, or failed to get it.
-    mutating func conclude(_ position: Int, _ done: Event.Done, _ result: LandingResult) {
-        var done = done
+    mutating func conclude(
+        _ position: Int, _ done: consuming Event.Done, _ result: LandingResult
+    ) {
         switch result {
-        case .landed(let record, let conflict):
-            done.target = record.target
+        case .landed(let landing, _, let conflict):
+            done.target = landing.target
             if let conflict {
                 done.conflict = conflict
                 done.outcome = .conflict
             }
-            finish(position, done)
+            finish(position, consume done)
         case .failed(let error): fail(position, error)
         }
     }
@@ -247,14 +251,16 @@ extension StepFlow {
     /// Continues a step whose row was written, or failed to be.
     mutating func confirmed(_ position: Int, _ error: MirrorError?) {
         if let error { return fail(position, error) }
-        if let done = works[position]?.done { finish(position, done) }
+        if let done = works[position]?.done.take() { finish(position, consume done) }
     }
 
     /// Gives the bytes of a step to those that waited for the same request.
     mutating func share(
-        _ record: IndexRecord, ofStep position: Int, as content: Landing.Content
+        _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
+        as content: Landing.Content
     ) {
         guard let followers = sharing.followers[position] else { return }
+        let record = record()
         begin(followers) { _ in .sharesBytes(record, content) }
     }
 }
@@ -263,13 +269,14 @@ extension StepFlow {
 
 extension StepFlow {
     /// Enters a step's good end.
-    mutating func finish(_ position: Int, _ done: Event.Done, isAcceptedStale: Bool = true) {
+    mutating func finish(
+        _ position: Int, _ done: consuming Event.Done, isAcceptedStale: Bool = true
+    ) {
         accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
         if !sets.isEmpty { noteObstacle(position, done, isAcceptedStale: isAcceptedStale) }
         if done.outcome != .stale, done.outcome != .deferred {
             discardSupersededParts(of: done.target)
         }
-        var done = done
         // An end that another run brought has that run's times.
         done.trace = works[position]?.trace
         act(.tell(.done(done)))

@@ -6,6 +6,8 @@ final class StepWork {
     let step: Step
     /// The action that follows once the row is there.
     let purpose: Purpose
+    /// Whether the step has taken its target, which other runs of the process may wait for.
+    var isClaimed = false
     /// The row of the target, or of the file that is copied or moved.
     var row: IndexRecord?
     /// How the step will have ended when the disk has it.
@@ -22,7 +24,7 @@ final class StepWork {
     enum Purpose: Sendable {
         /// The step needs no server.
         case local
-        /// The step is a transfer, and has taken its target.
+        /// The step is a transfer.
         case transfer
         /// Another step fetched bytes that are for this one too.
         case sharesBytes(IndexRecord, Landing.Content)
@@ -42,10 +44,9 @@ final class StepWork {
         case confirm(Confirmed)
     }
 
-    init(_ step: Step, _ purpose: Purpose, row: IndexRecord? = nil) {
+    init(_ step: Step, _ purpose: Purpose) {
         self.step = step
         self.purpose = purpose
-        self.row = row
     }
 
     /// Notes when the step's transfer began and ended.
@@ -59,9 +60,6 @@ final class StepWork {
 
     /// Whether the step is one of those that need no server.
     var isLocal: Bool { if case .local = purpose { true } else { false } }
-
-    /// Whether the step has taken its target, which other runs of the process may wait for.
-    var isClaimed: Bool { if case .transfer = purpose { true } else { false } }
 
     /// Whether the bytes come from another file of the tree, and may be fetched instead.
     var isCopy: Bool {

@@ -1,5 +1,5 @@
 /// A report of a running transfer.
-package indirect enum TransferEvent: Sendable {
+package enum TransferEvent: Sendable {
     /// A request is about to be made, or a source file read; sent once a job.
     case started(source: String, size: Int64?, offset: Int64)
     /// Bytes on disk or in memory so far, at most twice a second.
@@ -16,7 +16,7 @@ package indirect enum TransferEvent: Sendable {
 }
 
 /// How a transfer ended.
-package indirect enum TransferResult: Sendable {
+package enum TransferResult: Sendable {
     /// All bytes are here and match what was expected.
     case received(ReceivedBody)
     /// The source confirmed the local version.
@@ -55,7 +55,9 @@ package struct TransferCost: Sendable, Hashable {
 }
 
 /// A complete body whose size and digests hold.
-package struct ReceivedBody: Sendable {
+///
+/// An object: it goes from the loop to the run, and from there to its landing.
+package final class ReceivedBody: Sendable {
     /// Where the bytes are.
     package enum Storage: Sendable {
         /// A small body that never touched the disk.
@@ -64,16 +66,14 @@ package struct ReceivedBody: Sendable {
         case part(String, FileStamp)
     }
 
-    package var content: Storage
-    package var size: Int64
-    package var sha256: Digest
+    package let content: Storage
+    package let size: Int64
+    package let sha256: Digest
     /// The declared digest of another algorithm that held, strongest only.
-    package var otherDigest: Digest?
-    package var verified: Verification
-    package var answer: Answer
-    /// Last component of the name that Storage-Disposition suggests, not yet a target.
-    package var suggestedName: String?
-    package var cost: TransferCost
+    package let otherDigest: Digest?
+    package let verified: Verification
+    package let answer: Answer
+    package let cost: TransferCost
 
     /// Takes the body's place, its digests, and the response's facts.
     package init(
@@ -96,34 +96,37 @@ package struct ReceivedBody: Sendable {
     }
 }
 
-extension Event.Body {
+extension TransferEvent {
     /// The event that reports a transfer under way; nil for an end after which nothing is written.
-    init?(_ event: TransferEvent, of step: Step) {
-        switch event {
+    func news(of step: Step) -> Event.Body? {
+        switch self {
         case .started(let source, let size, let offset):
-            self = .start(
+            .start(
                 .init(
                     target: step.target, step: step.kind, reason: step.reason, source: source,
                     size: size ?? step.size, offset: offset))
         case .progress(let bytes, let size, let rate):
-            self = .progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))
+            .progress(.init(target: step.target, bytes: bytes, size: size, rate: rate))
         case .verifying(let bytes):
-            self = .progress(
+            .progress(
                 .init(target: step.target, bytes: bytes, size: bytes, rate: 0, stage: .verifying))
         case .retry(let cause, let attempt, let wait, let tries):
-            self = .retry(
+            .retry(
                 .init(
                     target: step.target, cause: cause, attempt: attempt, wait: wait, tries: tries))
         case .restart(let cause, let attempt):
-            self = .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
+            .restart(.init(target: step.target, cause: cause, attempt: attempt, wait: 0))
         case .ended(.received(let body)):
+            switch body.content {
             // A small body is promoted before anybody could look.
-            guard case .part = body.content else { return nil }
-            self = .progress(
-                .init(
-                    target: step.target, bytes: body.size, size: body.size, rate: 0,
-                    stage: .writing))
-        case .ended: return nil
+            case .memory: nil
+            case .part:
+                .progress(
+                    .init(
+                        target: step.target, bytes: body.size, size: body.size, rate: 0,
+                        stage: .writing))
+            }
+        case .ended: nil
         }
     }
 }

@@ -56,9 +56,7 @@ public enum RangeSupport: String, Sendable, Hashable, CaseIterable {
 extension ResponseHead {
     /// What the response says about ranges, whatever it answers (RFC 9110 §14.3).
     var announcedRanges: RangeSupport {
-        let units = list(of: .acceptRanges)
-        // Setting 0x20 turns a capital into its small letter.
-        if units.elementsEqual("bytes".utf8, by: { $0 | 0x20 == $1 }) { return .offered }
-        return units.elementsEqual("none".utf8) { $0 | 0x20 == $1 } ? .refused : .unknown
+        if isOnly("bytes", .acceptRanges) { return .offered }
+        return isOnly("none", .acceptRanges) ? .refused : .unknown
     }
 }

@@ -195,6 +195,13 @@ public struct JSONWriter: Sendable {
         array { for value in values { $0.string(value) } }
     }
 
+    /// Writes a piece of a document as it is: brackets, commas and names are the caller's.
+    mutating func literal(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        needsComma = false
+        isAfterKey = false
+    }
+
     /// Writes a line break; only between documents.
     public mutating func newline() {
         bytes.append(UInt8(ascii: "\n"))
@@ -259,12 +266,29 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
     }
 
-    /// Whether no byte has to be escaped. The loop has no way out before its end, so that the
-    /// compiler looks at many bytes at once.
+    /// Whether no byte has to be escaped.
     private static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        var escaped: UInt8 = 0
-        for byte in text { escaped |= isEscaped(byte) ? 1 : 0 }
-        return escaped == 0
+        // Eight bytes at a time. A byte less the one compared with has its highest bit if that was
+        // greater, or if a borrow came from a lower byte, which then was smaller itself.
+        let (ones, highest) = (UInt64(0x0101_0101_0101_0101), UInt64(0x8080_8080_8080_8080))
+        let bytes = UnsafeRawBufferPointer(text)
+        guard bytes.count >= 8 else { return !bytes.contains(where: isEscaped) }
+        var at = 0
+        while at < bytes.count {
+            // The last eight begin before the end of those before.
+            at = min(at, bytes.count - 8)
+            let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+            let control = (word &- ones &* 0x20) & ~word
+            let quote = word ^ ones &* 0x22
+            let slash = word ^ ones &* 0x5C
+            let delete = word ^ ones &* 0x7F
+            let found =
+                control | ((quote &- ones) & ~quote) | ((slash &- ones) & ~slash)
+                | ((delete &- ones) & ~delete)
+            if found & highest != 0 { return false }
+            at += 8
+        }
+        return true
     }
 
     private static func isEscaped(_ byte: UInt8) -> Bool {

@@ -10,16 +10,33 @@ package enum PathText {
         part(of: path) { $0.dropFirst($1 + 1) }
     }
 
+    /// The number of bytes before the last component.
+    package static func nameStart(in path: String) -> Int {
+        let start = path.utf8.withContiguousStorageIfAvailable {
+            ($0.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
+        }
+        return start ?? path.utf8.count - name(of: path).utf8.count
+    }
+
     /// Whether a folder is the text before a path's last slash; makes no text to find that out.
     package static func isFolder(_ folder: String, of path: String) -> Bool {
-        var (folder, path) = (folder, path)
-        return folder.withUTF8 { folder in
-            path.withUTF8 { path in
+        // Read where they are: a variable for each would count a reference.
+        let answer = folder.utf8.withContiguousStorageIfAvailable { folder in
+            path.utf8.withContiguousStorageIfAvailable { path in
                 let slash = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
                 return slash == folder.count
                     && ByteOrder.commonPrefix(folder, path, limit: slash) == slash
             }
         }
+        return (answer ?? nil) ?? areSame(folder, self.folder(of: path))
+    }
+
+    /// Whether a text has these bytes.
+    package static func hasBytes(_ text: String, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let answer = text.utf8.withContiguousStorageIfAvailable {
+            $0.count == bytes.count && ByteOrder.compare($0, bytes) == 0
+        }
+        return answer ?? text.utf8.elementsEqual(bytes)
     }
 
     /// Whether two paths have the same bytes; texts are equal also where those differ.

@@ -74,7 +74,7 @@ extension Dispatcher {
             hosts.states[place.host].waiting = staying
         }
         reconsider(place.host)
-        for transfer in others { enter(transfer, at: place.host) }
+        for transfer in others { requeue(transfer, at: place.host) }
         return silence
     }
 

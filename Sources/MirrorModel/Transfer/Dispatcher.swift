@@ -121,20 +121,25 @@ extension Dispatcher {
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
         lastTicket += 1
-        queued[id] = (lastTicket, HostTable.nowhere)
-        enter(
-            QueuedTransfer(
-                id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers,
-                isBrief: isBrief),
-            at: hosts.number(of: host, now: now))
+        let transfer = QueuedTransfer(
+            id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief)
+        let place = waitingPlace(of: transfer, at: hosts.number(of: host, now: now))
+        queued[id] = (lastTicket, place)
+        hosts.states[place].waiting.insert(transfer)
+        reconsider(place)
     }
 
-    mutating func enter(_ transfer: QueuedTransfer, at host: Int) {
-        let passesBy = hosts.states[host].isAway && transfer.hasOthers
-        let host = passesBy ? HostTable.nowhere : host
-        queued[transfer.id]?.host = host
-        hosts.states[host].waiting.insert(transfer)
-        reconsider(host)
+    /// Queues a transfer that waited at a host again, unless it was removed.
+    mutating func requeue(_ transfer: QueuedTransfer, at host: Int) {
+        let place = waitingPlace(of: transfer, at: host)
+        queued[transfer.id]?.host = place
+        hosts.states[place].waiting.insert(transfer)
+        reconsider(place)
+    }
+
+    /// Where a transfer waits that asks a host.
+    private func waitingPlace(of transfer: QueuedTransfer, at host: Int) -> Int {
+        hosts.states[host].isAway && transfer.hasOthers ? HostTable.nowhere : host
     }
 
     /// Removes a transfer from the queue, or ends its wait.
@@ -225,7 +230,8 @@ extension Dispatcher {
 
     /// Whether a transfer that has a place may ask a host; if so, its place moves there.
     package mutating func admit(_ id: Int, to name: Host) -> Admission {
-        guard let place = places[id] else { return .waits }
+        guard let index = places.index(forKey: Serial(id)) else { return .waits }
+        let place = places.values[index]
         let host = hosts.number(of: name, now: now)
         let (refusedUntil, opensAt) = (
             hosts.states[host].refusedUntil, hosts.states[host].opensAt
@@ -242,7 +248,7 @@ extension Dispatcher {
         if isThere {
             guard opensAt <= now else { return .waits }
             let attempt = nextAttempt()
-            places[id]?.attempt = attempt
+            places.values[index].attempt = attempt
             return .ask
         }
         guard hosts.hasRoom(host, now: now) else { return .waits }

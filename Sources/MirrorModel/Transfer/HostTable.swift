@@ -12,6 +12,8 @@ struct HostTable: Sendable {
     /// The numbers of transfers at once that earlier runs found for hosts.
     private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
+    /// The last host whose number was asked for: nearly always the next one too.
+    private var last: (host: Host, number: Int)?
     var states: [HostState]
     /// Hosts that asked for fewer requests: they get no further connections.
     var crowded: Set<Host> = []
@@ -36,7 +38,11 @@ struct HostTable: Sendable {
 
     /// The number of a host, which is entered at its first use.
     mutating func number(of host: Host, now: Int64) -> Int {
-        if let number = numbers[host] { return number }
+        if let last, last.host == host { return last.number }
+        if let number = numbers[host] {
+            last = (host, number)
+            return number
+        }
         numbers[host] = states.count
         let pace =
             perHost == nil

@@ -39,23 +39,39 @@ package struct PartState: Sendable, Hashable {
 }
 
 /// A body being received: its offset, its end, and the statements of its response.
-package struct Reception: Sendable, Hashable {
+///
+/// An object, because it is looked at with each chunk of the body.
+package final class Reception: Sendable {
     /// The position in the file of the body's first byte.
-    package var offset: Int64
+    package let offset: Int64
     /// The position after the body's last byte, where the response promises it.
-    package var end: Int64?
+    package let end: Int64?
     /// The size of the whole file, where known.
-    package var total: Int64?
+    package let total: Int64?
     /// The greatest size that the file may have; nil is no limit.
-    package var limit: Int64?
+    package let limit: Int64?
     /// How the end of the body is recognized.
-    package var framing: Framing
+    package let framing: Framing
     /// Digests that the server sent for the whole file, strongest first.
-    package var digests: [Digest]
+    package let digests: [Digest]
     /// Whether ranges of the same bytes may be requested.
     ///
     /// They may unless the server says that it gives none, or the body is encoded.
-    package var allowsRanges = false
+    package let allowsRanges: Bool
     /// The other statements of the response.
-    package var answer: Answer
+    package let answer: Answer
+
+    init(
+        offset: Int64, end: Int64?, total: Int64?, limit: Int64?, framing: Framing,
+        digests: [Digest], allowsRanges: Bool, answer: Answer
+    ) {
+        self.offset = offset
+        self.end = end
+        self.total = total
+        self.limit = limit
+        self.framing = framing
+        self.digests = digests
+        self.allowsRanges = allowsRanges
+        self.answer = answer
+    }
 }

@@ -66,8 +66,10 @@ package struct SegmentMachine: Sendable {
             guard plan.ifRange == nil else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
-            plan.url = redirection.url
-            plan.carriesCredentials = plan.carriesCredentials && !redirection.hasLeftOrigin
+            var next = plan.draft
+            next.url = redirection.url
+            next.carriesCredentials = next.carriesCredentials && !redirection.hasLeftOrigin
+            plan = RequestPlan(next)
             return .follow
         case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
         case .startOver(let refusal), .askPlainly(let refusal), .refuse(let refusal):
@@ -80,7 +82,9 @@ package struct SegmentMachine: Sendable {
     ///
     /// Only the part's own source can show that; under a pin the digest decides which version is
     /// wanted.
-    private func change(_ head: ResponseHead, _ evaluator: ResponseEvaluator) -> Refusal? {
+    private func change(
+        _ head: ResponseHead, _ evaluator: borrowing ResponseEvaluator
+    ) -> Refusal? {
         guard case .version(let provenance, let strong) = part.identity,
             provenance == evaluator.provenance, (try? Framing.judge(head)) != nil
         else { return nil }
@@ -141,7 +145,7 @@ extension TransferMachine {
     package func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
         guard let part else { return nil }
         // The source that answers already is asked where it answered; others at their own URLs.
-        var plan = RequestPlan(source: source, url: sources[source].source.url)
+        var plan = RequestDraft(source: source, url: sources[source].source.url)
         if source == self.plan.source {
             plan.url = self.plan.url
             plan.carriesCredentials = self.plan.carriesCredentials
@@ -154,7 +158,7 @@ extension TransferMachine {
         if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
         if case .version = part.identity, plan.ifRange == nil { return nil }
         return SegmentMachine(
-            source: sources[source].source, plan: plan, part: part, range: range,
+            source: sources[source].source, plan: RequestPlan(plan), part: part, range: range,
             expectation: expectation, policy: policy)
     }
 

@@ -20,7 +20,7 @@ package struct TransferAction: Sendable {
     }
 
     /// A step of a transfer.
-    package indirect enum Next: Sendable {
+    package enum Next: Sendable {
         /// Make a request; `answered` or `interrupted` comes next.
         case request(RequestPlan)
         /// Receive the body; `bodyEnded`, `interrupted` or `exceeded` comes next.
@@ -34,11 +34,11 @@ package struct TransferAction: Sendable {
         /// The version at the target is the current one: the end.
         case confirm(Answer)
         /// No source could give the bytes: the end.
-        case fail(MirrorError)
+        indirect case fail(MirrorError)
     }
 
     /// An event for observers that does not end the transfer.
-    package enum Notice: Sendable {
+    package indirect enum Notice: Sendable {
         /// A passing failure; the next request is made after `waitMilliseconds`.
         case retry(
             cause: MirrorError, attempt: Int, waitMilliseconds: Int64, tries: RetryTries? = nil)

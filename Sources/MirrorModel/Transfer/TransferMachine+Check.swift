@@ -32,21 +32,33 @@ extension TransferMachine {
     }
 
     private func mismatch(_ digests: [Digest], _ piecesHold: Bool?) -> Refusal? {
+        if let refusal = mismatch(digests, with: expectation.digests, of: "the manifest") {
+            return refusal
+        }
         // The server's statements about its bytes count only where the manifest does not prove
         // them.
-        let wanted = expectation.digests + (expectation.pin == nil ? sentDigests : [])
-        for expected in wanted {
+        if expectation.pin == nil,
+            let refusal = mismatch(digests, with: sentDigests, of: "the server")
+        {
+            return refusal
+        }
+        if piecesHold == false {
+            return Refusal(.digestMismatch, "a piece does not have the digest in the manifest")
+        }
+        return nil
+    }
+
+    private func mismatch(
+        _ digests: [Digest], with expected: [Digest], of sayer: String
+    ) -> Refusal? {
+        for expected in expected {
             guard let actual = digests.first(where: { $0.algorithm == expected.algorithm }),
                 actual != expected
             else { continue }
-            let sayer = expectation.digests.contains(expected) ? "the manifest" : "the server"
             return Refusal(
                 .digestMismatch,
                 "\(expected.algorithm.rawValue) is \(actual.hex), \(sayer) says \(expected.hex)",
                 expected: expected.description, actual: actual.description)
-        }
-        if piecesHold == false {
-            return Refusal(.digestMismatch, "a piece does not have the digest in the manifest")
         }
         return nil
     }

@@ -1,5 +1,8 @@
 /// The errors of a transfer: the sentence with its cause and source, and the advice at its end.
 extension TransferMachine {
+    /// The sources that requests went to, in order.
+    private var tried: [Int] { left + (asked.map { [$0] } ?? []) }
+
     /// The error of a refusal, with its source, and without advice.
     func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
         let source = sources[current].source.url.description

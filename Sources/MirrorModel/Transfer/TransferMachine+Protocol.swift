@@ -10,8 +10,8 @@ extension TransferMachine {
     /// Whether a number of bytes, requested by a plan, makes a long body.
     ///
     /// Without TLS no protocol is negotiated, and there is no choice.
-    func isLong(_ missing: Int64, _ plan: RequestPlan) -> Bool {
-        missing >= RequestPlan.leastLong && plan.url.scheme == .https && !isPost
+    func isLong(_ missing: Int64, _ plan: RequestDraft) -> Bool {
+        missing >= RequestDraft.leastLong && plan.url.scheme == .https && !isPost
             && plan.condition == nil && !sources[plan.source].choosesProtocol
     }
 

@@ -14,7 +14,8 @@ extension TransferMachine {
     mutating func hop() -> TransferAction.Next {
         plan = makePlan()
         if plan.url.scheme != .file { countRequest() }
-        if tried.last != current { tried.append(current) }
+        if let asked, asked != current { left.append(asked) }
+        asked = current
         return .request(plan)
     }
 
@@ -22,12 +23,12 @@ extension TransferMachine {
         var plan = makeConditions()
         let missing = (plan.end ?? knownTotal ?? 0) - plan.offset
         plan.isLong = isLong(missing, plan)
-        return plan
+        return RequestPlan(plan)
     }
 
-    private func makeConditions() -> RequestPlan {
+    private func makeConditions() -> RequestDraft {
         let state = sources[current]
-        var plan = RequestPlan(source: current, url: redirection.url)
+        var plan = RequestDraft(source: current, url: redirection.url)
         plan.isPost = redirection.isPost
         plan.carriesCredentials = !redirection.hasLeftOrigin
         plan.bypassesCaches = bypassesCaches

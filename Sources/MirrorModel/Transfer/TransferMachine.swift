@@ -37,7 +37,10 @@ package struct TransferMachine: ~Copyable, Sendable {
     ///
     /// It follows a mismatch for which no single source could be blamed.
     var wasCleaned = false
-    var tried: [Int] = []
+    /// The sources that requests went to before the current one, in order.
+    var left: [Int] = []
+    /// The source of the last request; nil before the first.
+    var asked: Int?
     /// Whether a length or a final chunk ended the bytes in hand.
     var isFramed = false
     /// The offset at which bytes in hand begin again after the part's length.
@@ -65,13 +68,14 @@ package struct TransferMachine: ~Copyable, Sendable {
         precondition(!sources.isEmpty, "a transfer has at least one source")
         self.target = target
         self.sources = sources.map { SourceState(source: $0) }
+        let first = sources[0].url
         self.isPost = isPost
         self.expectation = expectation
         self.local = isPost ? nil : local
         self.policy = policy
         self.jitter = jitter
-        redirection = Redirection(url: sources[0].url, isPost: isPost)
-        plan = RequestPlan(source: 0, url: sources[0].url)
+        redirection = Redirection(url: first, isPost: isPost)
+        plan = RequestPlan(RequestDraft(source: 0, url: first))
         greatestLength = part?.length ?? 0
         if let part, part.length > 0, !isPost {
             self.part = PartState(part.record, length: part.length)

@@ -15,13 +15,13 @@ package struct RunLog: ~Copyable {
     package static let longest: Int64 = 64 << 20
 
     private static let folder = ".mirror/runs"
-    private static let chunk = 64 << 10
+    /// The number of bytes that are read at once, and that are gathered before they are written.
+    package static let chunk = 64 << 10
 
     private let root: RootDirectory
     private let name: String
     private var file: Descriptor?
     private var length: Int64 = 0
-    private var buffer: [UInt8] = []
     private var isOver = false
 
     /// A log of a run, which is made with its first line.
@@ -30,35 +30,27 @@ package struct RunLog: ~Copyable {
         name = run + ".jsonl"
     }
 
-    /// Adds a line with its line break.
-    package mutating func add(_ line: [UInt8]) {
-        guard !isOver else { return }
-        buffer += line
-        if buffer.count >= RunLog.chunk { write() }
-    }
-
-    /// Writes what is left, and removes the logs of all runs but the latest.
+    /// Removes the logs of all runs but the latest.
     package mutating func close() {
-        write()
         guard file != nil else { return }
         let names = (try? RunLog.names(in: root)) ?? []
         guard let folder = try? root.openFolder(RunLog.folder) else { return }
         for name in names.dropLast(RunLog.mostRuns) { unlinkat(folder.number, name, 0) }
     }
 
-    private mutating func write() {
-        guard !isOver, !buffer.isEmpty else { return }
+    /// Adds lines with their line breaks.
+    package mutating func add(_ lines: [UInt8]) {
+        guard !isOver, !lines.isEmpty else { return }
         do throws(Errno) {
             let file: Descriptor
             if let open = self.file { file = open } else { file = try RunLog.make(name, in: root) }
             self.file = file
-            try file.write(buffer, at: length, path: name)
-            length += Int64(buffer.count)
+            try file.write(lines, at: length, path: name)
+            length += Int64(lines.count)
             isOver = length >= RunLog.longest
         } catch {
             isOver = true
         }
-        buffer.removeAll(keepingCapacity: true)
     }
 
     private static func make(_ name: String, in root: RootDirectory) throws(Errno) -> Descriptor {
@@ -79,17 +71,6 @@ package struct RunLog: ~Copyable {
 }
 
 extension RunLog {
-    /// The last line of a run's log that begins with these bytes; nil where there is none.
-    package static func line(
-        beginningWith start: [UInt8], of run: String, in root: RootDirectory
-    ) -> [UInt8]? {
-        var found: [UInt8]?
-        forEachLine(of: run, in: root) { line in
-            if line.starts(with: start) { found = Array(line) }
-        }
-        return found
-    }
-
     /// Passes the whole lines of a run's log to the body; returns how many bytes were read.
     ///
     /// A log that is not there, or that cannot be read to its end, has fewer lines.

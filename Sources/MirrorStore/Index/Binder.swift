@@ -60,6 +60,18 @@ struct Binder: ~Copyable, ColumnWriter {
         }
     }
 
+    /// Binds text or bytes that stay where they are until the statement was run.
+    mutating func add(lasting value: UnsafeRawBufferPointer, isText: Bool) {
+        index += 1
+        let count = Int32(value.count)
+        if isText {
+            let text = value.baseAddress?.assumingMemoryBound(to: CChar.self)
+            note(sqlite3_bind_text(statement, index, text, count, nil))
+        } else {
+            note(sqlite3_bind_blob(statement, index, value.baseAddress, count, nil))
+        }
+    }
+
     /// Copies bytes to where they stay until the parameters are cleared; nil where there is no room.
     private mutating func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let start = memory.baseAddress, bytes.count <= memory.count - used else { return nil }

@@ -2,8 +2,8 @@
 protocol ColumnReader {
     /// The next column, an integer or NULL.
     mutating func optionalInt() throws(IndexError) -> Int64?
-    /// The next column, text in sound UTF-8 or NULL.
-    mutating func optionalText() throws(IndexError) -> String?
+    /// The next column, text in sound UTF-8 or NULL; a text that is known already is not made anew.
+    mutating func optionalText(known: String?) throws(IndexError) -> String?
     /// The next column, bytes or NULL.
     mutating func optionalBlob() throws(IndexError) -> [UInt8]?
     /// The error for a value that cannot be, in the column that was read last.
@@ -17,9 +17,12 @@ extension ColumnReader {
         return value
     }
 
+    /// The next column, text in sound UTF-8 or NULL.
+    mutating func optionalText() throws(IndexError) -> String? { try optionalText(known: nil) }
+
     /// The next column, text.
-    mutating func text() throws(IndexError) -> String {
-        guard let value = try optionalText() else { throw nonsense() }
+    mutating func text(known: String? = nil) throws(IndexError) -> String {
+        guard let value = try optionalText(known: known) else { throw nonsense() }
         return value
     }
 

@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// Rows of `files` and `uses`: what mirror put where.
 extension Database {
-    private static let selection = "SELECT \(Schema.recordColumns) FROM files"
+    static let selection = "SELECT \(Schema.recordColumns) FROM files"
     /// All records in the order of their paths' bytes; for `next`.
     static let everyRecord = selection + " ORDER BY path"
 
@@ -30,9 +30,18 @@ extension Database {
         SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
         \(Schema.recordColumns) FROM files WHERE path >= ? ORDER BY path
         """
-    private static let insertion = """
-        INSERT OR REPLACE INTO files (\(Schema.recordColumns)) VALUES (\(Schema.recordParameters))
-        """
+    private static let insertion = insertion(of: 1)
+    /// To begin and end a statement costs a quarter of what a row does, so one inserts several rows.
+    private static let insertions = [16, 4, 1].map { (count: $0, sql: insertion(of: $0)) }
+
+    private static func insertion(of count: Int) -> String {
+        let rows = Array(repeating: "(\(Schema.recordParameters))", count: count)
+        return """
+            INSERT OR REPLACE INTO files (\(Schema.recordColumns)) \
+            VALUES \(rows.joined(separator: ", "))
+            """
+    }
+
     private static let replacement: String = {
         // The path is the first parameter.
         let columns = Schema.recordColumns.parts(at: ",").map { $0.drop { $0 == " " } }
@@ -40,15 +49,6 @@ extension Database {
         return "UPDATE files SET \(values.joined(separator: ", ")) WHERE path = ?1"
     }()
     private static let oneRecord = selection + " WHERE path = ?"
-    /// How many records one statement looks for: to begin and end a statement costs more than a row.
-    private static let mostAtOnce = 16
-    private static let severalRecords: String = {
-        let wanted = (0..<mostAtOnce).map { "(\($0), ?)" }.joined(separator: ", ")
-        return """
-            WITH wanted (number, target) AS (VALUES \(wanted))
-            SELECT number, \(Schema.recordColumns) FROM wanted CROSS JOIN files ON path = target
-            """
-    }()
 
     /// The record of a target.
     mutating func record(for target: Target) throws(IndexError) -> IndexRecord? {
@@ -62,22 +62,6 @@ extension Database {
         } read: { (row: inout Row) throws(IndexError) in
             try row.record()
         }
-    }
-
-    /// The records of targets, in the order of the list.
-    mutating func records(for targets: [Target]) throws(IndexError) -> [IndexRecord?] {
-        var records = [IndexRecord?](repeating: nil, count: targets.count)
-        for start in stride(from: 0, to: targets.count, by: Database.mostAtOnce) {
-            try rows(Database.severalRecords) { binder in
-                for at in start..<(start + Database.mostAtOnce) {
-                    binder.add(at < targets.count ? targets[at].path : nil)
-                }
-            } each: { (row: inout Row) throws(IndexError) in
-                let number = Int(try row.int())
-                records[start + number] = try row.record()
-            }
-        }
-        return records
     }
 
     /// The records of an owner, in the order of their paths' bytes.
@@ -104,11 +88,24 @@ extension Database {
         try execute(Database.insertion) { $0.add(record, stamp: stamp ?? record.stamp) }
     }
 
-    /// Writes a record in the place of the one that the target has.
+    /// Writes packed rows in the place of those that their targets had, in this order.
+    mutating func put(_ rows: [PackedRow], in packed: PackedWriter) throws(IndexError) {
+        try packed.withBytes { (bytes) throws(IndexError) in
+            var rest = rows[...]
+            while let (count, sql) = Database.insertions.first(where: { $0.count <= rest.count }) {
+                try execute(sql) { binder in
+                    for row in rest.prefix(count) { binder.add(row, in: bytes) }
+                }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    /// Writes a record in the place of the one that the target has, with this stamp.
     ///
     /// Returns false, and writes nothing, when the target has none.
-    mutating func replace(_ record: IndexRecord) throws(IndexError) -> Bool {
-        try execute(Database.replacement) { $0.add(record, stamp: record.stamp) } > 0
+    mutating func replace(_ record: IndexRecord, stamp: FileStamp) throws(IndexError) -> Bool {
+        try execute(Database.replacement) { $0.add(record, stamp: stamp) } > 0
     }
 
     /// Forgets a target.

@@ -14,11 +14,19 @@ extension Database {
     }
 
     /// Writes the intents of a batch as one value; returns the batch's number.
-    mutating func put(batch intents: some Collection<PromotionIntent>) throws(IndexError) -> Int64 {
-        // Most intents are shorter.
-        var packed = PackedWriter(room: intents.count * 512)
+    mutating func put(batch intents: [PromotionIntent]) throws(IndexError) -> Int64 {
+        var packed = PackedWriter()
         for intent in intents { packed.add(intent) }
-        try execute("INSERT INTO batches (intents) VALUES (?)") { $0.add(packed.bytes) }
+        return try put(batch: packed)
+    }
+
+    /// Writes packed intents as one value; returns the number of their batch.
+    mutating func put(batch intents: PackedWriter) throws(IndexError) -> Int64 {
+        try intents.withBytes { (bytes) throws(IndexError) in
+            try execute("INSERT INTO batches (intents) VALUES (?)") {
+                $0.add(lasting: bytes, isText: false)
+            }
+        }
         return lastRow
     }
 
@@ -93,12 +101,21 @@ extension Database {
 extension ColumnWriter where Self: ~Copyable {
     /// Adds the columns of an intent without its number.
     mutating func add(_ intent: PromotionIntent) {
-        add(intent.kind.rawValue)
-        add(intent.staged)
-        add(intent.aside)
-        add(Int64(bitPattern: intent.stagedInode))
-        add(intent.replaces ? 1 : 0)
+        addIntent(
+            intent.kind, staged: intent.staged, aside: intent.aside, inode: intent.stagedInode,
+            replaces: intent.replaces)
         add(intent.record, stamp: intent.record.stamp)
+    }
+
+    /// Adds the columns of an intent that stand before those of its row.
+    mutating func addIntent(
+        _ kind: PromotionIntent.Kind, staged: String, aside: String?, inode: UInt64, replaces: Bool
+    ) {
+        add(kind.rawValue)
+        add(staged)
+        add(aside)
+        add(Int64(bitPattern: inode))
+        add(replaces ? 1 : 0)
     }
 }
 

@@ -2,14 +2,14 @@ internal import CSQLite
 internal import MirrorModel
 
 extension Database {
-    /// The largest database that is read in full when it is opened; 8 MiB are some 30,000 rows.
-    static let smallEnoughToVerify: Int64 = 8 << 20
+    /// The largest database that is read in full when it is opened; 256 KiB are some 900 rows.
+    static let smallEnoughToVerify: Int64 = 256 << 10
 
     /// Reads a small database in full, so that damage is found while it can still be moved aside.
     ///
-    /// A large database is not read twice. Its damage is found when its rows are needed; the damage
-    /// then ends the run, and is marked for the next one. Throws `damaged`, or the disk's read
-    /// error.
+    /// A larger database is not read twice. Its damage is found when its rows are needed: while a
+    /// plan is made, the plan begins anew; later, the damage ends the run, and is marked for the
+    /// next one. Throws `damaged`, or the disk's read error.
     mutating func verify(fileSize: Int64?) throws(IndexError) {
         guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
         try check("quick_check")

@@ -210,6 +210,9 @@ package final class Index: Sendable {
         }
     }
 
+    /// Whether reading it showed damage, certain or not.
+    package var hasSeenDamage: Bool { sawDamage.load(ordering: .acquiring) }
+
     private func noted(_ error: IndexError) -> IndexError {
         if error.isWithoutLock { lost.withLock { $0 = error } }
         guard error.damage != nil, isWriter else { return error }

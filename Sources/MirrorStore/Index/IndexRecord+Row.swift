@@ -40,11 +40,30 @@ extension ColumnWriter where Self: ~Copyable {
     }
 }
 
+/// Texts of the row that was read last, which the next one mostly has too.
+struct KnownTexts {
+    fileprivate var owners: String?
+    fileprivate var mediaType: String?
+}
+
 extension ColumnReader {
     /// Reads the columns of `Schema.recordColumns`.
     mutating func record() throws(IndexError) -> IndexRecord {
-        let target = try target()
-        let owners = Owners(text: try text())
+        var known = KnownTexts()
+        return try record(known: &known)
+    }
+
+    /// The same, of one of many rows.
+    mutating func record(known: inout KnownTexts) throws(IndexError) -> IndexRecord {
+        try readRecord(of: try target(), known: &known)
+    }
+
+    /// Reads the columns behind the first, which is the target's.
+    fileprivate mutating func readRecord(
+        of target: Target, known: inout KnownTexts
+    ) throws(IndexError) -> IndexRecord {
+        let owners = Owners(text: try text(known: known.owners))
+        known.owners = owners.text
         let size = try int()
         if size < 0 { throw nonsense() }
         let stamp = FileStamp(
@@ -54,20 +73,27 @@ extension ColumnReader {
         let otherDigest = try namedDigest()
         let provenance = try provenance()
         let validators = try validators()
-        let mediaType = try optionalText()
-        guard let verified = Verification(rawValue: try text()) else { throw nonsense() }
-        var record = IndexRecord(
-            target: target, owner: "", stamp: stamp, sha256: sha256, verified: verified,
-            promotedAt: Instant(milliseconds: try int()))
-        record.owners = owners
-        record.otherDigest = otherDigest
-        record.provenance = provenance
-        record.validators = validators
-        record.mediaType = mediaType
-        record.confirmedAt = Instant(milliseconds: try int())
-        record.freshUntil = try optionalInstant()
-        record.isExecutable = try int() != 0
-        return record
+        let mediaType = try optionalText(known: known.mediaType)
+        known.mediaType = mediaType
+        let verified = try verification()
+        let promotedAt = Instant(milliseconds: try int())
+        let confirmedAt = Instant(milliseconds: try int())
+        let freshUntil = try optionalInstant()
+        let isExecutable = try int() != 0
+        return IndexRecord(
+            target: target, owners: owners, stamp: stamp, sha256: sha256, otherDigest: otherDigest,
+            provenance: provenance, validators: validators, mediaType: mediaType,
+            isExecutable: isExecutable, verified: verified, promotedAt: promotedAt,
+            confirmedAt: confirmedAt, freshUntil: freshUntil)
+    }
+
+    private mutating func verification() throws(IndexError) -> Verification {
+        let word = try text()
+        // Texts as short as these are compared in a register.
+        if word == "digest" { return .digest }
+        if word == "size" { return .size }
+        guard let verification = Verification(rawValue: word) else { throw nonsense() }
+        return verification
     }
 
     /// A column that holds a target.
@@ -99,7 +125,9 @@ extension ColumnReader {
 
     /// Reads the columns `source` and `answered_by`.
     mutating func provenance() throws(IndexError) -> Provenance? {
-        switch (try optionalText(), try optionalText()) {
+        // Mostly the source itself answered.
+        let source = try optionalText()
+        switch (source, try optionalText(known: source)) {
         case (let source?, let answeredBy?):
             return Provenance(source: SourceKey(text: source), answeredBy: answeredBy)
         case (nil, nil): return nil
@@ -130,6 +158,14 @@ extension ColumnReader {
 }
 
 extension Row {
+    /// Reads the columns of `Schema.recordColumns`, of which the first is a target that is known.
+    mutating func record(
+        of target: Target, known: inout KnownTexts
+    ) throws(IndexError) -> IndexRecord {
+        skip()
+        return try readRecord(of: target, known: &known)
+    }
+
     /// Checks the columns of `Schema.recordColumns` without making values; throws where `record`
     /// would.
     mutating func checkRecord() throws(IndexError) {

@@ -21,7 +21,7 @@ struct PackedReader: ColumnReader {
         }
     }
 
-    mutating func optionalText() throws(IndexError) -> String? {
+    mutating func optionalText(known: String?) throws(IndexError) -> String? {
         switch try kind() {
         case .text:
             guard let text = String(sound: Array(try taken())) else { throw nonsense() }

@@ -30,6 +30,7 @@ package struct ProjectionCursor: ~Copyable {
     private let note: (IndexError) -> Void
     /// Whether the columns of the whole record stand behind those of the projection.
     private let hasRecord: Bool
+    private var known = KnownTexts()
 
     /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
     /// caller.
@@ -131,7 +132,7 @@ package struct ProjectionCursor: ~Copyable {
         do throws(IndexError) {
             guard let statement else { throw IndexError.damaged("a row is gone") }
             var row = Row(statement: statement, from: hasRecord ? 9 : 0)
-            if hasRecord { return try row.record() }
+            if hasRecord { return try row.record(known: &known) }
             let path = try row.text()
             guard let record = try database?.record(at: path) else {
                 throw IndexError.damaged("a row is gone")

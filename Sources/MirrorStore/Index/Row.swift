@@ -23,13 +23,14 @@ struct Row: ColumnReader {
         }
     }
 
-    mutating func optionalText() throws(IndexError) -> String? {
+    mutating func optionalText(known: String?) throws(IndexError) -> String? {
         switch advance() {
         case SQLITE_NULL: return nil
         case SQLITE_TEXT:
             let start = sqlite3_value_text(value)
             let count = Int(sqlite3_value_bytes(value))
             let bytes = UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)
+            if let known, PathText.hasBytes(known, bytes) { return known }
             guard let text = String(sound: bytes) else { throw nonsense() }
             return text
         default: throw nonsense()
@@ -77,6 +78,8 @@ struct Row: ColumnReader {
         default: throw nonsense()
         }
     }
+
+    mutating func skip() { index += 1 }
 
     func nonsense() -> IndexError {
         let name = sqlite3_column_name(statement, index).map { String(cString: $0) } ?? "?"

@@ -18,8 +18,11 @@ enum Schema {
         answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at, \
         confirmed_at, fresh_until, executable
         """
+    /// How many they are.
+    static let recordColumnCount = 20
     /// One parameter for each of them.
-    static let recordParameters = Array(repeating: "?", count: 20).joined(separator: ", ")
+    static let recordParameters = Array(repeating: "?", count: recordColumnCount)
+        .joined(separator: ", ")
 
     private static let recordDefinition = """
         owner TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,

@@ -94,6 +94,11 @@ package final class TreePartStore: PartStore {
     /// The path of a part beneath the root.
     package static func path(of name: String) -> String { "tmp/" + name }
 
+    /// The path of a file whose bytes no later run resumes.
+    static func passingPath(for target: Target) -> String {
+        PartName.passing(for: target, behind: "tmp/")
+    }
+
     /// Makes a new, empty file, mode 0644, in an open `tmp/`.
     package static func create(_ name: String, in folder: Descriptor) throws(Errno) -> PartFile {
         let number = try retrying("openat", path(of: name)) {

@@ -63,7 +63,7 @@ struct FolderExchange {
         self.root = root
         self.now = now
         self.probe = probe
-        aside = TreePartStore.path(of: PartName.passing(for: target))
+        aside = TreePartStore.passingPath(for: target)
         rows = Dictionary(
             files.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
         departures = Set(set.removals.map { Array($0.removal.target.path.utf8) })
@@ -77,7 +77,7 @@ struct FolderExchange {
     ///
     /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
     mutating func build(
-        _ staged: [Int: Staged], placement: Placement, folders: inout FolderCache,
+        _ staged: [Staged?], placement: Placement, folders: inout FolderCache,
         groupDevice: UInt64?
     ) throws {
         let tmp = try folders.make(Area.tmp.rawValue)
@@ -95,7 +95,7 @@ struct FolderExchange {
 
     private mutating func copy(
         _ old: Descriptor, _ path: String, to place: DirectoryEntry,
-        _ staged: [Int: Staged], _ placement: Placement, _ folders: inout FolderCache,
+        _ staged: [Staged?], _ placement: Placement, _ folders: inout FolderCache,
         device: UInt64, flushing: Bool
     ) throws {
         guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
@@ -136,7 +136,7 @@ struct FolderExchange {
         for at in arrivals[Array(path.utf8)] ?? [] {
             guard let item = staged[at] else { continue }
             let name = item.landing.target.name
-            try folders.entry(item.intent.staged).link(
+            try folders.entry(item.path).link(
                 to: DirectoryEntry(folder: new, name: name, path: place.path + "/" + name))
             arrived += 1
         }
@@ -181,9 +181,9 @@ struct FolderExchange {
     private func mayGo(
         _ entry: DirectoryEntry, _ status: FileStatus, _ item: Staged, _ placement: Placement
     ) throws -> Bool {
-        if item.intent.replaces { return true }
+        if item.replaces { return true }
         return try placement.isOurs(entry, status, landing: item.landing)
-            || placement.isWanted(entry, status, item.intent.record)
+            || placement.isWanted(entry, status, item.landing.record)
     }
 
     /// Gives other people's bytes their conflict name in the new folder.

@@ -25,10 +25,16 @@ struct Placement {
     /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionFault`.
     func place(_ staged: Staged, folders: inout FolderCache) throws -> Placed {
         let target = staged.landing.target
-        let source = try folders.entry(staged.intent.staged)
         let entry = try folders.entry(target.path)
         var conflict: Target?
         var unnamed = staged.isUnnamed ? staged.file : nil
+        // Where nothing was, nothing most likely is, and a link to a name that is taken fails.
+        if let unnamed, case .nothing = staged.landing.expected,
+            try unnamed.linkIfFree(to: entry)
+        {
+            return Placed(stamp: try stamp(of: entry))
+        }
+        let source = try folders.entry(staged.path)
         // Another program that keeps putting files there wins in the end.
         for _ in 1...8 {
             guard let there = try entry.status() else {
@@ -52,7 +58,7 @@ struct Placement {
                 if let placed = try replace(entry, there, by: staged, at: source) { return placed }
                 continue
             }
-            if try isWanted(entry, there, staged.intent.record) {
+            if try isWanted(entry, there, staged.landing.record) {
                 return try adopt(entry, instead: staged)
             }
             switch staged.landing.onConflict {
@@ -92,7 +98,7 @@ struct Placement {
     private func replaceWithoutExchange(
         _ entry: DirectoryEntry, _ there: FileStatus, by staged: Staged, at source: DirectoryEntry
     ) throws -> Placed? {
-        guard let path = staged.intent.aside else { return nil }
+        guard let path = staged.aside else { return nil }
         let aside = entry.sibling(FolderCache.split(path).name)
         do throws(Errno) {
             try entry.link(to: aside)
@@ -120,7 +126,7 @@ struct Placement {
     ) throws -> Placed {
         var placed = Placed(stamp: try stamp(of: entry))
         guard let outStatus = try out.status() else { return placed }
-        if try staged.intent.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
+        if try staged.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
             || isKnown(out, outStatus, target: staged.landing.target)
         {
             placed.leftover = out.path
@@ -165,7 +171,7 @@ struct Placement {
         do throws(Errno) { try file.flushBytes(path: entry.path) } catch {
             throw PromotionFault.unflushed(error)
         }
-        let staging = staged.intent.kind == .landing ? staged.intent.staged : nil
+        let staging = staged.kind == .landing ? staged.path : nil
         return Placed(stamp: try stamp(of: entry), leftover: staging)
     }
 

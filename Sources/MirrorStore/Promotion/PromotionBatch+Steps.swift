@@ -5,29 +5,34 @@ internal import MirrorSystem
 
 /// The steps after staging, in their order.
 extension PromotionBatch {
+    private var hasStaged: Bool { staged.contains { $0 != nil } }
+
     /// Writes the intents in one transaction; if that fails, no staged file is placed.
     mutating func intend() throws(PromotionFault) {
-        guard !staged.isEmpty else { return }
-        let intents = staged.keys.sorted().compactMap { staged[$0]?.intent }
+        guard hasStaged else { return }
+        // Most intents are shorter.
+        var intents = PackedWriter(room: staged.count * 448)
+        for case let item? in staged { item.pack(into: &intents) }
+        self.intents = intents
         do throws(IndexError) {
             intended = try index.write { (batch: inout Database) throws(IndexError) in
                 try batch.put(batch: intents)
             }
         } catch {
-            for at in staged.keys.sorted() { abandon(at, error.mirrorError) }
-            staged = [:]
+            for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
+            staged = Array(repeating: nil, count: staged.count)
         }
     }
 
     /// Makes new bytes and intents durable.
     mutating func flushBytes() throws(PromotionFault) {
-        guard !staged.isEmpty || !adopted.isEmpty else { return }
+        guard hasStaged || !adopted.isEmpty else { return }
         do throws(Errno) {
             if let error = probe.flushError() { throw error }
             if isGroup { try flush.flushGroup() }
-            for item in staged.values {
+            for case let item? in staged {
                 // Not fdatasync: the mode and the times must last too.
-                if item.needsFlush { try item.file?.flush(path: item.intent.staged) }
+                if item.needsFlush { try item.file?.flush(path: item.path) }
             }
             for file in adopted { try file.flushBytes(path: root.path) }
             if !isGroup || !index.isOnDevice(flush.device) { try index.makeDurable() }
@@ -38,7 +43,7 @@ extension PromotionBatch {
     /// Gives everything its final name.
     mutating func place() throws(PromotionFault) {
         let placement = Placement(index: index, now: now, probe: probe)
-        for at in staged.keys.sorted() {
+        for at in staged.indices {
             guard let item = staged[at] else { continue }
             let target = item.landing.target
             do { try place(item, at, placement) } catch let fault as PromotionFault {
@@ -56,9 +61,9 @@ extension PromotionBatch {
 
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
     mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
-        placed[at] = try placement.place(item, folders: &folders)
+        item.placed = try placement.place(item, folders: &folders)
         touch(folderOf: item.landing.target.path)
-        if item.intent.kind == .move { touch(folderOf: item.intent.staged) }
+        if item.kind == .move { touch(folderOf: item.path) }
     }
 
     /// Makes renames, removals and new folders durable.
@@ -82,10 +87,11 @@ extension PromotionBatch {
 
     /// Removes superseded files, which are not needed any more, and folders that they leave empty.
     mutating func cleanUp() {
-        for (at, item) in placed {
+        for case let item? in staged {
+            guard let placed = item.placed else { continue }
             // A leftover that cannot be removed is settled by the next run.
-            if let path = item.leftover { try? folders.entry(path).unlink() }
-            if case .part(let name, _)? = staged[at]?.landing.content {
+            if let path = placed.leftover { try? folders.entry(path).unlink() }
+            if case .part(let name, _) = item.landing.content {
                 try? folders.entry(TreePartStore.path(of: name)).unlink()
             }
         }
@@ -96,43 +102,23 @@ extension PromotionBatch {
 
     /// Writes the rows, forgets the intents, and makes both durable.
     mutating func record() throws(PromotionFault) {
-        let (staged, failures, unsettled, intended) = (staged, failures, unsettled, intended)
-        let stamps = placed.mapValues(\.stamp)
-        let restamped = restamped
-        let works = works
+        let (staged, unsettled, intended) = (staged, unsettled, intended)
         let setRows = setRows
+        var rows = BatchRows(intents)
         let vanished: [Int: Target]
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
-                var vanished: [Int: Target] = [:]
                 if let intended {
                     try batch.removeBatch(intended)
                     let left = unsettled.sorted().compactMap { staged[$0]?.intent }
                     if !left.isEmpty { _ = try batch.put(batch: left) }
                 } else {
                     try batch.removeIntents(
-                        staged.filter { !unsettled.contains($0.key) }.map(\.value.number))
+                        staged.indices.compactMap {
+                            unsettled.contains($0) ? nil : staged[$0]?.number
+                        })
                 }
-                for (at, work) in works.enumerated() {
-                    if let item = staged[at] {
-                        if let stamp = stamps[at], !unsettled.contains(at) {
-                            try batch.complete(item, stamp: stamp)
-                        }
-                    } else if failures[at] == nil {
-                        switch work.task {
-                        case .land, .landSet: break
-                        case .confirm(let confirmed):
-                            var record = confirmed.record
-                            record.stamp = restamped[at] ?? record.stamp
-                            if confirmed.isAdoption {
-                                try batch.put(record)
-                            } else if try !batch.replace(record) {
-                                vanished[at] = record.target
-                            }
-                        case .remove(let removal): try batch.removeRecord(for: removal.target)
-                        }
-                    }
-                }
+                let vanished = try write(&rows, to: &batch)
                 try setRows?.write(to: &batch, isSettled: unsettled.isEmpty)
                 return vanished
             }
@@ -145,26 +131,56 @@ extension PromotionBatch {
         do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
     }
 
+    /// Writes what becomes of each row, in the order of the works; returns the targets of rows that are
+    /// gone, so that nothing could be confirmed.
+    private func write(
+        _ rows: inout BatchRows, to batch: inout Database
+    ) throws(IndexError) -> [Int: Target] {
+        var vanished: [Int: Target] = [:]
+        for at in works.indices {
+            if let item = staged[at] {
+                if !unsettled.contains(at) { try rows.complete(item, &batch) }
+                continue
+            }
+            if failures[at] != nil { continue }
+            switch works[at].task {
+            case .land, .landSet: break
+            case .confirm(let confirmed):
+                try rows.write(to: &batch)
+                let stamp = restamped[at] ?? confirmed.record.stamp
+                if confirmed.isAdoption {
+                    try batch.put(confirmed.record, stamp: stamp)
+                } else if try !batch.replace(confirmed.record, stamp: stamp) {
+                    vanished[at] = confirmed.record.target
+                }
+            case .remove(let removal):
+                try rows.write(to: &batch)
+                try batch.removeRecord(for: removal.target)
+            }
+        }
+        try rows.write(to: &batch)
+        return vanished
+    }
+
     /// Tells each work how it ended.
     func tell() {
         var reports = PromotionReports()
-        for (at, work) in works.enumerated() {
+        for at in works.indices {
             if let error = failures[at] {
-                if !told.contains(at) { reports.add(work.failed(error), for: work) }
+                if !told.contains(at) { reports.add(works[at].failed(error), for: works[at]) }
                 continue
             }
             let end: PromotionEnd.Result
-            switch work.task {
+            switch works[at].task {
             case .land(let landing):
-                var record = landing.record
-                if let stamp = placed[at]?.stamp { record.stamp = stamp }
-                let conflict = placed[at]?.conflict
-                end = .landed(landing.target, .landed(record, conflict: conflict))
+                let placed = staged[at]?.placed
+                let stamp = placed?.stamp ?? landing.record.stamp
+                end = .landed(landing, .landed(landing, stamp, conflict: placed?.conflict))
             case .landSet: continue
-            case .confirm: end = .confirmed(nil)
+            case .confirm: end = .confirmed
             case .remove: end = .removed(nil)
             }
-            reports.add(PromotionEnd(work.number, end), for: work)
+            reports.add(PromotionEnd(works[at].number, end), for: works[at])
         }
         reports.deliver()
     }
@@ -184,18 +200,18 @@ extension PromotionBatch {
     /// Abandons what could not be placed. Where a name has changed already, the staged name may hold
     /// what somebody else had put at the target, so nothing is removed.
     private mutating func giveUp(_ at: Int, _ error: MirrorError) {
-        guard let item = staged[at], !isUntouched(item.intent) else { return abandon(at, error) }
+        guard let item = staged[at], !isUntouched(item) else { return abandon(at, error) }
         failures[at] = error
         unsettled.insert(at)
         touch(item.landing.target.folder)
     }
 
     /// Whether the staged name still holds the staged file, and no file was set aside.
-    private mutating func isUntouched(_ intent: PromotionIntent) -> Bool {
+    private mutating func isUntouched(_ item: Staged) -> Bool {
         do {
-            let source = try folders.entry(intent.staged).status()
-            guard source?.stamp.inode == intent.stagedInode else { return false }
-            guard let aside = intent.aside else { return true }
+            let source = try folders.entry(item.path).status()
+            guard source?.stamp.inode == item.stamp.inode else { return false }
+            guard let aside = item.aside else { return true }
             return try folders.entry(aside).status() == nil
         } catch { return false }
     }
@@ -203,7 +219,7 @@ extension PromotionBatch {
     mutating func abandon(_ at: Int, _ error: MirrorError) {
         failures[at] = error
         guard let item = staged[at], item.isDisposable else { return }
-        try? folders.entry(item.intent.staged).unlink()
+        try? folders.entry(item.path).unlink()
     }
 
     /// Removes the folders above a target that hold nothing more, but no area.
@@ -216,20 +232,5 @@ extension PromotionBatch {
             path = FolderCache.split(path).folder
         }
         folders.drop()
-    }
-}
-
-extension Database {
-    /// Writes the row of a promotion that went through, and forgets what led to it.
-    mutating func complete(_ item: Staged, stamp: FileStamp) throws(IndexError) {
-        try put(item.landing.record, stamp: stamp)
-        if !item.intent.staged.utf8.starts(with: "tmp/".utf8) {
-            try forgetHiddenFile(item.intent.staged)
-        }
-        switch item.landing.content {
-        case .part(let name, _): try removePart(named: name)
-        case .move(let source) where item.intent.kind == .move: try removeRecord(for: source)
-        case .memory, .copy, .copyOfPart, .move: break
-        }
     }
 }

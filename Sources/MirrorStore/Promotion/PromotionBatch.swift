@@ -18,14 +18,15 @@ struct PromotionBatch {
     var folders: FolderCache
     let works: [PromotionWork]
     /// Staged files by the position of their work.
-    var staged: [Int: Staged] = [:]
+    var staged: [Staged?]
+    /// The intents as the index has them; for a set, whose intents are rows, its files' rows only.
+    var intents = PackedWriter()
     /// The number under which the index has the intents; nil before, and for a set, whose intents are rows.
     var intended: Int64?
     /// Files that were adopted and must be flushed by themselves.
     var adopted: [Descriptor] = []
     /// Stamps of files that were given another mode, by the position of their work.
     var restamped: [Int: FileStamp] = [:]
-    var placed: [Int: Placed] = [:]
     var failures: [Int: MirrorError] = [:]
     /// Works whose failure was told before the batch ended.
     private(set) var told: Set<Int> = []
@@ -49,6 +50,7 @@ struct PromotionBatch {
         self.probe = probe
         self.unnamed = unnamed
         self.works = works
+        staged = Array(repeating: nil, count: works.count)
         folders = FolderCache(root)
         isGroup = flush.isGroup(count: works.count)
     }
@@ -86,10 +88,10 @@ struct PromotionBatch {
     // once: when the disk is full, nothing more should be asked for meanwhile.
     private mutating func stage() {
         var staging = Staging(
-            root: root, index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
-        for (at, work) in works.enumerated() {
+            index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
+        for at in works.indices {
             do throws(MirrorError) {
-                switch work.task {
+                switch works[at].task {
                 case .land(let landing):
                     staged[at] = try staging.stage(landing, folders: &folders)
                 case .confirm(let confirmed): try check(confirmed, at)
@@ -99,7 +101,7 @@ struct PromotionBatch {
             } catch {
                 failures[at] = error
                 told.insert(at)
-                work.receiver.promoted([work.failed(error)])
+                works[at].receiver.promoted([works[at].failed(error)])
             }
         }
     }

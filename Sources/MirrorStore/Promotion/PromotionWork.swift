@@ -2,7 +2,7 @@ package import MirrorModel
 
 /// One thing that the promotion thread does, and who hears how it ended.
 package struct PromotionWork: Sendable {
-    package indirect enum Task: Sendable {
+    package enum Task: Sendable {
         /// Verified bytes get their final name.
         case land(Landing)
         /// A set gets its final names, all of it or nothing.
@@ -40,9 +40,9 @@ package struct PromotionWork: Sendable {
     /// How a work ended that did not succeed.
     package func failed(_ error: MirrorError) -> PromotionEnd {
         switch task {
-        case .land(let landing): PromotionEnd(number, .landed(landing.target, .failed(error)))
+        case .land(let landing): PromotionEnd(number, .landed(landing, .failed(error)))
         case .landSet(let set): PromotionEnd(number, .set(set, set.refused(error)))
-        case .confirm: PromotionEnd(number, .confirmed(error))
+        case .confirm: PromotionEnd(number, .notConfirmed(error))
         case .remove: PromotionEnd(number, .removed(error))
         }
     }
@@ -56,11 +56,12 @@ package protocol PromotionReceiver: AnyObject, Sendable {
 
 /// How a work of the promotion ended.
 package struct PromotionEnd: Sendable {
-    package indirect enum Result: Sendable {
-        /// What became of a landing on a target.
-        case landed(Target, LandingResult)
-        case confirmed(MirrorError?)
-        case removed(MirrorError?)
+    package enum Result: Sendable {
+        /// What became of a landing.
+        case landed(Landing, LandingResult)
+        case confirmed
+        indirect case notConfirmed(MirrorError)
+        indirect case removed(MirrorError?)
         /// What became of a set.
         case set(SetLanding, SetResult)
     }

@@ -133,8 +133,8 @@ extension Recovery {
             isExecutable: intent.record.isExecutable,
             onConflict: intent.replaces ? .replace : .rename)
         let staged = Staged(
-            landing: landing, intent: intent, file: nil, needsFlush: false, isUnnamed: false,
-            isDisposable: false)
+            landing: landing, kind: intent.kind, path: intent.staged, aside: intent.aside,
+            stamp: status.stamp)
         let placed = try Placement(index: index, now: now, probe: PromotionProbe())
             .place(staged, folders: &folders)
         if let conflict = placed.conflict { settled.conflicts.append(conflict) }

@@ -32,7 +32,7 @@ extension SetPromotion {
 
     /// Gives each file its final name.
     private mutating func rename() throws(PromotionFault) {
-        for at in batch.staged.keys.sorted() {
+        for at in batch.staged.indices {
             guard let item = batch.staged[at] else { continue }
             let target = item.landing.target
             do {
@@ -56,16 +56,15 @@ extension SetPromotion {
         try batch.reached(.exchangedFolder)
         batch.touch(PathText.folder(of: exchange.folder))
         batch.touch(Area.tmp.rawValue)
-        for at in batch.staged.keys.sorted() {
+        for at in batch.staged.indices {
             guard let item = batch.staged[at] else { continue }
             let target = item.landing.target
             do {
                 guard let status = try batch.folders.entry(target.path).status() else {
                     throw Errno(number: ENOENT, call: "statx", path: target.path)
                 }
-                batch.placed[at] = Placed(
-                    stamp: status.stamp, conflict: exchange.conflicts[at],
-                    leftover: item.intent.staged)
+                item.placed = Placed(
+                    stamp: status.stamp, conflict: exchange.conflicts[at], leftover: item.path)
             } catch { throw PromotionFault(error, at: target) }
         }
         return true
@@ -99,10 +98,11 @@ extension SetPromotion {
     /// Takes the stamps of what the new folder holds: a name less changes a file's ctime.
     private mutating func restamp(_ rows: inout SetRows) {
         guard let exchange else { return }
-        for (at, placed) in batch.placed {
+        for (at, item) in batch.staged.enumerated() {
+            guard let item, let placed = item.placed else { continue }
             let path = set.landings[at].landing.target.path
             guard let status = try? batch.folders.entry(path).status() else { continue }
-            batch.placed[at] = Placed(
+            item.placed = Placed(
                 stamp: status.stamp, conflict: exchange.conflicts[at] ?? placed.conflict)
         }
         rows.restamped = exchange.stamps(&batch.folders)
@@ -111,10 +111,9 @@ extension SetPromotion {
     private func result(_ stayed: [Int: MirrorError]) -> SetResult {
         var landed: [Int: LandingResult] = [:]
         for (at, member) in set.landings.enumerated() {
-            guard let placed = batch.placed[at] else { continue }
-            var record = member.landing.record
-            record.stamp = placed.stamp
-            landed[member.position] = .landed(record, conflict: placed.conflict)
+            guard let placed = batch.staged[at]?.placed else { continue }
+            landed[member.position] = .landed(
+                member.landing, placed.stamp, conflict: placed.conflict)
         }
         return .promoted(
             .init(

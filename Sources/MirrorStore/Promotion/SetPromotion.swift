@@ -79,8 +79,8 @@ extension SetPromotion {
 
     private mutating func stage() throws(MirrorError) {
         var staging = Staging(
-            root: batch.root, index: batch.index,
-            groupDevice: batch.isGroup ? batch.flush.device : nil, unnamed: batch.unnamed)
+            index: batch.index, groupDevice: batch.isGroup ? batch.flush.device : nil,
+            unnamed: batch.unnamed)
         // A file without a name would have to stay open until the end.
         staging.unnamedLeft = 0
         for (at, member) in set.landings.enumerated() {
@@ -146,7 +146,7 @@ extension SetPromotion {
             set, root: batch.root, index: batch.index, now: batch.now, probe: batch.probe)
         journal.folder = exchange?.folder
         journal.aside = exchange?.aside
-        let items = batch.staged.sorted { $0.key < $1.key }.map(\.value)
+        let items = batch.staged.compactMap(\.self)
         let draft = journal
         journal = try batch.index.write { (database: inout Database) throws(IndexError) in
             var journal = draft
@@ -205,7 +205,7 @@ extension SetPromotion {
     /// Flushes the folders of everything that must be there after the commit, where no group flush writes
     /// them out.
     private mutating func flushFolders() throws(PromotionFault) {
-        var paths = Set(batch.staged.values.map { PathText.folder(of: $0.intent.staged) })
+        var paths = Set(batch.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
         if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
         do throws(Errno) {
             for path in paths.sorted() {
@@ -232,8 +232,8 @@ extension SetPromotion {
     private mutating func undo(because error: MirrorError?) -> SetResult {
         exchange?.removeAside()
         exchange = nil
-        for at in batch.staged.keys { batch.abandon(at, MirrorError(.internalError, "undone")) }
-        let (id, numbers) = (journal.id, batch.staged.values.map(\.number).filter { $0 > 0 })
+        for at in batch.staged.indices { batch.abandon(at, MirrorError(.internalError, "undone")) }
+        let (id, numbers) = (journal.id, batch.staged.compactMap { $0?.number }.filter { $0 > 0 })
         if id > 0 {
             // If this fails, the next run undoes it.
             try? batch.index.write { (database: inout Database) throws(IndexError) in

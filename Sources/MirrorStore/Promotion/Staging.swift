@@ -4,56 +4,20 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
-/// without any yet.
-final class Staged {
-    /// What is promoted.
-    let landing: Landing
-    /// What the index is told before the rename.
-    let intent: PromotionIntent
-    /// The intent's number in the index, once it is there as one of a set.
-    var number: Int64 = 0
-    /// The open file, where it must be flushed by itself or has no name.
-    private(set) var file: Descriptor?
-    /// Whether it is flushed by itself.
-    let needsFlush: Bool
-    /// Whether it has the name of the intent not yet.
-    let isUnnamed: Bool
-    /// Whether only this promotion knows the file, so that it is removed when the promotion fails.
-    let isDisposable: Bool
-
-    init(
-        landing: Landing, intent: PromotionIntent, file: Descriptor?, needsFlush: Bool,
-        isUnnamed: Bool, isDisposable: Bool
-    ) {
-        self.landing = landing
-        self.intent = intent
-        self.file = file
-        self.needsFlush = needsFlush
-        self.isUnnamed = isUnnamed
-        self.isDisposable = isDisposable
-    }
-
-    /// Flushes a file that must be flushed by itself, and closes it: a set can be larger than the number
-    /// of files that may be open.
-    func flushNow() throws(Errno) {
-        if needsFlush { try file?.flush(path: intent.staged) }
-        if !isUnnamed { file = nil }
-    }
-}
-
 /// Brings a landing's content to where one rename makes it the target.
 struct Staging {
-    let root: RootDirectory
     let index: Index
     /// The file system that a group flush writes out; nil when each file is flushed by itself.
     let groupDevice: UInt64?
     let unnamed: UnnamedFiles
     /// How many more files without a name the batch may hold open.
     var unnamedLeft: Int
+    /// The folder `tmp/`, once it was needed.
+    private var tmp: FolderCache.Folder?
+    /// What written bytes are read back into.
+    private var readBack: [UInt8] = []
 
-    init(root: RootDirectory, index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
-        self.root = root
+    init(index: Index, groupDevice: UInt64?, unnamed: UnnamedFiles) {
         self.index = index
         self.groupDevice = groupDevice
         self.unnamed = unnamed
@@ -66,7 +30,7 @@ struct Staging {
     ) throws(MirrorError) -> Staged {
         do throws(Errno) {
             let home = try folders.makeFolder(of: landing.target.path)
-            let tmp = try folders.make(Area.tmp.rawValue)
+            let tmp = try tmpFolder(&folders)
             let isNear = home.device == tmp.device
             switch landing.content {
             case .memory(let bytes):
@@ -75,15 +39,16 @@ struct Staging {
                         in: home.descriptor, tmp: tmp.descriptor,
                         trial: PartName.passing(for: landing.target))
                 {
-                    let path = TreePartStore.path(of: PartName.passing(for: landing.target))
-                    try file.writeConfirmed(bytes, path: path)
+                    let path = TreePartStore.passingPath(for: landing.target)
+                    try file.writeConfirmed(bytes, path: path, with: &readBack)
                     unnamedLeft -= 1
                     return try finish(
                         landing, path: path, file: file, isDisposable: true, isUnnamed: true)
                 }
                 let (path, file) = try create(landing, folders: &folders, isNear: isNear)
                 return try made(landing, path: path, file: file, folders: &folders) {
-                    (path, file) throws(Errno) in try file.writeConfirmed(bytes, path: path)
+                    (path, file) throws(Errno) in
+                    try file.writeConfirmed(bytes, path: path)
                 }
             case .part(let name, let stamp):
                 let path = TreePartStore.path(of: name)
@@ -95,7 +60,7 @@ struct Staging {
                 return try copy(part, for: landing, folders: &folders, isNear: false)
             case .copy(let source):
                 let original = try found(source.path) { () throws(Errno) in
-                    try root.openFile(source.path)
+                    try folders.entry(source.path).open(O_RDONLY)
                 }
                 return try copy(original, for: landing, folders: &folders, isNear: isNear)
             case .copyOfPart(let name, let stamp):
@@ -117,6 +82,15 @@ struct Staging {
             }
             throw MirrorError(error, target: landing.target)
         }
+    }
+
+    private mutating func tmpFolder(
+        _ folders: inout FolderCache
+    ) throws(Errno) -> FolderCache.Folder {
+        if let tmp { return tmp }
+        let folder = try folders.make(Area.tmp.rawValue)
+        tmp = folder
+        return folder
     }
 
     /// Opens a part by its name. What was verified is the file that the transfer held open: another
@@ -186,24 +160,22 @@ struct Staging {
         if status.mode != mode {
             try retryingLibc("fchmod", source.path) { fchmod(file.number, mode_t(mode)) }
         }
-        let intent = PromotionIntent(
-            kind: .move, staged: source.path, aside: nil, stagedInode: status.stamp.inode,
-            replaces: false, record: landing.record)
         return Staged(
-            landing: landing, intent: intent, file: groupDevice == status.device ? nil : file,
-            needsFlush: groupDevice != status.device, isUnnamed: false, isDisposable: false)
+            landing: landing, kind: .move, path: source.path, stamp: status.stamp,
+            file: groupDevice == status.device ? nil : file,
+            needsFlush: groupDevice != status.device)
     }
 
     /// Makes an empty file in `tmp/`, or beside the target where `tmp/` is another file system.
     private func create(
         _ landing: Landing, folders: inout FolderCache, isNear: Bool
     ) throws(Errno) -> (path: String, file: Descriptor) {
-        var path = TreePartStore.path(of: PartName.passing(for: landing.target))
-        if !isNear {
-            // A part without a row is known by its name; a hidden file could be anywhere.
-            path = HiddenName.freshPath(for: landing.target)
-            try note(hidden: path)
-        }
+        // A part without a row is known by its name; a hidden file could be anywhere.
+        let path =
+            isNear
+            ? TreePartStore.passingPath(for: landing.target)
+            : HiddenName.freshPath(for: landing.target)
+        if !isNear { try note(hidden: path) }
         return (path, try folders.entry(path).open(O_RDWR | O_CREAT | O_EXCL, mode: 0o644))
     }
 
@@ -229,19 +201,14 @@ struct Staging {
             try retryingLibc("fchmod", path) { fchmod(file.number, mode_t(mode)) }
             status = try file.status(path: path)
         }
-        var record = landing.record
-        record.stamp = status.stamp
         // Only in Documents is something ever set aside.
         let isKept = landing.target.area == .documents
-        let intent = PromotionIntent(
-            kind: .landing, staged: path,
-            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil,
-            stagedInode: status.stamp.inode, replaces: landing.onConflict == .replace,
-            record: record)
         let needsFlush = groupDevice != status.device
         return Staged(
-            landing: landing, intent: intent, file: needsFlush || isUnnamed ? file : nil,
-            needsFlush: needsFlush, isUnnamed: isUnnamed, isDisposable: isDisposable)
+            landing: landing, path: path,
+            aside: isKept ? HiddenName.freshPath(for: landing.target) : nil, stamp: status.stamp,
+            file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
+            isUnnamed: isUnnamed, isDisposable: isDisposable)
     }
 
     /// Opens a file whose bytes are to be taken over; that there is none any more is a change of it.

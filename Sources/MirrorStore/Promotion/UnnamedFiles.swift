@@ -46,12 +46,3 @@ final class UnnamedFiles: Sendable {
         return unlinkat(tmp.number, trial, 0) == 0
     }
 }
-
-extension Descriptor {
-    /// Gives the open file a name, or a further one; `EEXIST` where the name is taken.
-    func link(to entry: DirectoryEntry) throws(Errno) {
-        try retrying("linkat", entry.path) {
-            entry.name.withCString { linux_link_open(number, entry.folder.number, $0) }
-        }
-    }
-}

@@ -6,8 +6,8 @@ package import MirrorSystem
 package struct FolderCache {
     private let root: RootDirectory
     private var folders: [[UInt8]: Folder] = [:]
-    /// The two that were asked for last: neighbours are mostly in one folder, and what they are made
-    /// of in another.
+    /// The three that were asked for last: neighbours are mostly in one folder, what they are copies of
+    /// in another, and what they are made of in `tmp/`.
     private var recent: [(path: String, folder: Folder)] = []
 
     /// An open folder and the file system that it is on.
@@ -49,8 +49,7 @@ package struct FolderCache {
         } else {
             folder = try open(PathText.folder(of: path))
         }
-        return DirectoryEntry(
-            folder: folder.descriptor, name: PathText.name(of: path), path: path)
+        return DirectoryEntry(folder: folder.descriptor, path: path)
     }
 
     /// Forgets the open folders, e.g. because folders were removed.
@@ -92,7 +91,7 @@ package struct FolderCache {
     }
 
     private mutating func note(_ path: String, _ folder: Folder) {
-        if recent.count == 2 { recent.removeFirst() }
+        if recent.count == 3 { recent.removeFirst() }
         recent.append((path, folder))
     }
 }

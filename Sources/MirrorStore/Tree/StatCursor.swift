@@ -61,18 +61,42 @@ package struct StatCursor: ~Copyable {
     package mutating func isUnchanged(
         _ path: UnsafeBufferPointer<UInt8>, since stamp: FileStamp
     ) -> Bool {
-        guard let start = path.baseAddress,
-            let slash = path.lastIndex(of: UInt8(ascii: "/"))
+        guard let start = path.baseAddress, let slash = enterFolder(of: path),
+            case .open(let folder) = place
         else { return false }
-        let isSame = folder?.count == slash && folder.map { memcmp($0, start, slash) == 0 } == true
-        if !isSame {
-            let folder = String(decoding: path[..<slash], as: UTF8.self)
-            guard (try? enter(folder)) != nil else { return false }
-        }
-        guard case .open(let folder) = place else { return false }
         // The path has a NUL behind it, and so has its last component.
         let name = UnsafeRawPointer(start + slash + 1).assumingMemoryBound(to: CChar.self)
         return FileStatus.stamp(folder: folder.number, file: name) == stamp
+    }
+
+    /// Whether nothing is at a path; false, too, where that cannot be told.
+    package mutating func isAbsent(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let slash = enterFolder(of: path) else { return false }
+        switch place {
+        case .missing: return true
+        case .obstructed: return false
+        case .open(let folder):
+            let name = path[(slash + 1)...]
+            return withUnsafeTemporaryAllocation(of: CChar.self, capacity: name.count + 1) { text in
+                for (at, byte) in name.enumerated() { text[at] = CChar(bitPattern: byte) }
+                text[name.count] = 0
+                guard let start = text.baseAddress else { return false }
+                return faccessat(folder.number, start, F_OK, AT_SYMLINK_NOFOLLOW) != 0
+                    && errno == ENOENT
+            }
+        }
+    }
+
+    /// Enters the folder of a path, unless it was entered last; returns where its last slash is, and
+    /// nil where the folder cannot be looked into.
+    private mutating func enterFolder(of path: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let start = path.baseAddress, let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
+            return nil
+        }
+        let isSame = folder?.count == slash && folder.map { memcmp($0, start, slash) == 0 } == true
+        if isSame { return slash }
+        let folder = String(decoding: path[..<slash], as: UTF8.self)
+        return (try? enter(folder)) == nil ? nil : slash
     }
 
     private mutating func enter(_ path: String) throws(Errno) -> Place {

@@ -80,11 +80,22 @@ package final class Descriptor: Sendable {
 
     /// Writes bytes to the start of a file, and reads them back.
     package func writeConfirmed(_ bytes: [UInt8], path: String) throws(Errno) {
+        var buffer: [UInt8] = []
+        try writeConfirmed(bytes, path: path, with: &buffer)
+    }
+
+    /// As above, with a buffer that grows to the number of bytes, for the next file too.
+    package func writeConfirmed(
+        _ bytes: [UInt8], path: String, with buffer: inout [UInt8]
+    ) throws(Errno) {
         try write(bytes, at: 0, path: path)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
-        defer { buffer.deallocate() }
-        try bytes.withUnsafeBufferPointer { (bytes) throws(Errno) in
-            try confirm(UnsafeRawBufferPointer(bytes), at: 0, with: buffer, path: path)
+        if buffer.count < bytes.count { buffer = Array(repeating: 0, count: bytes.count) }
+        try buffer.withUnsafeMutableBufferPointer { (buffer) throws(Errno) in
+            try bytes.withUnsafeBufferPointer { (bytes) throws(Errno) in
+                try confirm(
+                    UnsafeRawBufferPointer(bytes), at: 0,
+                    with: UnsafeMutableRawBufferPointer(buffer), path: path)
+            }
         }
     }
 

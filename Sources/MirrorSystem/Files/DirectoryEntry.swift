@@ -6,26 +6,43 @@ internal import MirrorModel
 package struct DirectoryEntry: Sendable {
     /// The folder, open.
     package let folder: Descriptor
-    /// The name in it.
-    package let name: String
     /// The path beneath the root, for people and for the index.
     package let path: String
+    /// A text that ends with the name, and where the name begins in it: mostly the path itself, so that
+    /// no text is made for the name.
+    private let text: String
+    private let nameStart: Int
 
     /// Takes an open folder and a name in it.
     package init(folder: Descriptor, name: String, path: String) {
         self.folder = folder
-        self.name = name
         self.path = path
+        text = name
+        nameStart = 0
     }
+
+    /// Takes a folder, and the path of a file in it.
+    package init(folder: Descriptor, path: String) {
+        self.folder = folder
+        self.path = path
+        text = path
+        nameStart = PathText.nameStart(in: path)
+    }
+
+    /// The name in the folder.
+    package var name: String { nameStart == 0 ? text : PathText.name(of: text) }
 
     /// The status of the file with this name; nil when there is none.
     package func status() throws(Errno) -> FileStatus? {
-        do throws(Errno) {
-            return try FileStatus(folder: folder.number, name: name, path: path)
-        } catch {
-            if error.number == ENOENT { return nil }
-            throw error
-        }
+        let (status, failure) = withName { FileStatus.ask(folder.number, $0) }
+        if failure == ENOENT { return nil }
+        if failure != 0 { throw Errno(number: failure, call: "statx", path: path) }
+        return FileStatus(status)
+    }
+
+    /// Passes the name as C has it: the NUL that ends the text ends the name.
+    func withName<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
+        text.withCString { body($0 + nameStart) }
     }
 
     /// Another name in the same folder.
@@ -39,14 +56,14 @@ package struct DirectoryEntry: Sendable {
         Descriptor(
             owning: try retrying("openat", path) {
                 let all = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-                return linux_openat(folder.number, name, all, mode)
+                return withName { linux_openat(folder.number, $0, all, mode) }
             })
     }
 
     /// Removes the file; a missing file is no error.
     package func unlink() throws(Errno) {
         do throws(Errno) {
-            try retryingLibc("unlinkat", path) { unlinkat(folder.number, name, 0) }
+            try retryingLibc("unlinkat", path) { withName { unlinkat(folder.number, $0, 0) } }
         } catch {
             if error.number != ENOENT { throw error }
         }
@@ -55,7 +72,9 @@ package struct DirectoryEntry: Sendable {
     /// Gives the file a second name; `EEXIST` where the name is taken.
     package func link(to other: DirectoryEntry) throws(Errno) {
         try retryingLibc("linkat", other.path) {
-            linkat(folder.number, name, other.folder.number, other.name, 0)
+            withName { name in
+                other.withName { linkat(folder.number, name, other.folder.number, $0, 0) }
+            }
         }
     }
 
@@ -105,8 +124,30 @@ package struct DirectoryEntry: Sendable {
 
     private func rename(to other: DirectoryEntry, flags: UInt32) throws(Errno) {
         try retrying("renameat2", other.path) {
-            linux_renameat2(folder.number, name, other.folder.number, other.name, flags)
+            withName { name in
+                other.withName {
+                    linux_renameat2(folder.number, name, other.folder.number, $0, flags)
+                }
+            }
         }
+    }
+}
+
+extension Descriptor {
+    /// Gives the open file a name, or a further one; `EEXIST` where the name is taken.
+    package func link(to entry: DirectoryEntry) throws(Errno) {
+        try retrying("linkat", entry.path) {
+            entry.withName { linux_link_open(number, entry.folder.number, $0) }
+        }
+    }
+
+    /// Gives the open file a name; false where the name is taken.
+    package func linkIfFree(to entry: DirectoryEntry) throws(Errno) -> Bool {
+        do throws(Errno) { try link(to: entry) } catch {
+            if error.number == EEXIST { return false }
+            throw error
+        }
+        return true
     }
 }
 

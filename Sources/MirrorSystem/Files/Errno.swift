@@ -33,17 +33,23 @@ package struct Errno: Error, Hashable, CustomStringConvertible {
 
 /// Makes a call that returns a negated error number, and repeats it while a signal interrupts it.
 ///
-/// This is the one place for EINTR. close(2) is not called through it: Linux has released the
-/// descriptor by then, and a second call would close a descriptor that belongs to other code.
+/// close(2) is not called through it: Linux has released the descriptor by then, and a second call
+/// would close a descriptor that belongs to other code.
 @discardableResult
 package func retrying<Value: SignedInteger>(
     _ call: StaticString, _ path: @autoclosure () -> String, _ body: () -> Value
 ) throws(Errno) -> Value {
+    let result = uninterrupted(body)
+    if result >= 0 { return result }
+    throw Errno(number: Int32(truncatingIfNeeded: -result), call: "\(call)", path: path())
+}
+
+/// The same without an error of its own: returns what the call returned. This is the one place for
+/// EINTR.
+func uninterrupted<Value: SignedInteger>(_ body: () -> Value) -> Value {
     while true {
         let result = body()
-        if result >= 0 { return result }
-        let number = Int32(truncatingIfNeeded: -result)
-        if number != EINTR { throw Errno(number: number, call: "\(call)", path: path()) }
+        if result >= 0 || Int32(truncatingIfNeeded: -result) != EINTR { return result }
     }
 }
 

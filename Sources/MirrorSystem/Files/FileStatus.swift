@@ -22,15 +22,20 @@ package struct FileStatus: Sendable, Hashable {
 
     /// Looks at a name in a folder; follows no symbolic link.
     package init(folder: Int32, name: String, flags: Int32 = 0, path: String) throws(Errno) {
+        // A text that is passed as it is would be copied.
+        let (status, failure) = name.withCString { FileStatus.ask(folder, $0, flags) }
+        if failure != 0 { throw Errno(number: failure, call: "statx", path: path) }
+        self.init(status)
+    }
+
+    /// Calls statx(2); gives 0 or the number of the error.
+    static func ask(
+        _ folder: Int32, _ name: UnsafePointer<CChar>, _ flags: Int32 = 0
+    ) -> (status: linux_status, failure: Int32) {
         var result = linux_status()
-        try retrying("statx", path) {
-            // A text that is passed as it is would be copied.
-            name.withCString {
-                linux_statx(
-                    folder, $0, flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT), &result)
-            }
-        }
-        self.init(result)
+        let flags = flags | AT_SYMLINK_NOFOLLOW | Int32(LINUX_AT_NO_AUTOMOUNT)
+        let code = uninterrupted { linux_statx(folder, name, flags, &result) }
+        return (result, code < 0 ? -code : 0)
     }
 
     /// The stamp of a regular file in a folder; nil for any other file, and after an error.
@@ -45,7 +50,7 @@ package struct FileStatus: Sendable, Hashable {
             changed: nanoseconds(result.changed), inode: result.inode)
     }
 
-    private init(_ status: linux_status) {
+    init(_ status: linux_status) {
         kind =
             switch Int32(status.mode) & 0o170000 {
             case 0o100000: nil

@@ -41,9 +41,11 @@ struct FetchWork {
     ) async throws {
         try await shown.concluding {
             CommandStage.enter(.waitingForLock)
-            try await session.withLock(waitingSeconds: running.waitingSeconds) {
+            try await session.withPlan(
+                of: manifests, options: planning, waitingSeconds: running.waitingSeconds
+            ) {
                 CommandStage.enter(.lookingAtTree)
-                let plan = try await session.plan(manifests, options: planning)
+            } _: { plan in
                 CommandStage.enter(.running)
                 try await shown.show(session.execute(plan, options: try runOptions()))
                 try await afterwards()

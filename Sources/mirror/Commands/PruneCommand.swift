@@ -46,13 +46,18 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
             removal.apply(to: &options)
             try await run.concluding {
                 CommandStage.enter(.waitingForLock)
-                try await session.withLock(waitingSeconds: ending.wait?.seconds ?? 0) {
+                var isAnnounced = false
+                try await session.withPlan(
+                    of: manifests, options: PruneCommand.planOptions,
+                    waitingSeconds: ending.wait?.seconds ?? 0
+                ) {
                     CommandStage.enter(.lookingAtTree)
                     for notice in try await session.notices() { run.note(notice) }
-                    run.announce(root: session.root)
-                    let plan = try await removals(manifests, in: session)
+                    if !isAnnounced { run.announce(root: session.root) }
+                    isAnnounced = true
+                } _: { plan in
                     CommandStage.enter(.removing)
-                    try await run.show(session.execute(plan, options: options))
+                    try await run.show(session.execute(plan.removalsOnly, options: options))
                 }
             }
         }
@@ -65,8 +70,12 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
     private func removals(
         _ manifests: [Manifest], in session: MirrorSession
     ) async throws -> Plan {
+        try await session.plan(manifests, options: PruneCommand.planOptions).removalsOnly
+    }
+
+    private static var planOptions: PlanOptions {
         var options = PlanOptions()
         options.prunes = true
-        return try await session.plan(manifests, options: options).removalsOnly
+        return options
     }
 }

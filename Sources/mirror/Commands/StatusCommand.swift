@@ -54,7 +54,10 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
         )
         .loadKnown(in: session)
         let runs = try await session.history(limit: 100)
-        let status = StatusOutput(options: output, root: session.root, runs: runs)
+        let isSelection = due || !path.isEmpty || !only.isEmpty
+        let status = StatusOutput(
+            options: output, root: session.root, runs: runs,
+            troubles: try await session.troubles(of: runs), isSelection: isSelection)
         let (due, patterns) = (due, path)
         let matches = { @Sendable (path: String) in
             patterns.contains { fnmatch($0, path, 0) == 0 }
@@ -63,17 +66,20 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             if due { guard case .due = file.freshness else { return false } }
             return patterns.isEmpty || matches(file.target.path)
         }
+        let selectsIntact = { @Sendable (file: borrowing IntactFile) in
+            if due, !file.isDue { return false }
+            return patterns.isEmpty || matches(file.target.path)
+        }
         status.begin()
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
-            if due, !file.isDue { return }
-            if patterns.isEmpty || matches(file.target.path) { status.count(file) }
+            if selectsIntact(file) { status.count(file) }
         } _: { file in
             if selects(file) { status.count(file) }
         }
-        status.conclude()
-        let isSelection = due || !patterns.isEmpty || !only.isEmpty
-        guard !output.json, !output.quiet, output.verbose || isSelection else { return }
+        guard status.conclude() else { return }
         try await session.forEachFile(of: manifests, only: Set(only)) { file in
+            if selectsIntact(file) { status.list(file) }
+        } _: { file in
             if selects(file) { status.list(file) }
         }
         status.flush()

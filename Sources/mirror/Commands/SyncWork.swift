@@ -13,11 +13,16 @@ struct SyncWork {
     func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
         try await output.concluding(due: { try await due(manifests, in: session) }) {
             CommandStage.enter(.waitingForLock)
-            try await session.withLock(waitingSeconds: options.running.waitingSeconds) {
+            var isAnnounced = isAnnounced
+            try await session.withPlan(
+                of: manifests, options: options.planOptions,
+                waitingSeconds: options.running.waitingSeconds
+            ) {
                 CommandStage.enter(.lookingAtTree)
                 for notice in try await session.notices() { output.note(notice) }
                 if !isAnnounced { announce(session) }
-                let plan = try await session.plan(manifests, options: options.planOptions)
+                isAnnounced = true
+            } _: { plan in
                 CommandStage.enter(.running)
                 // A run that has nothing to do is over before anybody could steer it.
                 if !plan.isEmpty { output.desk?.begin(session) }

@@ -52,6 +52,10 @@ final class RunOperations: Sendable {
         }
     }
 
+    /// Writes the summary of a command that is cut short to the log, unless the log is being written
+    /// to: nobody waits for a disk then.
+    func note(last event: Event) { _ = state.withLockIfAvailable { $0.log?.note(event) } }
+
     /// Writes the metrics and starts the programs that the end of the run calls for.
     ///
     /// `due` counts the files that the next run asks about. Returns sentences about what failed.

@@ -63,6 +63,7 @@ struct RunOutput {
             }
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
+        operations?.note(end.event)
         await conclude(end.summary, due: due)
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
@@ -107,15 +108,14 @@ struct RunOutput {
             Interruption.setLastWords(nil)
         } catch {
             Interruption.setLastWords(nil)
-            if options.json, !(error is ExitCode) {
-                // A signal's exit code wins over the error's.
-                let event = Event.failure(
-                    CommandFailure(error).error, root: root, exit: Interruption.exitCode,
-                    seconds: CommandTime.seconds)
-                Console.output.write(bytes: RunOutput.line(event))
-            }
             if !(error is ExitCode) {
                 let failure = CommandFailure(error)
+                // A signal's exit code wins over the error's.
+                let event = Event.failure(
+                    failure.error, root: root, exit: Interruption.exitCode,
+                    seconds: CommandTime.seconds)
+                if options.json { Console.output.write(bytes: RunOutput.line(event)) }
+                operations?.note(event)
                 var summary = Summary()
                 (summary.root, summary.error) = (root, failure.error)
                 (summary.exit, summary.seconds) = (failure.exitCode, CommandTime.seconds)
@@ -135,12 +135,20 @@ struct RunOutput {
     }
 
     private func tell(_ run: Run) async throws {
-        for try await event in run {
-            operations?.note(event)
-            desk?.note(event)
-            observer?(event)
-            if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
+        var reader = run.makeAsyncIterator()
+        while let events = try await reader.nextEvents() {
+            for event in events {
+                note(event)
+                if !held.keep(event) { Console.output.write(bytes: RunOutput.line(event)) }
+            }
         }
+    }
+
+    /// Tells everybody who follows the run; the log gets the summary when it is complete.
+    private func note(_ event: Event) {
+        if case .summary = event.body {} else { operations?.note(event) }
+        desk?.note(event)
+        observer?(event)
     }
 
     /// The process ends before the run has, or before it is put away: the summary is the last line,
@@ -153,13 +161,13 @@ struct RunOutput {
             let prefix = isInterrupted ? "" : "mirror: error: "
             Console.error.write(last: Array("\(prefix)\(error.sentence)\n".utf8))
         }
-        guard options.json else { return }
         end?.summary.exit = exit
         end?.summary.seconds = CommandTime.seconds
         let event =
             end?.event
             ?? .failure(error, root: root, exit: exit, seconds: CommandTime.seconds)
-        Console.output.write(last: RunOutput.line(event))
+        operations?.note(last: event)
+        if options.json { Console.output.write(last: RunOutput.line(event)) }
     }
 
     private static func line(_ event: Event) -> [UInt8] {
@@ -186,32 +194,45 @@ struct RunOutput {
             countsSuccess: isLive && Console.output.isTerminal && !options.verbose)
         // What ended the run may be thrown before its summary comes.
         defer { for line in terminal.end(report.errorStyle) { Console.error.line(line) } }
+        var tally = Tally()
+        var reader = run.makeAsyncIterator()
+        while let events = try await reader.nextEvents() {
+            for event in events {
+                note(event)
+                LiveDisplay.shared.apply(event)
+                show(event, in: report, &terminal, &tally, isLive: isLive)
+            }
+        }
+    }
+
+    /// What was said already.
+    private struct Tally {
         var failures = 0
         var deferrals: Set<String> = []
-        for try await event in run {
-            operations?.note(event)
-            desk?.note(event)
-            observer?(event)
-            LiveDisplay.shared.apply(event)
-            if let because = report.deferral(in: event), deferrals.insert(because).inserted {
-                Console.error.line("mirror: note: deferred: \(because)")
+    }
+
+    private func show(
+        _ event: Event, in report: TextReport, _ terminal: inout TerminalReport,
+        _ tally: inout Tally, isLive: Bool
+    ) {
+        if let because = report.deferral(in: event), tally.deferrals.insert(because).inserted {
+            Console.error.line("mirror: note: deferred: \(because)")
+        }
+        if held.keep(event) {
+            let more = tally.failures - RunOutput.mostFailures
+            if more > 0, !isLive {
+                Console.error.line("and \(more) more failed; --json names them all")
             }
-            if held.keep(event) {
-                let more = failures - RunOutput.mostFailures
-                if more > 0, !isLive {
-                    Console.error.line("and \(more) more failed; --json names them all")
-                }
-                continue
-            }
-            if case .failed(let failed) = event.body {
-                failures += 1
-                held.note(told: failed.error)
-                if !isLive, failures > RunOutput.mostFailures { continue }
-            }
-            if terminal.absorbs(event) { continue }
-            if let line = report.line(for: event) {
-                (line.isResult ? Console.output : .error).line(line.text)
-            }
+            return
+        }
+        if case .failed(let failed) = event.body {
+            tally.failures += 1
+            held.note(told: failed.error)
+            if !isLive, tally.failures > RunOutput.mostFailures { return }
+        }
+        if terminal.absorbs(event) { return }
+        if let line = report.line(for: event) {
+            (line.isResult ? Console.output : .error).line(line.text)
         }
     }
 }

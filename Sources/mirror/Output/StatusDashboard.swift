@@ -15,7 +15,7 @@ extension TreeTotals {
     /// What there is to say about the files, each with its number.
     func facts(last: PastRun?) -> [String] {
         var facts = ["\(due) due"]
-        let stale = last?.summary?[.stale] ?? 0
+        let stale = stale(last)
         if stale > 0 { facts.append("\(stale) stale") }
         for (state, word) in [
             (StoredFile.State.changed, "edited"), (.missing, "missing"),
@@ -27,6 +27,11 @@ extension TreeTotals {
         if orphans > 0 { facts.append("\(Counted(orphans, "orphan"))") }
         if parts > 0 { facts.append("\(Counted(parts, "part")) (\(ByteCount(partBytes)))") }
         return facts
+    }
+
+    /// How many files are stale; a run without a log has told their number, but not their names.
+    func stale(_ last: PastRun?) -> Int {
+        max(last?.summary?[.stale] ?? 0, groups[.stale]?.count ?? 0)
     }
 
     /// A heading and a list for each reason why files need attention.
@@ -41,6 +46,8 @@ extension TreeTotals.Attention {
     /// What the files are, and what helps.
     func heading(_ count: Int) -> String {
         switch self {
+        case .failed: "\(count) failed in the last run; mirror why TARGET says what was tried"
+        case .stale: "\(count) stale: the last run could not confirm them"
         case .conflict:
             "\(Counted(count, "conflict copy", plural: "conflict copies")), "
                 + "until mirror resolve ends the conflict"

@@ -9,24 +9,43 @@ final class StatusOutput: Sendable {
         var dashboard = TreeTotals()
         var json = JSONWriter()
         var lines = LineBuffer()
+        /// The lines about files; nil once they are too many to be kept until the totals are known.
+        var list: [UInt8]? = []
     }
+
+    /// Bytes of lines that are kept until the totals are known.
+    private static let mostKept = 4 << 20
 
     private let options: any OutputChoices
     /// A copy: the parser's own value is dear to ask for a million times.
     private let isJSON: Bool
     private let root: String
     private let runs: [PastRun]
+    /// The files that the last run failed, or left stale.
+    private let troubles: [Target: Outcome]
     private let style: TextStyle
     private let now: Instant
     private let clock: LocalClock
     private let state = Mutex(State())
 
-    /// Makes an output to which nothing has been printed; `runs` are the last ones, newest first.
-    init(options: any OutputChoices, root: String, runs: [PastRun]) {
+    /// Whether only some files are counted.
+    private let isSelection: Bool
+    /// Whether each file that is counted has a line.
+    private let lists: Bool
+
+    /// Makes an output to which nothing has been printed; `runs` are the last ones, newest first, and
+    /// `troubles` the files that the last of them failed, or left stale.
+    init(
+        options: any OutputChoices, root: String, runs: [PastRun], troubles: [Target: Outcome],
+        isSelection: Bool
+    ) {
         self.options = options
         isJSON = options.json
         self.root = root
         self.runs = runs
+        self.troubles = troubles
+        self.isSelection = isSelection
+        lists = !options.json && !options.quiet && (options.verbose || isSelection)
         now = MirrorSession.clock()
         clock = .ofThisProcess(now: now)
         style = TextStyle(isColored: options.usesColor(on: .output))
@@ -47,7 +66,8 @@ final class StatusOutput: Sendable {
     /// Counts a file, and writes it to the document.
     func count(_ file: StoredFile) {
         state.withLock { state in
-            state.dashboard.add(file)
+            state.dashboard.add(file, ended: troubles[file.target])
+            if lists { keep(line(file), &state) }
             guard isJSON else { return }
             file.write(to: &state.json)
             flushIfMuch(&state)
@@ -57,28 +77,43 @@ final class StatusOutput: Sendable {
     /// Counts a file that needs no attention, and writes it to the document.
     func count(_ file: borrowing IntactFile) {
         state.withLock { state in
-            state.dashboard.add(file)
+            // Few runs leave troubles, and a million lookups take time.
+            let outcome = troubles.isEmpty ? nil : troubles[file.target]
+            state.dashboard.add(file, ended: outcome)
+            if lists, state.list != nil { keep(line(file.outline), &state) }
             guard isJSON else { return }
             file.write(to: &state.json)
             flushIfMuch(&state)
         }
     }
 
+    private func keep(_ line: String, _ state: inout State) {
+        guard let count = state.list?.count else { return }
+        if count > StatusOutput.mostKept { return state.list = nil }
+        state.list?.append(contentsOf: line.utf8)
+        state.list?.append(UInt8(ascii: "\n"))
+    }
+
     private func flushIfMuch(_ state: inout State) {
         if state.json.bytes.count > 64 << 10 { Console.output.write(bytes: state.json.take()) }
     }
 
-    /// Prints the totals and what needs attention; ends the document.
-    func conclude() {
+    /// Prints the totals, what needs attention, and the lines about files; ends the document.
+    ///
+    /// Returns whether the lines are still to be listed, because they were too many to be kept.
+    func conclude() -> Bool {
         state.withLock { state in
-            if options.json { return endDocument(&state) }
+            if options.json {
+                endDocument(&state)
+                return false
+            }
             let dashboard = state.dashboard
             if !options.quiet {
                 let isEmpty = dashboard.counts.isEmpty
                 state.lines.line(
                     isEmpty
-                        ? "Nothing is here yet."
-                        : dashboard.line(good: lastGood, last: lastEnded, clock: clock))
+                        ? isSelection ? "No file is selected." : "Nothing is here yet."
+                        : dashboard.line(good: lastGood, last: counted, clock: clock))
                 if let last = lastEnded, last.summary?.exit != 0 {
                     state.lines.line(failure(of: last))
                 }
@@ -89,15 +124,25 @@ final class StatusOutput: Sendable {
                 if group.more > 0 { state.lines.line("  and \(group.more) more (-v lists all)") }
             }
             state.lines.flush()
+            if let list = state.list, !list.isEmpty { Console.output.write(bytes: list) }
+            return state.list == nil
         }
     }
 
     /// Prints a line for a file.
     func list(_ file: StoredFile) { state.withLock { $0.lines.line(line(file)) } }
 
+    /// Prints a line for a file that needs no attention.
+    func list(_ file: borrowing IntactFile) {
+        let line = line(file.outline)
+        state.withLock { $0.lines.line(line) }
+    }
+
     /// Prints what is still in the buffer.
     func flush() { state.withLock { $0.lines.flush() } }
 
+    /// The run whose numbers are those of the files that are counted.
+    private var counted: PastRun? { isSelection ? nil : lastEnded }
     private var lastEnded: PastRun? { runs.first { $0.summary != nil } }
     private var lastGood: PastRun? { runs.first { $0.summary?.exit == 0 } }
 
@@ -114,7 +159,7 @@ final class StatusOutput: Sendable {
         let dashboard = state.dashboard
         state.json.object { json in
             dashboard.writeMembers(to: &json)
-            json.member("stale", lastEnded?.summary?[.stale] ?? 0)
+            json.member("stale", dashboard.stale(counted))
             json.member("lastGoodRun", lastGood?.startedAt.rfc3339)
         }
         state.json.endObject()
@@ -143,6 +188,8 @@ final class StatusOutput: Sendable {
         case nil: break
         }
         if file.isOrphan { remarks.append("no manifest wants it") }
+        if troubles[file.target] == .failed { remarks.append("failed in the last run") }
+        if troubles[file.target] == .stale { remarks.append("stale") }
         if let confirmed = file.confirmedAt {
             remarks.append("confirmed \(clock.description(of: confirmed))")
         }

@@ -30,6 +30,8 @@ final class WatchLoop {
     /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
     /// an unusable root) end the watch at once.
     func run() async throws {
+        // From READY on, systemd may ask for a reload.
+        Interruption.setHangUp { [sleep] in sleep.request() }
         service?.tell(.ready)
         defer {
             service?.tell(.stopping)

@@ -66,6 +66,25 @@ import Testing
         #expect(text("m.prom").contains("\nmirror_last_run_exit_code 66\n"))
     }
 
+    @Test func theLogHasALineForARunThatDoesNotBegin() async throws {
+        defer { ground.remove() }
+        let none = ground.folder.full("no.json")
+        let result = try await run(
+            "sync", none, "--json", "--log", ground.folder.full("run.log"), "--log-format", "json")
+        #expect(result.ending == .exited(66), "\(result)")
+        #expect(text("run.log").contains(#""event":"summary""#))
+        #expect(text("run.log") == result.output)
+    }
+
+    @Test func theSummaryInTheLogIsThatOfTheCommand() async throws {
+        defer { ground.remove() }
+        let result = try await run(
+            "sync", manifest, "--json", "--log", ground.folder.full("run.log"), "--log-format",
+            "json")
+        let last = { (text: String) in text.split(separator: "\n").last }
+        #expect(last(text("run.log")) == last(result.output), "\(result)")
+    }
+
     @Test func aProgramThatFailsIsANoteAndNoMore() async throws {
         defer { ground.remove() }
         let result = try await run(

@@ -60,4 +60,20 @@ import Testing
         #expect(group.targets.count == 10)
         #expect(group.more == 15)
     }
+
+    @Test func whatTheLastRunFailedOrLeftStaleIsNamed() throws {
+        var dashboard = TreeTotals()
+        dashboard.add(try file("Caches/a", .missing, size: nil), ended: .failed)
+        dashboard.add(try file("Caches/b", .intact), ended: .stale)
+        dashboard.add(try file("Caches/c", .intact))
+        #expect(
+            dashboard.attention.map(\.heading) == [
+                "1 failed in the last run; mirror why TARGET says what was tried",
+                "1 stale: the last run could not confirm them",
+            ])
+        #expect(dashboard.attention.map(\.targets.first?.path) == ["Caches/a", "Caches/b"])
+        #expect(
+            dashboard.line(good: nil, last: nil, clock: clock)
+                == "2 files, 20 B: 0 due, 1 stale, 1 missing.")
+    }
 }

@@ -80,4 +80,28 @@ import Testing
         }
         #expect(notes.count == 1, "\(result)")
     }
+
+    @Test func aRunOfAMomentChargesAllItsBytesToTheBudget() async throws {
+        let shelf = MemoryShelf()
+        let names = ["1", "2", "3", "4"]
+        for name in names { shelf.put("/" + name, [UInt8](repeating: 7, count: 1000)) }
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer {
+            server.stop()
+            ground.remove()
+        }
+        let resources = names.map { #"{"path":"Caches/\#($0)","url":"\#(server.url)/\#($0)"}"# }
+        let path = try ground.write(
+            manifest: #"{"name":"n","resources":[\#(resources.joined(separator: ","))]}"#)
+        let ground = ground
+        let (sync, plan) = try await DetachedThread.run {
+            let budget = ["--budget", "1MB/month"]
+            return (
+                try ground.sync(path, budget + ["--jobs", "1"]).wait(),
+                try ground.start(["plan", path, "--json"] + budget).wait()
+            )
+        }
+        #expect(sync.summary("bytesReceived") == "4000", "\(sync)")
+        #expect(plan.output.contains("\"budgetLeft\":996000,"), "\(plan)")
+    }
 }

@@ -172,6 +172,26 @@ import Testing
         _ = try await DetachedThread.run { watch.wait() }
     }
 
+    @Test func aHangUpBeforeTheFirstSyncIsAReloadToo() async throws {
+        defer { end() }
+        let path = try ground.write(manifest: manifest(["a"]))
+        let socket = try NotifySocket(at: ground.folder.full("notify"))
+        // A pipe that nobody reads holds the first sync up.
+        let log = ground.folder.full("log")
+        #expect(mkfifo(log, 0o600) == 0)
+        let watch = try watch(
+            [path, "--every", "1h", "--log", log], ["NOTIFY_SOCKET": socket.path])
+        #expect(socket.hears { $0 == "READY=1" })
+        watch.signal(SIGHUP)
+        Pause.milliseconds(200)
+        #expect(!watch.hasEnded)
+        let reader = open(log, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(socket.hears { $0.hasPrefix("RELOADING=1") })
+        #expect(text("Caches/a") == "one")
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
     @Test func settingsAreReadAgainAtAHangUp() async throws {
         defer { end() }
         let path = try ground.write(manifest: manifest(["a"]))

@@ -1,4 +1,5 @@
 import MirrorModel
+import MirrorStore
 import Testing
 
 @testable import MirrorKit
@@ -69,5 +70,27 @@ import Testing
     ])
     func malformedLogLineIsSkipped(text: String) {
         #expect(PastDecision(line: Array(text.utf8)) == nil)
+    }
+
+    @Test func everyNumberOfASummaryComesBack() {
+        var summary = Summary()
+        summary.root = "/srv/maps"
+        summary.exit = 69
+        for (number, outcome) in Outcome.allCases.enumerated() { summary[outcome] = number + 1 }
+        summary.resources = 1000
+        summary.failedOptional = 101
+        summary.removed = 102
+        summary.orphans = 103
+        summary.setsLeft = 104
+        summary.unverified = 105
+        summary.bytesReceived = 106
+        summary.bytesReused = 107
+        summary.partBytes = 108
+        summary.requests = 109
+        summary.seconds = 1.5
+        let record = RunRecord(
+            id: "R", startedAt: Instant(seconds: 1), endedAt: Instant(seconds: 2), exit: 69,
+            summary: summary.json)
+        #expect(PastRun(record).summary == summary)
     }
 }

@@ -18,9 +18,13 @@ import Testing
         log.close()
     }
 
+    /// The last line that begins like this.
     private func line(_ start: String, of run: String) -> String? {
-        RunLog.line(beginningWith: Array(start.utf8), of: run, in: root)
-            .map { String(decoding: $0, as: UTF8.self) }
+        var found: String?
+        RunLog.forEachLine(of: run, in: root) { line in
+            if line.starts(with: start.utf8) { found = String(decoding: line, as: UTF8.self) }
+        }
+        return found
     }
 
     @Test func runLogFindsLinesByPrefix() {

@@ -88,6 +88,27 @@ extension IndexSuite {
         #expect(try index.records(for: targets) == wanted)
     }
 
+    /// A walk goes on over rows that nobody asked for, targets without a row, and the end; it begins anew
+    /// where the next target is far or lies behind.
+    @Test(arguments: [
+        Array(10..<70), [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 60, 61], [12, 15, 18, 40, 41, 99],
+        [30, 29, 28, 27], [14, 14, 15, 15, 14], [64, 70, 71, 80, 10], [5, 6, 7, 10, 9, 10],
+    ])
+    func recordsOfNeighboursAreThoseOfTheirTargets(numbers: [Int]) throws {
+        let index = try open().index
+        let rows = try (10..<70).filter { $0 % 10 != 4 }.map { number in
+            var record = try fullRecord("Caches/\(number)", owner: number % 7 == 0 ? "b" : "a")
+            record.mediaType = number % 3 == 0 ? nil : "text/\(number % 2)"
+            record.provenance?.answeredBy = number % 5 == 0 ? "https://a/b?00" : "c"
+            record.verified = number % 2 == 0 ? .digest : .none
+            return record
+        }
+        try index.put(rows)
+        let targets = try numbers.map { try Target("Caches/\($0)") }
+        let wanted = targets.map { target in rows.first { $0.target == target } }
+        #expect(try index.records(for: targets) == wanted)
+    }
+
     @Test func recordsAreWalkedInTheOrderOfTheirBytes() throws {
         let index = try open().index
         let names = [

@@ -68,6 +68,31 @@ import Testing
         #expect(try read() == [b])
     }
 
+    /// One statement writes several rows; the last ones are too few for the longest.
+    @Test(arguments: [0, 1, 5, 23, 40])
+    func rowsThatIntentsHaveAreWrittenWithTheirNewStamps(count: Int) throws {
+        var packed = PackedWriter()
+        var rows: [PackedRow] = []
+        var wanted: [IndexRecord] = []
+        for number in 0..<count {
+            let intent = try Self.intent("Caches/\(100 + number)", isFull: number % 3 == 0)
+            packed.addIntent(.landing, staged: "tmp/a", aside: nil, inode: 7, replaces: false)
+            var record = intent.record
+            rows.append(PackedRow(start: packed.count, stamp: Self.stamp(number)))
+            packed.add(record, stamp: record.stamp)
+            record.stamp = Self.stamp(number)
+            wanted.append(record)
+        }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(rows, in: packed)
+        }
+        #expect(try index.records(for: wanted.map(\.target)) == wanted)
+    }
+
+    private static func stamp(_ number: Int) -> FileStamp {
+        FileStamp(size: Int64(number), modified: -1, changed: .max, inode: .max - UInt64(number))
+    }
+
     /// A value that was cut off, grew, or has another byte somewhere is never read as fewer intents.
     @Test func whatIsNotWhollyThereIsDamage() throws {
         let intent = try Self.intent("Documents/a", isFull: true)

@@ -79,7 +79,7 @@ final class PromotionTree: Sendable {
         _ path: String, _ text: String, over expected: Landing.ExpectedFile = .nothing
     ) async throws -> IndexRecord {
         switch await promote(try landing(path, text, over: expected)) {
-        case .landed(let record, _): return record
+        case .landed(let landing, let stamp, _): return landing.record(stamp: stamp)
         case .failed(let error): throw error
         }
     }
@@ -133,6 +133,6 @@ extension LandingResult {
 
     /// Where other people's bytes went.
     var conflict: String? {
-        if case .landed(_, let conflict) = self { conflict?.path } else { nil }
+        if case .landed(_, _, let conflict) = self { conflict?.path } else { nil }
     }
 }

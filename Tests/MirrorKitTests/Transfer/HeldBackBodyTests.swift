@@ -24,8 +24,7 @@ import Testing
             $0.transfer.stallTimeout = 3600
             $0.transfer.retries = 0
         }
-        var expectation = Expectation()
-        expectation.size = Int64(size)
+        let expectation = Expectation(size: Int64(size))
         let result = await rig.run(
             try .fetching(server.url + "/f", expectation: expectation))
         #expect(result?.error?.code == .sizeMismatch)

@@ -14,8 +14,7 @@ import Testing
     private let short = TestBytes.make(40_000, seed: 22)
 
     private func job(_ url: String, _ name: String, id: Int, size: Int) throws -> TransferJob {
-        var expectation = Expectation()
-        expectation.size = Int64(size)
+        let expectation = Expectation(size: Int64(size))
         return try .fetching(
             url + "/" + name, id: id, target: "Caches/\(name)", expectation: expectation)
     }

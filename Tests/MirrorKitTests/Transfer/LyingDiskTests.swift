@@ -49,8 +49,8 @@ import Testing
         let reader = try RigReader(register) { _, event in
             if case .ended(let result) = event { continuation.yield(result) }
         }
-        var expectation = Expectation()
-        if isPinned { expectation.digests = [ByteHasher.digest(.sha256, of: bytes)] }
+        let expectation = Expectation(
+            digests: isPinned ? [ByteHasher.digest(.sha256, of: bytes)] : [])
         loop.submit([try .fetching(server.url + "/f", expectation: expectation)])
         var ended: TransferResult?
         for await result in results {

@@ -220,8 +220,8 @@ import Testing
             Pause.milliseconds(50)
             loop.cancelAll()
         }
-        var expectation = Expectation()
-        expectation.digests = [ByteHasher.digest(.sha256, of: [1, 2, 3])]
+        let expectation = Expectation(
+            digests: [ByteHasher.digest(.sha256, of: [1, 2, 3])])
         rig.loop.submit(
             try (1...5).map {
                 try .fetching(

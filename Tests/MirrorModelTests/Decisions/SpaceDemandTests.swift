@@ -6,7 +6,8 @@ import Testing
     private func demand(_ sizes: [Int64?]) throws -> SpaceDemand {
         var demand = SpaceDemand()
         for (number, size) in sizes.enumerated() {
-            demand.add(size, for: try Target("Caches/\(number)"))
+            let target = try Target("Caches/\(number)")
+            demand.add(size, for: target)
         }
         return demand
     }
@@ -39,9 +40,10 @@ import Testing
 
     /// Parts on another file system than their files: they are there one after the other.
     @Test func passThroughNeedsSpaceForTheLargestFile() throws {
+        let target = try Target("Caches/a")
         var demand = SpaceDemand()
         for size in [10, 300, 20] as [Int64] {
-            demand.passThrough(size, for: try Target("Caches/a"))
+            demand.passThrough(size, for: target)
         }
         #expect(demand.bytes == 300)
     }

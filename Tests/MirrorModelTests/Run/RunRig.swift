@@ -86,7 +86,10 @@ struct RunRig {
 
     private mutating func act(on input: RunInput, occupied: Set<Int>) {
         machine.take(input, at: moment)
-        while case let actions = machine.takeActions(), !actions.isEmpty {
+        var actions: [RunAction] = []
+        machine.takeActions(into: &actions)
+        while !actions.isEmpty {
+            defer { machine.takeActions(into: &actions) }
             mostRead = max(
                 mostRead,
                 actions.reduce(0) { sum, action in
@@ -96,7 +99,8 @@ struct RunRig {
                 switch action {
                 case .read(let wishes):
                     machine.take(.found(wishes.map { KnownRow($0.position, nil) }), at: moment)
-                case .claim(let positions):
+                case .claim(let wishes):
+                    let positions = wishes.map(\.position)
                     let free = positions.filter { !occupied.contains($0) }
                     let others = positions.filter(occupied.contains)
                     if isIndexBroken {
@@ -120,7 +124,7 @@ struct RunRig {
     /// Has a file land that the machine asked to land.
     mutating func land(_ position: Int) {
         for case .land(position, let landing) in asked {
-            return tell(.landed(position, .landed(landing.record, conflict: nil)))
+            return tell(.landed(position, .landed(landing, landing.record.stamp, conflict: nil)))
         }
     }
 
@@ -136,9 +140,10 @@ struct RunRig {
         guard let set = landingSets.last else { return }
         var landed: [Int: LandingResult] = [:]
         for member in set.landings {
+            let landing = member.landing
             landed[member.position] =
                 failing[member.position].map { .failed($0) }
-                ?? .landed(member.landing.record, conflict: nil)
+                ?? .landed(landing, landing.record.stamp, conflict: nil)
         }
         tell(.setEnded(set.number, .promoted(.init(landed: landed, stayed: stayed, way: .rename))))
     }

@@ -57,4 +57,38 @@ import Testing
         // After six steps they are spread over more than eight minutes.
         #expect((counts.values.max() ?? 0) < devices / 100)
     }
+
+    /// All devices begin in the same second, have a file that is due each hour, and a server that is
+    /// away from the third hour to the fourth: the most that ask in one second after the first.
+    @Test func noSecondOfADayHasMoreThanAFiftiethOfTheFleet() {
+        var generator = SplitMix64(seed: 4)
+        let rhythm = SyncRhythm(every: 21_600)
+        let (outage, day) = (Int64(3 * 3600)..<Int64(4 * 3600), Int64(24 * 3600))
+        var counts = [Int](repeating: 0, count: Int(day))
+        var fewest = Int.max
+        for _ in 0..<devices {
+            var now = Instant(seconds: 0)
+            var (failures, syncs) = (0, 0)
+            while now.seconds < day {
+                counts[Int(now.seconds)] += 1
+                syncs += 1
+                failures = outage.contains(now.seconds) ? failures + 1 : 0
+                var end = SyncEnd()
+                end.failures = failures
+                // A file that is due already wakes no watch: the sync has just asked for it.
+                if failures == 0 {
+                    end.nextDue = SyncEnd.Due(at: now.advanced(bySeconds: 3600), name: "a")
+                }
+                now =
+                    rhythm.next(after: end, at: now) {
+                        Int64.random(in: 0...max(0, $0), using: &generator)
+                    }.at
+            }
+            fewest = min(fewest, syncs)
+        }
+        #expect(counts[0] == devices)
+        #expect((counts.dropFirst().max() ?? 0) < devices / 50)
+        // Spreading them leaves no device behind.
+        #expect(fewest >= 20)
+    }
 }

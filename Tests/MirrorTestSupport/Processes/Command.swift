@@ -63,6 +63,8 @@ public final class Command: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output.descriptor, 1)
         posix_spawn_file_actions_adddup2(&actions, errors.descriptor, 2)
+        // Other tests open files meanwhile; a program that may open few must not inherit theirs.
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         if let folder { _ = test_begin_in(&actions, folder) }
         var attributes = Command.plainSignals()
         defer { posix_spawnattr_destroy(&attributes) }

@@ -1,0 +1,66 @@
+import MirrorModel
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorStore
+@testable import MirrorSystem
+
+/// An index that is too large to be read when it is opened, and proves to be damaged later.
+@Suite(.timeLimit(.minutes(15))) struct DamagedIndexTests {
+    private static let count = 1500
+
+    /// A tree with so many rows that the index is not read as a whole, and its manifest.
+    private func synced(_ rig: SessionRig) async throws -> Manifest {
+        let bytes: [UInt8] = [1, 2, 3]
+        let digest = ByteHasher.digest(.sha256, of: bytes)
+        let resources = try (0..<DamagedIndexTests.count).map { number in
+            var resource = try rig.resource("Caches/f\(1000 + number)", bytes)
+            resource.digests = [digest]
+            return resource
+        }
+        let manifest = Manifest(name: "m", resources: resources)
+        try await rig.session.sync(manifest)
+        let size = rig.bytes(".mirror/index.sqlite")?.count ?? 0
+        #expect(size > Database.smallEnoughToVerify)
+        return manifest
+    }
+
+    @Test(arguments: [
+        "UPDATE files SET sha256 = x'00' WHERE path = 'Caches/f1700'",
+        "UPDATE files SET path = '../f1700' WHERE path = 'Caches/f1700'",
+    ])
+    func nonsenseThatThePlanFindsIsHealedInTheSameRun(sql: String) async throws {
+        let rig = try SessionRig()
+        let manifest = try await synced(rig)
+        let root = try RootDirectory(opening: rig.folder.path + "/root")
+        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        try index.write { (batch: inout Database) throws(IndexError) in try batch.run(sql) }
+        try index.close(now: Instant(seconds: 0))
+
+        try await healed(rig, manifest)
+    }
+
+    @Test func pagesThatAreLostAreHealedInTheSameRun() async throws {
+        let rig = try SessionRig()
+        let manifest = try await synced(rig)
+        let path = ".mirror/index.sqlite"
+        var bytes = try #require(rig.bytes(path))
+        // The header and the schema stay, every page behind them is rubbish.
+        for at in 32 << 10..<bytes.count { bytes[at] = UInt8(truncatingIfNeeded: at &* 31) }
+        try rig.folder.write(bytes, to: "root/" + path)
+
+        try await healed(rig, manifest)
+    }
+
+    /// One run moves the index aside and knows every file again; the next finds nothing to do.
+    private func healed(_ rig: SessionRig, _ manifest: Manifest) async throws {
+        let summary = try await rig.session.sync(manifest)
+        #expect(summary.exit == 0)
+        #expect(summary[.adopted] == DamagedIndexTests.count)
+        #expect(
+            rig.folder.names(in: "root/.mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
+        let next = try await rig.session.sync(manifest)
+        #expect(next[.kept] == DamagedIndexTests.count)
+    }
+}
