@@ -3,7 +3,8 @@ import MirrorTestSupport
 import Testing
 
 /// `mirror watch` and `mirror schedule` under a real systemd, where this process may start one.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: UserManager.isPossible)) struct SystemdTests {
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: UserManager.isPossible))
+struct SystemdTests {
     private func manifest(_ ground: Playground) throws -> String {
         try ground.folder.write("a.txt", Array("hello".utf8))
         let url = "file://\(ground.folder.full("a.txt"))"
@@ -22,7 +23,7 @@ import Testing
             ExecReload=kill -HUP $MAINPID
             SuccessExitStatus=143
             Restart=on-failure
-            WatchdogSec=2
+            WatchdogSec=15
             StandardOutput=file:\(ground.folder.full("out"))
 
             """
@@ -32,11 +33,11 @@ import Testing
             try UserManager.run(
                 """
                 systemctl --user start w || exit 1
-                said() { for try in $(seq 400); do
+                said() { for try in $(seq 1200); do
                     [ "$(grep -c '^Next sync' "$HOME/out")" -ge $1 ] && return; sleep 0.05; done; }
                 said 1; systemctl --user reload w || exit 2; said 2
                 # Longer than the watchdog waits for signs of life.
-                sleep 3
+                sleep 17
                 systemctl --user show w --property=ActiveState,NRestarts,StatusText
                 systemctl --user stop w
                 systemctl --user show w --property=ActiveState,Result

@@ -19,12 +19,12 @@ enum UserManager {
             # systemd refuses to be a user's manager where the machine was not booted by it.
             mkdir -p /run/systemd/system
             mkdir -p -m 700 "$XDG_RUNTIME_DIR"
-            timeout 120 \(manager) --user > "$HOME/systemd.log" 2>&1 &
-            for try in $(seq 200); do
+            timeout 240 \(manager) --user > "$HOME/systemd.log" 2>&1 &
+            for try in $(seq 1200); do
                 systemctl --user list-units > "$HOME/units" 2>&1 && break
                 sleep 0.05
             done
-            [ "$try" != 200 ] || exit 98
+            [ "$try" != 1200 ] || exit 98
             \(body)
             systemctl --user exit
             wait
