@@ -9,7 +9,7 @@ struct BatchRows {
     init(_ intents: PackedWriter) { packed = intents }
 
     /// Writes the row of a promotion that went through, and forgets what led to it.
-    mutating func complete(_ item: Staged, _ database: inout Database) throws(IndexError) {
+    mutating func complete(_ item: StagedFile, _ database: inout Database) throws(IndexError) {
         guard let stamp = item.placed?.stamp else { return }
         waiting.append(PackedRow(start: start(of: item), stamp: stamp))
         // Only what had a name beside the target was noted, and nothing without one has a part.
@@ -33,7 +33,7 @@ struct BatchRows {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    private mutating func start(of item: Staged) -> Int {
+    private mutating func start(of item: StagedFile) -> Int {
         if let row = item.row { return row }
         defer { packed.add(item.landing.record, stamp: item.stamp) }
         return packed.count

@@ -77,7 +77,7 @@ struct FolderExchange {
     ///
     /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
     mutating func build(
-        _ staged: [Staged?], placement: Placement, folders: inout FolderCache,
+        _ staged: [StagedFile?], placement: Placement, folders: inout FolderCache,
         groupDevice: UInt64?
     ) throws {
         let tmp = try folders.make(Area.tmp.rawValue)
@@ -95,7 +95,7 @@ struct FolderExchange {
 
     private mutating func copy(
         _ old: Descriptor, _ path: String, to place: DirectoryEntry,
-        _ staged: [Staged?], _ placement: Placement, _ folders: inout FolderCache,
+        _ staged: [StagedFile?], _ placement: Placement, _ folders: inout FolderCache,
         device: UInt64, flushing: Bool
     ) throws {
         guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
@@ -179,7 +179,7 @@ struct FolderExchange {
 
     /// Whether the file at a target may be replaced.
     private func mayGo(
-        _ entry: DirectoryEntry, _ status: FileStatus, _ item: Staged, _ placement: Placement
+        _ entry: DirectoryEntry, _ status: FileStatus, _ item: StagedFile, _ placement: Placement
     ) throws -> Bool {
         if item.replaces { return true }
         return try placement.isOurs(entry, status, landing: item.landing)
@@ -188,7 +188,7 @@ struct FolderExchange {
 
     /// Gives other people's bytes their conflict name in the new folder.
     private func keep(
-        _ entry: DirectoryEntry, works item: Staged?, in new: Descriptor
+        _ entry: DirectoryEntry, works item: StagedFile?, in new: Descriptor
     ) throws -> Target {
         guard let target = item?.landing.target else { throw Hindrance.unknownEntry }
         for attempt in 1...1000 {

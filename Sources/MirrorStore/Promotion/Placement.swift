@@ -23,7 +23,7 @@ struct Placement {
     let probe: PromotionProbe
 
     /// Looks at the target and renames. Throws `Errno`, `IndexError` or `PromotionFault`.
-    func place(_ staged: Staged, folders: inout FolderCache) throws -> Placed {
+    func place(_ staged: StagedFile, folders: inout FolderCache) throws -> Placed {
         let target = staged.landing.target
         let entry = try folders.entry(target.path)
         var conflict: Target?
@@ -74,7 +74,8 @@ struct Placement {
 
     /// Puts the staged bytes over a file that may go; nil when it was gone already.
     private func replace(
-        _ entry: DirectoryEntry, _ there: FileStatus, by staged: Staged, at source: DirectoryEntry
+        _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
+        at source: DirectoryEntry
     ) throws -> Placed? {
         guard staged.landing.target.area == .documents else {
             try source.replace(entry)
@@ -96,7 +97,8 @@ struct Placement {
 
     /// Keeps the existing file under a second name while the new bytes replace it.
     private func replaceWithoutExchange(
-        _ entry: DirectoryEntry, _ there: FileStatus, by staged: Staged, at source: DirectoryEntry
+        _ entry: DirectoryEntry, _ there: FileStatus, by staged: StagedFile,
+        at source: DirectoryEntry
     ) throws -> Placed? {
         guard let path = staged.aside else { return nil }
         let aside = entry.sibling(FolderCache.split(path).name)
@@ -122,7 +124,7 @@ struct Placement {
 
     /// Looks at the file that the exchange brought out: mirror's own is removed, any other gets a name.
     private func settle(
-        _ out: DirectoryEntry, _ there: FileStatus, _ staged: Staged, _ entry: DirectoryEntry
+        _ out: DirectoryEntry, _ there: FileStatus, _ staged: StagedFile, _ entry: DirectoryEntry
     ) throws -> Placed {
         var placed = Placed(stamp: try stamp(of: entry))
         guard let outStatus = try out.status() else { return placed }
@@ -166,7 +168,7 @@ struct Placement {
     }
 
     /// Takes the file that is there for the target, because it has the bytes that were to come.
-    private func adopt(_ entry: DirectoryEntry, instead staged: Staged) throws -> Placed {
+    private func adopt(_ entry: DirectoryEntry, instead staged: StagedFile) throws -> Placed {
         let file = try entry.open(O_RDONLY)
         do throws(Errno) { try file.flushBytes(path: entry.path) } catch {
             throw PromotionFault.unflushed(error)

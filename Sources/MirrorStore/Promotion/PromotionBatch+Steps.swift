@@ -60,7 +60,7 @@ extension PromotionBatch {
     }
 
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
-    mutating func place(_ item: Staged, _ at: Int, _ placement: Placement) throws {
+    mutating func place(_ item: StagedFile, _ at: Int, _ placement: Placement) throws {
         item.placed = try placement.place(item, folders: &folders)
         touch(folderOf: item.landing.target.path)
         if item.kind == .move { touch(folderOf: item.path) }
@@ -207,7 +207,7 @@ extension PromotionBatch {
     }
 
     /// Whether the staged name still holds the staged file, and no file was set aside.
-    private mutating func isUntouched(_ item: Staged) -> Bool {
+    private mutating func isUntouched(_ item: StagedFile) -> Bool {
         do {
             let source = try folders.entry(item.path).status()
             guard source?.stamp.inode == item.stamp.inode else { return false }

@@ -18,7 +18,7 @@ struct PromotionBatch {
     var folders: FolderCache
     let works: [PromotionWork]
     /// Staged files by the position of their work.
-    var staged: [Staged?]
+    var staged: [StagedFile?]
     /// The intents as the index has them; for a set, whose intents are rows, its files' rows only.
     var intents = PackedWriter()
     /// The number under which the index has the intents; nil before, and for a set, whose intents are rows.

@@ -132,7 +132,7 @@ extension Recovery {
             expected: .nothing, modified: status.stamp.modified / 1_000_000_000,
             isExecutable: intent.record.isExecutable,
             onConflict: intent.replaces ? .replace : .rename)
-        let staged = Staged(
+        let staged = StagedFile(
             landing: landing, kind: intent.kind, path: intent.staged, aside: intent.aside,
             stamp: status.stamp)
         let placed = try Placement(index: index, now: now, probe: PromotionProbe())

@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 /// New bytes on the target's file system, complete and verified: under a name of mirror's own, or
 /// without any yet.
-final class Staged {
+final class StagedFile {
     /// What is promoted.
     let landing: Landing
     /// What kind of name the bytes wait under.

@@ -27,7 +27,7 @@ struct Staging {
     /// Creates, copies or checks the staged file, and gives it its mode and modification time.
     mutating func stage(
         _ landing: Landing, folders: inout FolderCache
-    ) throws(MirrorError) -> Staged {
+    ) throws(MirrorError) -> StagedFile {
         do throws(Errno) {
             let home = try folders.makeFolder(of: landing.target.path)
             let tmp = try tmpFolder(&folders)
@@ -112,7 +112,7 @@ struct Staging {
 
     private func copy(
         _ source: Descriptor, for landing: Landing, folders: inout FolderCache, isNear: Bool
-    ) throws(Errno) -> Staged {
+    ) throws(Errno) -> StagedFile {
         let (path, file) = try create(landing, folders: &folders, isNear: isNear)
         return try made(landing, path: path, file: file, folders: &folders) {
             (path, file) throws(Errno) in
@@ -126,7 +126,7 @@ struct Staging {
     private func made(
         _ landing: Landing, path: String, file: Descriptor, folders: inout FolderCache,
         fill: (String, Descriptor) throws(Errno) -> Void
-    ) throws(Errno) -> Staged {
+    ) throws(Errno) -> StagedFile {
         do throws(Errno) {
             try fill(path, file)
             return try finish(landing, path: path, file: file, isDisposable: true)
@@ -139,7 +139,7 @@ struct Staging {
     private func stageMove(
         of source: Target, _ landing: Landing, home: FolderCache.Folder,
         folders: inout FolderCache
-    ) throws(Errno) -> Staged {
+    ) throws(Errno) -> StagedFile {
         let file = try found(source.path) { () throws(Errno) in
             try folders.entry(source.path).open(O_RDONLY)
         }
@@ -160,7 +160,7 @@ struct Staging {
         if status.mode != mode {
             try retryingLibc("fchmod", source.path) { fchmod(file.number, mode_t(mode)) }
         }
-        return Staged(
+        return StagedFile(
             landing: landing, kind: .move, path: source.path, stamp: status.stamp,
             file: groupDevice == status.device ? nil : file,
             needsFlush: groupDevice != status.device)
@@ -192,7 +192,7 @@ struct Staging {
     private func finish(
         _ landing: Landing, path: String, file: Descriptor, isDisposable: Bool,
         isUnnamed: Bool = false
-    ) throws(Errno) -> Staged {
+    ) throws(Errno) -> StagedFile {
         try retrying("futimens", path) { linux_set_modified(file.number, landing.modified) }
         let mode: UInt16 = landing.isExecutable ? 0o755 : 0o644
         var status = try file.status(path: path)
@@ -204,7 +204,7 @@ struct Staging {
         // Only in Documents is something ever set aside.
         let isKept = landing.target.area == .documents
         let needsFlush = groupDevice != status.device
-        return Staged(
+        return StagedFile(
             landing: landing, path: path,
             aside: isKept ? HiddenName.freshPath(for: landing.target) : nil, stamp: status.stamp,
             file: needsFlush || isUnnamed ? file : nil, needsFlush: needsFlush,
