@@ -47,6 +47,25 @@ import Testing
         #expect(member == "{\(text):\(text)}")
     }
 
+    /// Long texts are looked at eight bytes at a time, and the last eight overlap those before.
+    @Test(arguments: [1, 7, 8, 9, 15, 16, 17, 24])
+    func textIsEscapedAtEachPlace(count: Int) {
+        let escaped = (0..<0x20).map { UInt8($0) } + [0x22, 0x5C, 0x7F]
+        for byte in (0..<0x80).map({ UInt8($0) }) {
+            for place in 0..<count {
+                var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: count)
+                bytes[place] = byte
+                let text = Self.text { $0.string(String(decoding: bytes, as: UTF8.self)) }
+                let isPlain = text.utf8.elementsEqual([0x22] + bytes + [0x22])
+                #expect(isPlain == !escaped.contains(byte), "byte \(byte) at \(place)")
+            }
+        }
+        // Bytes of other signs do not hide one beside them.
+        let other = String(repeating: "é", count: count)
+        #expect(Self.text { $0.string(other) } == "\"\(other)\"")
+        #expect(Self.text { $0.string(other + "\"" + other) } == #""\#(other)\"\#(other)""#)
+    }
+
     @Test func wholeNumbersAreExact() {
         let text = Self.text { json in
             json.array { json in
