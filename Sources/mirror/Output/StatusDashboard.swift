@@ -47,7 +47,8 @@ extension TreeTotals.Attention {
     func heading(_ count: Int) -> String {
         switch self {
         case .failed: "\(count) failed in the last run; mirror why TARGET says what was tried"
-        case .stale: "\(count) stale: the last run could not confirm them"
+        case .stale:
+            "\(count) stale: the last run could not confirm them; mirror why TARGET says why"
         case .conflict:
             "\(Counted(count, "conflict copy", plural: "conflict copies")), "
                 + "until mirror resolve ends the conflict"

@@ -69,7 +69,7 @@ import Testing
         #expect(
             dashboard.attention.map(\.heading) == [
                 "1 failed in the last run; mirror why TARGET says what was tried",
-                "1 stale: the last run could not confirm them",
+                "1 stale: the last run could not confirm them; mirror why TARGET says why",
             ])
         #expect(dashboard.attention.map(\.targets.first?.path) == ["Caches/a", "Caches/b"])
         #expect(
