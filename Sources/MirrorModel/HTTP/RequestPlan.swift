@@ -51,7 +51,6 @@ package struct RequestDraft: Sendable {
         self.source = source
         self.url = url
     }
-
 }
 
 /// One decided request.

@@ -1,8 +1,8 @@
 /// Hashes bytes with keys that the process keeps to itself: eight bytes a multiplication.
 ///
 /// Whoever writes a manifest or a list chooses the targets, and must not be able to choose ones that
-/// collide. That takes a secret, not the strength of SipHash, which costs ten times as much: Go's maps
-/// and Rust's hashbrown multiply in the same way (wyhash).
+/// collide. That takes a secret, not the strength and the cost of SipHash: Go's maps (wyhash) and Rust's
+/// hashbrown (foldhash) multiply in the same way.
 enum SecretHash {
     private static let keys = (
         UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1
