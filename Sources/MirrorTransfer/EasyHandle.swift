@@ -7,6 +7,8 @@ final class EasyHandle {
     private let curl: UnsafePointer<ccurl>
     let handle: UnsafeMutableRawPointer
     private var fields: UnsafeMutablePointer<curl_slist>?
+    /// The header lines with which a proxy is asked for a tunnel.
+    private let tunnelFields: UnsafeMutablePointer<curl_slist>?
     private let errorText: UnsafeMutablePointer<CChar>
 
     init(_ curl: UnsafePointer<ccurl>) {
@@ -14,6 +16,7 @@ final class EasyHandle {
         // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
         guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
         self.handle = handle
+        tunnelFields = ccurl_slist_append(curl, nil, TransferSettings.userAgent)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -21,6 +24,7 @@ final class EasyHandle {
     deinit {
         ccurl_easy_cleanup(curl, handle)
         ccurl_slist_free_all(curl, fields)
+        ccurl_slist_free_all(curl, tunnelFields)
         errorText.deallocate()
     }
 
@@ -99,6 +103,12 @@ final class EasyHandle {
 
     /// Hands over the header lines that were added.
     func useFields() { set(CURLOPT_HTTPHEADER, pointer: UnsafeMutableRawPointer(fields)) }
+
+    /// Sets whether a proxy is asked for a tunnel with header lines of its own. One that is asked for
+    /// the resource itself gets these beside those of the request (CURLOPT_HEADEROPT(3)).
+    func usesTunnelFields(_ uses: Bool) {
+        set(CURLOPT_PROXYHEADER, pointer: uses ? UnsafeMutableRawPointer(tunnelFields) : nil)
+    }
 
     /// libcurl's description of the last error; may be empty.
     var errorDetail: String { String(cString: errorText) }

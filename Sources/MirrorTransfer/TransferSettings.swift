@@ -7,6 +7,8 @@ struct TransferSettings: Sendable {
     private let certificateAuthorities: String?
     private let netrc: String?
     private let bufferSize: Int
+    /// The line of every request that says who asks.
+    static let userAgent = "User-Agent: mirror"
     /// Whether connections are allowed to public addresses only.
     let publicAddressesOnly: Bool
 
@@ -32,7 +34,6 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_QUICK_EXIT, 1)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
         easy.set(CURLOPT_BUFFERSIZE, bufferSize)
-        easy.set(CURLOPT_USERAGENT, "mirror")
         prepareTrust(easy)
     }
 
@@ -89,6 +90,10 @@ struct TransferSettings: Sendable {
 
     private func prepareFields(_ easy: EasyHandle, plan: RequestPlan, source: PreparedSource) {
         easy.dropFields()
+        // libcurl would print CURLOPT_USERAGENT into a line of its own first, for every request. To a
+        // proxy it sends the lines of a tunnel's request instead of these.
+        easy.add(field: TransferSettings.userAgent)
+        easy.usesTunnelFields(plan.url.scheme == .https)
         if plan.carriesCredentials {
             for field in source.headers {
                 easy.add(

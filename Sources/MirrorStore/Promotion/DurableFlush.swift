@@ -24,14 +24,13 @@ struct DurableFlush: Sendable {
         allowsGroup =
             FileSystemKind.kernelReportsGroupFlush
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
+        let limit = OpenFileLimit.current
+        greatestBatch = allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
     }
 
     /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group
     /// each may keep the folder open in which its own was made.
-    var greatestBatch: Int {
-        let limit = OpenFileLimit.current
-        return allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
-    }
+    let greatestBatch: Int
 
     /// Whether a batch of this many works is flushed as a group.
     func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
