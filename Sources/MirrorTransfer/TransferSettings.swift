@@ -9,6 +9,12 @@ struct TransferSettings: Sendable {
     private let bufferSize: Int
     /// The line of every request that says who asks.
     static let userAgent = "User-Agent: mirror"
+    /// What one read takes of a short body, with the head before it. libcurl allocates its buffer for
+    /// each transfer: one as small as this comes from what was freed before, and a large one from the
+    /// kernel.
+    private static let shortBufferSize = 12 << 10
+    /// The longest of the short bodies, in bytes.
+    private static let longestShort: Int64 = 8 << 10
     /// Whether connections are allowed to public addresses only.
     let publicAddressesOnly: Bool
 
@@ -33,7 +39,6 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_QUICK_EXIT, 1)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
-        easy.set(CURLOPT_BUFFERSIZE, bufferSize)
         prepareTrust(easy)
     }
 
@@ -50,6 +55,10 @@ struct TransferSettings: Sendable {
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         let sharesConnection =
             !request.opensConnection && plan.url.scheme == .https && !plan.isLong
+        let isShort = plan.expectedBytes.map { $0 <= TransferSettings.longestShort } ?? false
+        easy.set(
+            CURLOPT_BUFFERSIZE,
+            isShort ? min(bufferSize, TransferSettings.shortBufferSize) : bufferSize)
         easy.set(CURLOPT_FRESH_CONNECT, request.opensConnection ? 1 : 0)
         easy.set(CURLOPT_PIPEWAIT, sharesConnection ? 1 : 0)
         prepareFields(easy, plan: plan, source: source)

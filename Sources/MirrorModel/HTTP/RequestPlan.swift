@@ -23,6 +23,8 @@ package struct RequestDraft: Sendable {
     /// As a stream of HTTP/2 a long body costs both sides more, and it waits in memory when its
     /// bytes come too fast.
     package var isLong = false
+    /// How many bytes the body is expected to have, where something says so.
+    package var expectedBytes: Int64?
     /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
     package var isHead = false
     /// Whether the first byte alone is asked for.
@@ -82,6 +84,8 @@ package final class RequestPlan: Sendable {
     package var condition: RequestDraft.Condition? { draft.condition }
     /// Whether the body is expected to be long; such a request uses HTTP/1.1.
     package var isLong: Bool { draft.isLong }
+    /// How many bytes the body is expected to have, where something says so.
+    package var expectedBytes: Int64? { draft.expectedBytes }
     /// Whether only the head of the answer is asked for.
     package var isHead: Bool { draft.isHead }
 }

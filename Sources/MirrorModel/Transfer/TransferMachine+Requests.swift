@@ -21,6 +21,7 @@ extension TransferMachine {
 
     private func makePlan() -> RequestPlan {
         var plan = makeConditions()
+        plan.expectedBytes = (plan.end ?? knownTotal ?? local?.size).map { $0 - plan.offset }
         let missing = (plan.end ?? knownTotal ?? 0) - plan.offset
         plan.isLong = isLong(missing, plan)
         return RequestPlan(plan)
