@@ -31,19 +31,24 @@ struct Binder: ~Copyable, ColumnWriter {
 
     mutating func add(_ value: String?) {
         index += 1
-        guard let value else { return note(sqlite3_bind_null(statement, index)) }
-        let kept = value.utf8.withContiguousStorageIfAvailable { keep(UnsafeRawBufferPointer($0)) }
-        if let kept = kept ?? nil {
-            let text = kept.assumingMemoryBound(to: CChar.self)
-            note(sqlite3_bind_text(statement, index, text.baseAddress, Int32(kept.count), nil))
+        guard var value else { return note(sqlite3_bind_null(statement, index)) }
+        value.withUTF8 { bind(text: UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func add(text: UnsafeRawBufferPointer) {
+        index += 1
+        bind(text: text)
+    }
+
+    private mutating func bind(text: UnsafeRawBufferPointer) {
+        let kept = keep(text)
+        let bytes = (kept ?? text).assumingMemoryBound(to: CChar.self)
+        let count = Int32(bytes.count)
+        if kept != nil {
+            note(sqlite3_bind_text(statement, index, bytes.baseAddress, count, nil))
         } else {
             isCopied = true
-            var value = value
-            value.withUTF8 { text in
-                text.withMemoryRebound(to: CChar.self) {
-                    note(csqlite_bind_text(statement, index, $0.baseAddress, Int32($0.count)))
-                }
-            }
+            note(csqlite_bind_text(statement, index, bytes.baseAddress, count))
         }
     }
 

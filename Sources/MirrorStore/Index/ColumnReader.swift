@@ -4,6 +4,10 @@ protocol ColumnReader {
     mutating func optionalInt() throws(IndexError) -> Int64?
     /// The next column, text in sound UTF-8 or NULL; a text that is known already is not made anew.
     mutating func optionalText(known: String?) throws(IndexError) -> String?
+    /// Passes the bytes of the next column, text that need not be sound.
+    mutating func withText<Value>(
+        _ body: (UnsafeBufferPointer<UInt8>) -> Value
+    ) throws(IndexError) -> Value
     /// The next column, bytes or NULL.
     mutating func optionalBlob() throws(IndexError) -> [UInt8]?
     /// The error for a value that cannot be, in the column that was read last.

@@ -9,27 +9,22 @@ extension Database {
     /// The columns that show whether files are unchanged, from a path on, in the order of the
     /// paths' bytes.
     static let everyProjection = """
-        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest \
-        FROM files WHERE path >= ? ORDER BY path
+        SELECT \(Schema.projectionColumns) FROM files WHERE path >= ? ORDER BY path
         """
 
-    /// The same, and when each file was promoted and last used.
+    /// The same, and behind them what shows when each file was promoted and last used.
     static let everyRowWithUse = """
-        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
-        promoted_at, (SELECT used_at FROM uses WHERE uses.path = files.path) \
+        SELECT \(Schema.projectionColumns), details, \
+        (SELECT used_at FROM uses WHERE uses.path = files.path) \
         FROM files WHERE path >= ? ORDER BY path
         """
 
     /// The same, with what each file was verified against.
     static let everyRowWithVerification = """
-        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
-        verified FROM files WHERE path >= ? ORDER BY path
+        SELECT \(Schema.projectionColumns), details FROM files WHERE path >= ? ORDER BY path
         """
-    /// The same, and behind it the whole record, whose columns cost little unless they are read.
-    static let everyRowWithRecord = """
-        SELECT path, owner, size, modified, changed, inode, sha256, executable, other_digest, \
-        \(Schema.recordColumns) FROM files WHERE path >= ? ORDER BY path
-        """
+    /// Whole records, whose other columns cost little unless they are read.
+    static let everyRowWithRecord = selection + " WHERE path >= ? ORDER BY path"
     private static let insertion = insertion(of: 1)
     /// To begin and end a statement costs a quarter of what a row does, so one inserts several rows.
     private static let insertions = [16, 4, 1].map { (count: $0, sql: insertion(of: $0)) }

@@ -48,7 +48,13 @@ extension Database {
         try rows("SELECT intents FROM batches ORDER BY id") {
             (row: inout Row) throws(IndexError) in
             var packed = try PackedReader(try row.blob())
-            while !packed.isAtEnd { intents.append(try packed.intent()) }
+            while !packed.isAtEnd {
+                intents.append(
+                    packed.hasFormerRecords
+                        ? try packed.intent { (columns: inout PackedReader) throws(IndexError) in
+                            try columns.formerRecord()
+                        } : try packed.intent())
+            }
         }
         return intents
     }
@@ -122,11 +128,18 @@ extension ColumnWriter where Self: ~Copyable {
 extension ColumnReader {
     /// Reads the columns of an intent without its number.
     fileprivate mutating func intent() throws(IndexError) -> PromotionIntent {
+        try intent { (columns: inout Self) throws(IndexError) in try columns.record() }
+    }
+
+    /// The same, with a record that is read by a closure.
+    fileprivate mutating func intent(
+        record: (inout Self) throws(IndexError) -> IndexRecord
+    ) throws(IndexError) -> PromotionIntent {
         guard let kind = PromotionIntent.Kind(rawValue: try text()) else { throw nonsense() }
         return PromotionIntent(
             kind: kind, staged: try placePath(), aside: try optionalPlacePath(),
             stagedInode: UInt64(bitPattern: try int()), replaces: try int() != 0,
-            record: try record())
+            record: try record(&self))
     }
 
     /// A column that holds the path of a target or of a part, or NULL.

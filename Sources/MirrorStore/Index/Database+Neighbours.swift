@@ -4,7 +4,6 @@ internal import MirrorModel
 /// The rows of many targets. Those that a run asks for together are mostly neighbours, so that the
 /// next one is the next row; to search for each costs three times as much.
 extension Database {
-    private static let recordsFrom = selection + " WHERE path >= ? ORDER BY path"
     /// How many records one statement looks for: to begin and end a statement costs more than a row.
     private static let mostAtOnce = 16
     private static let severalRecords: String = {
@@ -36,7 +35,7 @@ extension Database {
         _ targets: [Target], into records: inout [IndexRecord?]
     ) throws(IndexError) {
         let first = records.count
-        let statement = try start(Database.recordsFrom) { $0.add(targets[first].path) }
+        let statement = try start(Database.everyRowWithRecord) { $0.add(targets[first].path) }
         defer { sqlite3_reset(statement) }
         var hasRow = try step(statement)
         // Behind the last row, the walk stands at one that comes after all targets.

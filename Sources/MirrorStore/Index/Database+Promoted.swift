@@ -21,12 +21,14 @@ extension Database {
             }
         }
         let numbers = promoted.joined(separator: ", ")
+        let records = Schema.records(ofVersion: try number("PRAGMA user_version"))
         return """
+            DROP VIEW IF EXISTS temp.files;
             CREATE TEMP VIEW files AS
-            SELECT \(Schema.recordColumns) FROM main.files WHERE path NOT IN (
+            \(records.files) WHERE path NOT IN (
                 SELECT path FROM main.intents WHERE id IN (\(numbers)))
             UNION ALL
-            SELECT \(Schema.recordColumns) FROM main.intents WHERE id IN (\(numbers));
+            \(records.intents) WHERE id IN (\(numbers));
             """
     }
 }

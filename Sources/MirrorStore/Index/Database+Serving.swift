@@ -2,7 +2,7 @@ internal import MirrorModel
 
 /// Rows as a server of the tree asks for them.
 extension Database {
-    private static let columns = "path, size, modified, changed, inode, sha256, media_type"
+    private static let columns = "path, size, modified, changed, inode, sha256, details"
 
     /// The row of a path.
     mutating func servedFile(at path: String) throws(IndexError) -> ServedFile? {
@@ -74,8 +74,9 @@ extension Row {
         let stamp = FileStamp(
             size: try int(), modified: try int(), changed: try int(),
             inode: UInt64(bitPattern: try int()))
+        let sha256 = try digest(.sha256)
         return ServedFile(
-            target: target, stamp: stamp, sha256: try digest(.sha256), mediaType: try optionalText()
-        )
+            target: target, stamp: stamp, sha256: sha256,
+            mediaType: try details().mediaType)
     }
 }

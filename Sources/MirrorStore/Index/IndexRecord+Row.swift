@@ -10,16 +10,12 @@ extension ColumnWriter where Self: ~Copyable {
         add(stamp.changed)
         add(Int64(bitPattern: stamp.inode))
         add(record.sha256.bytes)
-        add(record.otherDigest?.algorithm.rawValue)
+        add(record.isExecutable ? 1 : 0)
         add(record.otherDigest?.bytes)
-        add(record.provenance)
-        add(record.validators)
-        add(record.mediaType)
-        add(record.verified.rawValue)
-        add(record.promotedAt.milliseconds)
+        add(record.provenance?.source.text)
         add(record.confirmedAt.milliseconds)
         add(record.freshUntil?.milliseconds)
-        add(record.isExecutable ? 1 : 0)
+        RecordDetails.withText(of: record) { add(text: $0) }
     }
 
     /// Adds the columns `source` and `answered_by`.
@@ -70,30 +66,49 @@ extension ColumnReader {
             size: size, modified: try int(), changed: try int(),
             inode: UInt64(bitPattern: try int()))
         let sha256 = try digest(.sha256)
-        let otherDigest = try namedDigest()
-        let provenance = try provenance()
-        let validators = try validators()
-        let mediaType = try optionalText(known: known.mediaType)
-        known.mediaType = mediaType
-        let verified = try verification()
-        let promotedAt = Instant(milliseconds: try int())
+        let isExecutable = try int() != 0
+        let otherBytes = try optionalBlob()
+        let source = try optionalText()
         let confirmedAt = Instant(milliseconds: try int())
         let freshUntil = try optionalInstant()
-        let isExecutable = try int() != 0
+        let details = try details(knownType: known.mediaType)
+        known.mediaType = details.mediaType
         return IndexRecord(
-            target: target, owners: owners, stamp: stamp, sha256: sha256, otherDigest: otherDigest,
-            provenance: provenance, validators: validators, mediaType: mediaType,
-            isExecutable: isExecutable, verified: verified, promotedAt: promotedAt,
-            confirmedAt: confirmedAt, freshUntil: freshUntil)
+            target: target, owners: owners, stamp: stamp, sha256: sha256,
+            otherDigest: try otherDigest(otherBytes, details),
+            provenance: try provenance(source, details), validators: details.validators,
+            mediaType: details.mediaType, isExecutable: isExecutable, verified: details.verified,
+            promotedAt: details.promotedAt, confirmedAt: confirmedAt, freshUntil: freshUntil)
     }
 
-    private mutating func verification() throws(IndexError) -> Verification {
-        let word = try text()
-        // Texts as short as these are compared in a register.
-        if word == "digest" { return .digest }
-        if word == "size" { return .size }
-        guard let verification = Verification(rawValue: word) else { throw nonsense() }
-        return verification
+    /// The column `details`.
+    mutating func details(knownType: String? = nil) throws(IndexError) -> RecordDetails {
+        let details = try withText { RecordDetails($0, knownType: knownType) }
+        guard let details else { throw nonsense() }
+        return details
+    }
+
+    fileprivate func otherDigest(
+        _ bytes: [UInt8]?, _ details: RecordDetails
+    ) throws(IndexError) -> Digest? {
+        switch (bytes, details.otherAlgorithm) {
+        case (nil, nil): return nil
+        case (let bytes?, let algorithm?):
+            guard let digest = Digest(algorithm, bytes: bytes) else { throw nonsense() }
+            return digest
+        default: throw nonsense()
+        }
+    }
+
+    private func provenance(
+        _ source: String?, _ details: RecordDetails
+    ) throws(IndexError) -> Provenance? {
+        guard let source else {
+            if details.answeredBy != nil { throw nonsense() }
+            return nil
+        }
+        return Provenance(
+            source: SourceKey(text: source), answeredBy: details.answeredBy ?? source)
     }
 
     /// A column that holds a target.
@@ -166,7 +181,7 @@ extension Row {
         return try readRecord(of: target, known: &known)
     }
 
-    /// Checks the columns of `Schema.recordColumns` without making values; throws where `record`
+    /// Checks the columns of `Schema.recordColumns` without making most values; throws where `record`
     /// would.
     mutating func checkRecord() throws(IndexError) {
         try checkText(Target.isSound)
@@ -174,21 +189,13 @@ extension Row {
         if try int() < 0 { throw nonsense() }
         for _ in 1...3 { _ = try int() }
         try checkBlob(count: DigestAlgorithm.sha256.byteCount)
-        _ = try namedDigest()
-        let hasSource = try checkOptionalText()
-        guard try checkOptionalText() == hasSource else { throw nonsense() }
-        let hasTag = try checkOptionalText(EntityTag.isSound)
-        let hasDate = try optionalInt() != nil
-        switch try optionalInt() {
-        case nil: break
-        case 1 where hasTag: break
-        case 2 where hasDate: break
-        default: throw nonsense()
-        }
-        _ = try checkOptionalText()
-        guard Verification(rawValue: try text()) != nil else { throw nonsense() }
-        for _ in 1...2 { _ = try int() }
-        _ = try optionalInt()
         _ = try int()
+        let otherBytes = try optionalBlob()
+        let hasSource = try checkOptionalText()
+        _ = try int()
+        _ = try optionalInt()
+        let details = try details()
+        if !hasSource, details.answeredBy != nil { throw nonsense() }
+        _ = try otherDigest(otherBytes, details)
     }
 }

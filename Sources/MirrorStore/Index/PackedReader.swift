@@ -3,11 +3,17 @@ internal import MirrorModel
 /// Reads what `PackedWriter` made. Bytes that it would not make are a damaged index.
 struct PackedReader: ColumnReader {
     private var rest: ArraySlice<UInt8>
+    /// Whether records have the columns that they had until version 6 of the index.
+    let hasFormerRecords: Bool
 
     /// Reads a value from its start. Throws where it has a form of another version.
     init(_ bytes: [UInt8]) throws(IndexError) {
-        rest = bytes[...]
-        guard rest.popFirst() == PackedWriter.version else { throw nonsense() }
+        rest = bytes.dropFirst()
+        switch bytes.first {
+        case PackedWriter.version: hasFormerRecords = false
+        case 1: hasFormerRecords = true
+        default: throw .damaged(PackedReader.flaw)
+        }
     }
 
     /// Whether every column was read.
@@ -39,7 +45,16 @@ struct PackedReader: ColumnReader {
         }
     }
 
-    func nonsense() -> IndexError { .damaged("intents of a batch are not sound") }
+    private static let flaw = "intents of a batch are not sound"
+
+    func nonsense() -> IndexError { .damaged(PackedReader.flaw) }
+
+    mutating func withText<Value>(
+        _ body: (UnsafeBufferPointer<UInt8>) -> Value
+    ) throws(IndexError) -> Value {
+        guard try kind() == .text else { throw nonsense() }
+        return try taken().withUnsafeBufferPointer(body)
+    }
 
     private mutating func kind() throws(IndexError) -> PackedWriter.Kind {
         guard let byte = rest.popFirst(), let kind = PackedWriter.Kind(rawValue: byte) else {

@@ -1,11 +1,12 @@
 /// Packs the columns of several rows into one value, for `PackedReader`.
 ///
-/// The first byte is the version of the form. Of each column follow its kind, one byte, and then nothing
+/// The first byte is the version of the form: 2, and 1 where records have the columns that they had until
+/// version 6 of the index. Of each column follow its kind, one byte, and then nothing
 /// for NULL; eight bytes for an integer; four bytes for the length of text or bytes, and they
 /// themselves. Numbers are little-endian.
 struct PackedWriter: ColumnWriter {
     /// The version that this writer makes.
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
 
     /// The kind of a column.
     enum Kind: UInt8 { case null, integer, text, blob }
@@ -50,6 +51,8 @@ struct PackedWriter: ColumnWriter {
         }
         if isAdded == nil { Array(value.utf8).withUnsafeBytes { add(.text, $0) } }
     }
+
+    mutating func add(text: UnsafeRawBufferPointer) { add(.text, text) }
 
     mutating func add(_ value: [UInt8]?) {
         guard let value else { return addNull() }

@@ -28,7 +28,7 @@ package struct ProjectionCursor: ~Copyable {
     private var database: Database?
     private var statement: OpaquePointer?
     private let note: (IndexError) -> Void
-    /// Whether the columns of the whole record stand behind those of the projection.
+    /// Whether the rows have the columns of the whole record.
     private let hasRecord: Bool
     private var known = KnownTexts()
 
@@ -84,35 +84,35 @@ package struct ProjectionCursor: ~Copyable {
     /// `Database.everyRowWithUse`.
     package var lastUse: Instant {
         guard let statement else { return Instant(milliseconds: 0) }
-        let promoted = Instant(milliseconds: sqlite3_column_int64(statement, 9))
+        let promoted = text(statement, 9).flatMap(RecordDetails.promotedAt(in:))
         // 0, for a file without a recorded use, is before every promotion.
-        return max(promoted, Instant(milliseconds: sqlite3_column_int64(statement, 10)))
+        let used = Instant(milliseconds: sqlite3_column_int64(statement, 10))
+        return max(promoted ?? used, used)
     }
 
     /// How the row's file was verified, in a walk over `Database.everyRowWithVerification`.
     package var verification: Verification {
-        guard let statement, let word = text(statement, 9) else { return .none }
-        return Verification(rawValue: String(decoding: word, as: UTF8.self)) ?? .none
+        guard let statement else { return .none }
+        return text(statement, 9).flatMap(RecordDetails.verified(in:)) ?? .none
     }
 
     /// Where the bytes of the row's file came from, in a walk over `Database.everyRowWithRecord`; nil
     /// where that is not sound.
     package var origin: RowOrigin? {
-        guard let statement, hasRecord, sqlite3_column_type(statement, 26) == SQLITE_INTEGER,
-            let word = text(statement, 24),
-            let verified = Verification(rawValue: String(decoding: word, as: UTF8.self))
+        guard let statement, hasRecord, sqlite3_column_type(statement, 10) == SQLITE_INTEGER,
+            let verified = text(statement, 12).flatMap(RecordDetails.verified(in:))
         else { return nil }
-        let source = text(statement, 18)
-        let freshUntil = sqlite3_column_type(statement, 27)
-        guard source != nil || sqlite3_column_type(statement, 18) == SQLITE_NULL,
+        let source = text(statement, 9)
+        let freshUntil = sqlite3_column_type(statement, 11)
+        guard source != nil || sqlite3_column_type(statement, 9) == SQLITE_NULL,
             source.map(String.isSound) != false,
             freshUntil == SQLITE_INTEGER || freshUntil == SQLITE_NULL
         else { return nil }
         return RowOrigin(
             source: source, verified: verified,
-            confirmedAt: Instant(milliseconds: sqlite3_column_int64(statement, 26)),
+            confirmedAt: Instant(milliseconds: sqlite3_column_int64(statement, 10)),
             freshUntil: freshUntil == SQLITE_NULL
-                ? nil : Instant(milliseconds: sqlite3_column_int64(statement, 27)))
+                ? nil : Instant(milliseconds: sqlite3_column_int64(statement, 11)))
     }
 
     /// The target of the row that the cursor stands at. Throws where it is none.
@@ -131,7 +131,7 @@ package struct ProjectionCursor: ~Copyable {
     package mutating func record() throws(IndexError) -> IndexRecord {
         do throws(IndexError) {
             guard let statement else { throw IndexError.damaged("a row is gone") }
-            var row = Row(statement: statement, from: hasRecord ? 9 : 0)
+            var row = Row(statement: statement)
             if hasRecord { return try row.record(known: &known) }
             let path = try row.text()
             guard let record = try database?.record(at: path) else {

@@ -9,10 +9,10 @@ struct Row: ColumnReader {
     /// protection (sqlite3_value); one call for it costs less than one for each question.
     private var value: OpaquePointer?
 
-    /// Reads from a column on.
-    init(statement: OpaquePointer, from column: Int32 = 0) {
+    /// Reads from the first column on.
+    init(statement: OpaquePointer) {
         self.statement = statement
-        index = column - 1
+        index = -1
     }
 
     mutating func optionalInt() throws(IndexError) -> Int64? {
@@ -35,6 +35,16 @@ struct Row: ColumnReader {
             return text
         default: throw nonsense()
         }
+    }
+
+    mutating func withText<Value>(
+        _ body: (UnsafeBufferPointer<UInt8>) -> Value
+    ) throws(IndexError) -> Value {
+        guard advance() == SQLITE_TEXT, let start = sqlite3_value_text(value) else {
+            throw nonsense()
+        }
+        let count = Int(sqlite3_value_bytes(value))
+        return body(UnsafeBufferPointer(start: start, count: count))
     }
 
     /// Skips the next column, text in sound UTF-8 that may have to meet a condition; false for

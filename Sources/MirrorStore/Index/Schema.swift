@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 6.
+/// The tables of the index, version 7.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,29 +8,49 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 6
+    static let version: Int64 = 7
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
-    /// The columns with the facts of a version, in `files` and in `intents`.
-    static let recordColumns = """
-        path, owner, size, modified, changed, inode, sha256, other_algorithm, other_digest, source, \
-        answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at, \
-        confirmed_at, fresh_until, executable
-        """
+    /// The columns with the facts of a version, in `files` and in `intents`. The first nine show whether
+    /// a file is as it was put there; `details` is the text of `RecordDetails`.
+    ///
+    /// They are thirteen because up to that number SQLite compares a key without unpacking it
+    /// (`sqlite3VdbeFindCompare`), and the row is the key of a table without row numbers.
+    static let recordColumns = "\(projectionColumns), source, confirmed_at, fresh_until, details"
     /// How many they are.
-    static let recordColumnCount = 20
-    /// One parameter for each of them.
+    static let recordColumnCount = 13
+    /// The first nine of them.
+    static let projectionColumns =
+        "path, owner, size, modified, changed, inode, sha256, executable, other_digest"
+    /// One parameter for each of the columns of a record.
     static let recordParameters = Array(repeating: "?", count: recordColumnCount)
         .joined(separator: ", ")
 
     private static let recordDefinition = """
         owner TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
         changed INTEGER NOT NULL, inode INTEGER NOT NULL, sha256 BLOB NOT NULL,
-        other_algorithm TEXT, other_digest BLOB, source TEXT, answered_by TEXT, entity_tag TEXT,
-        last_modified INTEGER, strong INTEGER, media_type TEXT, verified TEXT NOT NULL,
-        promoted_at INTEGER NOT NULL, confirmed_at INTEGER NOT NULL, fresh_until INTEGER,
-        executable INTEGER NOT NULL
+        executable INTEGER NOT NULL, other_digest BLOB, source TEXT, confirmed_at INTEGER NOT NULL,
+        fresh_until INTEGER, details TEXT NOT NULL
+        """
+
+    /// The columns of a record as expressions over the twenty that there were until version 6.
+    static let formerRecordColumns = """
+        \(projectionColumns), source, confirmed_at, fresh_until,
+        substr(verified, 1, 1) || char(31) || promoted_at || char(31)
+        || iif(answered_by IS source, '', ifnull(answered_by, '')) || char(31)
+        || ifnull(entity_tag, '') || char(31) || ifnull(last_modified, '') || char(31)
+        || ifnull(strong, '') || char(31) || ifnull(media_type, '') || char(31)
+        || ifnull(other_algorithm, '') AS details
+        """
+
+    private static let files = "files (path TEXT PRIMARY KEY, \(recordDefinition)) WITHOUT ROWID"
+    private static let intentColumns = "id, kind, staged, aside, staged_inode, replaces"
+    private static let intents = """
+        intents (
+            id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
+            staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
+            \(recordDefinition))
         """
 
     // Ranges that further connections of a transfer fetched, beyond the milestones of its part.
@@ -95,16 +115,40 @@ enum Schema {
         4: "\(sets) PRAGMA user_version = 5;",
         // Until version 5 the intents of batches were rows too; those that are left stay where they are.
         5: "CREATE TABLE \(batches); PRAGMA user_version = 6;",
+        6: """
+        ALTER TABLE files RENAME TO former_files;
+        CREATE TABLE \(files);
+        INSERT INTO files SELECT \(formerRecordColumns) FROM former_files ORDER BY path;
+        DROP TABLE former_files;
+        ALTER TABLE intents RENAME TO former_intents;
+        CREATE TABLE \(intents);
+        INSERT INTO intents (\(intentColumns), \(recordColumns))
+        SELECT \(intentColumns), \(formerRecordColumns) FROM former_intents;
+        DROP TABLE former_intents;
+        PRAGMA user_version = 7;
+        """,
     ]
 
-    /// Tables in memory with which a database of an earlier version is read as one of this version,
-    /// by its own version.
+    /// Tables and views in memory with which a database of an earlier version is read as one of this
+    /// version, by its own version.
     static let substitutes: [Int64: String] = [
         1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
         2: "\(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
         3: "\(evictedInMemory) \(setsInMemory)", 4: setsInMemory, 5: batchesInMemory,
+        6: recordsInMemory,
     ]
 
+    /// The rows of `files` and of `intents` in a database, as this version has them.
+    static func records(ofVersion version: Int64) -> (files: String, intents: String) {
+        let columns = version < 7 ? formerRecordColumns : recordColumns
+        return ("SELECT \(columns) FROM main.files", "SELECT \(columns) FROM main.intents")
+    }
+
+    private static let recordsInMemory = """
+        CREATE TEMP VIEW files AS SELECT \(formerRecordColumns) FROM main.files;
+        CREATE TEMP VIEW intents AS SELECT \(intentColumns), \(formerRecordColumns)
+        FROM main.intents;
+        """
     private static let manifestsInMemory =
         "CREATE TEMP TABLE \(manifests); \(named(manifestsOf: "main.manifests"))"
     private static let evictedInMemory = "CREATE TEMP TABLE \(evicted);"
@@ -115,11 +159,11 @@ enum Schema {
         CREATE TEMP TABLE set_removals (set_id, path);
         \(batchesInMemory)
         """
-    private static let batchesInMemory = "CREATE TEMP TABLE \(batches);"
+    private static let batchesInMemory = "CREATE TEMP TABLE \(batches); \(recordsInMemory)"
 
     /// Makes all tables in an empty database.
     static let creation = """
-        CREATE TABLE files (path TEXT PRIMARY KEY, \(recordDefinition)) WITHOUT ROWID;
+        CREATE TABLE \(files);
         CREATE TABLE uses (path TEXT PRIMARY KEY, used_at INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE parts (
             name TEXT PRIMARY KEY, target TEXT NOT NULL, kind TEXT NOT NULL, algorithm TEXT,
@@ -134,10 +178,7 @@ enum Schema {
             part TEXT NOT NULL, length INTEGER NOT NULL, sha256 BLOB NOT NULL,
             PRIMARY KEY (part, length)) WITHOUT ROWID;
         CREATE TABLE \(extents);
-        CREATE TABLE intents (
-            id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
-            staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
-            \(recordDefinition));
+        CREATE TABLE \(intents);
         \(sets)
         CREATE TABLE \(batches);
         CREATE TABLE hidden_files (path TEXT PRIMARY KEY) WITHOUT ROWID;

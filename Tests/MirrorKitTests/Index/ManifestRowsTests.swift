@@ -46,6 +46,7 @@ import Testing
         let record = try fullRecord("Caches/a", owner: "maps")
         try index.write { (batch: inout Database) throws(IndexError) in
             try batch.put(record)
+            try batch.makeFormerRecords()
             try batch.run(
                 """
                 DROP TABLE manifests; DROP TABLE batches; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;

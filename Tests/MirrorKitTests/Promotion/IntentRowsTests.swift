@@ -136,7 +136,7 @@ import Testing
         _ = await tree.promote(try tree.landing("Documents/f", "new"))
         await tree.promoter.stop()
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            for intent in try batch.intents() { _ = try batch.put(intent) }
+            try batch.makeFormerRecords()
             try batch.run("DROP TABLE batches; PRAGMA user_version = 5")
         }
         try tree.index.close(now: PromotionTree.time)

@@ -140,6 +140,7 @@ import Testing
         let (record, _) = try part([0..<100])
         let name = record.name
         try index.write { (batch: inout Database) throws(IndexError) in
+            try batch.makeFormerRecords()
             try batch.run(
                 """
                 DROP TABLE extents; DROP TABLE batches; DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
