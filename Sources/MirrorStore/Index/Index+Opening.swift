@@ -128,10 +128,11 @@ extension Index {
         var database = try Database(location.name, flags: location.flags, beneath: file.folder)
         try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
         if let tables = Schema.substitutes[try database.number("PRAGMA user_version")] {
+            location.preparation = tables
             try database.run(tables)
         }
         if let view = try database.viewOfPromotedFiles(in: root) {
-            location.preparation = view
+            location.preparation += view
             try database.run(view)
         }
         try database.run("PRAGMA query_only = ON;")

@@ -39,8 +39,8 @@ package final class Index: Sendable {
         let flags: Int32
         /// Holds a private copy as long as it is read.
         let copy: PrivateCopy?
-        /// What a connection runs before it reads; nil for nothing.
-        var preparation: String?
+        /// What a connection runs before it reads.
+        var preparation = ""
 
         /// Whether SQLite may write to it, as it does even to read beside others.
         var isWritable: Bool { flags & SQLITE_OPEN_READWRITE != 0 }
@@ -48,7 +48,7 @@ package final class Index: Sendable {
         /// Opens a further connection.
         func connect() throws(IndexError) -> Database {
             let database = try Database(name, flags: flags, beneath: file.folder)
-            if let preparation { try database.run(preparation) }
+            if !preparation.isEmpty { try database.run(preparation) }
             return database
         }
     }

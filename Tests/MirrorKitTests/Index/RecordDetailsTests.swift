@@ -62,14 +62,7 @@ import Testing
         }
     }
 
-    @Test func everyFormOfEachFactComesBack() throws {
-        let index = try open().index
-        let records = try Self.records()
-        #expect(records.count > 60)
-        try index.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
-        }
-        #expect(try stored(index) == records)
+    private func walk(_ index: Index, over records: [IndexRecord]) throws {
         var cursor = try index.projectionCursor(from: "", readsRecords: true)
         for record in records {
             #expect(try cursor.next())
@@ -80,6 +73,17 @@ import Testing
             let source = cursor.origin?.source.map { String(decoding: $0, as: UTF8.self) }
             #expect(source == record.provenance?.source.text)
         }
+    }
+
+    @Test func everyFormOfEachFactComesBack() throws {
+        let index = try open().index
+        let records = try Self.records()
+        #expect(records.count > 60)
+        try index.write { (batch: inout Database) throws(IndexError) in
+            for record in records { try batch.put(record) }
+        }
+        #expect(try stored(index) == records)
+        try walk(index, over: records)
     }
 
     @Test func detailsThatAreCutOrChangedAreNeverReadAsOthers() throws {
@@ -146,6 +150,11 @@ import Testing
         let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
         #expect(reader.notice == nil)
         #expect(try stored(reader.index) == records)
+        // A walk has a connection of its own.
+        try walk(reader.index, over: records)
+        var uses = try reader.index.cursorOfUses(in: .caches)
+        #expect(try uses.next())
+        #expect(uses.lastUse == records[0].promotedAt)
         try reader.index.close(now: Instant(seconds: 0))
         let opened = try open()
         #expect(opened.notice == nil)
