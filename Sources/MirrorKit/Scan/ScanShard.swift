@@ -99,7 +99,10 @@ struct ScanShard: ~Copyable {
                 try arrive()
                 continue
             }
-            if isPlain, keeps(row) { return true }
+            if isPlain {
+                if keeps(row) { return true }
+                if try asks(&cursor, row) { return true }
+            }
             try decide(record: try cursor.wholeRecord())
             return true
         }
@@ -133,6 +136,26 @@ struct ScanShard: ~Copyable {
         found.steps.appendPlainKeep(
             manifest: Int(entry.manifest), resource: Int(entry.resource))
         next += 1
+        return true
+    }
+
+    /// Keeps a file that nothing pins and that is as its row says, or has its source asked.
+    private mutating func asks(
+        _ cursor: inout ProjectionCursor, _ row: RowProjection
+    ) throws -> Bool {
+        let entry = view.wanted.entries[next]
+        guard let freshness = view.freshness(of: entry, row, cursor.origin),
+            scan?.isUnchanged(row.path, since: row.stamp) == true
+        else { return false }
+        switch freshness {
+        case .due(let cause):
+            let record = try cursor.wholeRecord()
+            found.steps.appendWhole(view.asking(about: record, entry, because: cause))
+        case .fresh(let end):
+            guard let step = view.keeping(row, entry, until: end) else { return false }
+            found.steps.append(step)
+        }
+        try pass()
         return true
     }
 

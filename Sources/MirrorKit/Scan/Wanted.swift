@@ -113,6 +113,16 @@ struct Wanted: Sendable {
         tables[Int(entry.manifest)].plainRefresh(at: Int(entry.resource))
     }
 
+    /// When a file is due that an entry without a digest wants as its row says it is; nil for others.
+    func plainRefresh(
+        of entry: Reference, _ row: RowProjection, from source: UnsafeBufferPointer<UInt8>
+    ) -> Refresh? {
+        guard arrivesPlainly(entry), isOnlyOwner(of: entry, row.owner) else { return nil }
+        return tables[Int(entry.manifest)].plainRefresh(
+            at: Int(entry.resource), ofSize: row.stamp.size, isExecutable: row.isExecutable,
+            source: source)
+    }
+
     /// Whether the only owner in a row is the only manifest that wants an entry.
     func isOnlyOwner(of entry: Reference, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard sharers.isEmpty || sharers[Wanted.key(entry)] == nil else { return false }
@@ -136,6 +146,11 @@ struct Wanted: Sendable {
     /// Where an entry is declared.
     func claim(of entry: Reference) -> TargetDispute.Claim {
         manifests[Int(entry.manifest)].claim(at: Int(entry.resource))
+    }
+
+    /// The declared size of an entry's file, in bytes.
+    func size(of entry: Reference) -> Int64? {
+        tables[Int(entry.manifest)].size(at: Int(entry.resource))
     }
 
     /// Whether a server may name an entry's file.

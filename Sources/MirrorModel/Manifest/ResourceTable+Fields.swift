@@ -1,6 +1,6 @@
 extension ResourceTable {
     /// The declared size of one resource; the resource itself is not built.
-    func size(at position: Int) -> Int64? {
+    package func size(at position: Int) -> Int64? {
         let size = columns.records[position].size
         return size < 0 ? nil : size
     }
@@ -35,6 +35,42 @@ extension ResourceTable {
         let record = columns.records[position]
         guard record.rarity == 0, record.digest == nil else { return nil }
         return columns.traits.values[Int(record.traits)].refresh
+    }
+
+    /// When one resource is due that declares no digest, is nothing special, and agrees with a recorded
+    /// version in size and mode and about its source; nil for others.
+    package func plainRefresh(
+        at position: Int, ofSize size: Int64, isExecutable: Bool,
+        source: UnsafeBufferPointer<UInt8>
+    ) -> Refresh? {
+        let record = columns.records[position]
+        let traits = columns.traits.values[Int(record.traits)]
+        guard record.rarity == 0, record.digest == nil, record.size < 0 || record.size == size,
+            traits.isExecutable == isExecutable, isURL(of: record, source)
+        else { return nil }
+        return traits.refresh
+    }
+
+    /// Whether bytes are the URL of a resource; that with a query is remembered under another name.
+    private func isURL(of record: ResourceRecord, _ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let shared = Int(record.sharedLength)
+        let pathEnd = record.pathLength
+        var site = columns.authorities.values[Int(record.authority)].site
+        return site.withUTF8 { site in
+            guard bytes.count == site.count + Int(record.urlLength) + shared,
+                ByteOrder.compare(UnsafeBufferPointer(rebasing: bytes[..<site.count]), site) == 0
+            else { return false }
+            return columns.arena.withBytes(
+                at: record.position, count: pathEnd + Int(record.urlLength)
+            ) { known in
+                let own = UnsafeBufferPointer(rebasing: known[pathEnd...])
+                let common = UnsafeBufferPointer(rebasing: known[(pathEnd - shared)..<pathEnd])
+                let end = bytes.count - shared
+                let middle = UnsafeBufferPointer(rebasing: bytes[site.count..<end])
+                return ByteOrder.compare(middle, own) == 0
+                    && ByteOrder.compare(UnsafeBufferPointer(rebasing: bytes[end...]), common) == 0
+            }
+        }
     }
 
     /// Compares one resource's path with another path, by bytes: negative, zero or positive.

@@ -70,10 +70,9 @@ package struct Reconciler: Sendable {
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)
             if case .due(let cause) = freshness {
-                let means = transfer(situation, ifChangedSince: record.localVersion)
-                var reason = Reason.due(cause, at: now)
-                if case .transfer(_, nil) = means { reason = .dueWithoutValidator(cause, at: now) }
-                return Decision(.revalidate, reason, means: means, existing: existing)
+                return Reconciler.asking(
+                    about: record, stamp, because: cause,
+                    means: transfer(situation, ifChangedSince: record.localVersion), now: now)
             }
             if situation.isUntouched, case .fresh(let until?) = freshness {
                 return Decision(
@@ -89,6 +88,35 @@ package struct Reconciler: Sendable {
         return adoption(
             situation, stamp,
             reasonToWrite(situation, record))
+    }
+
+    private static func asking(
+        about record: IndexRecord, _ stamp: FileStamp, because cause: DueCause, means: Step.Means,
+        now: Instant
+    ) -> Decision {
+        let reason: Reason =
+            if case .transfer(_, nil) = means {
+                .dueWithoutValidator(cause, at: now)
+            } else { .due(cause, at: now) }
+        return Decision(
+            .revalidate, reason, means: means, existing: .ours(stamp, sha256: record.sha256))
+    }
+
+    /// The step for a file that nothing pins and that is as its row says, where the resource wants
+    /// nothing else of it and no part is there: it is due.
+    package func asking(
+        about record: IndexRecord, because cause: DueCause, now: Instant
+    ) -> Decision {
+        Reconciler.asking(
+            about: record, record.stamp, because: cause,
+            means: .transfer(part: nil, ifChangedSince: record.localVersion), now: now)
+    }
+
+    /// The step for such a file that is fresh until an instant, or for ever.
+    package static func keeping(_ sha256: Digest, freshUntil end: Instant?) -> Decision {
+        Decision(
+            .keep, end.map { .fresh(until: $0) } ?? .intact, means: .nothing,
+            existing: .recorded(sha256: sha256))
     }
 
     /// Why the row of a file that is as it was is written again.

@@ -86,7 +86,8 @@ public struct StepList: Sendable {
         appendWhole(step)
     }
 
-    private mutating func appendWhole(_ step: Step) {
+    /// Adds a step that has no shorter form.
+    package mutating func appendWhole(_ step: Step) {
         entries.append(Slot(.other, others.count))
         others.append(step)
     }

@@ -59,16 +59,18 @@ import Testing
     }
 
     private func plan(
-        _ manifests: [Manifest], splitting many: Int, prunes: Bool = false, isSlow: Bool = false
+        _ manifests: [Manifest], splitting many: Int, prunes: Bool = false,
+        everythingIsDue: Bool = false, isSlow: Bool = false
     ) async throws -> Made {
         var options = PlanOptions()
         options.prunes = prunes
+        options.everythingIsDue = everythingIsDue
         // Where anything at all is to be fetched again, no row is taken at its word.
         if isSlow { options.refetched = [try Target("Caches/nowhere")] }
         let root = try RootDirectory(opening: session.root)
         let scan = try Scan(
             manifests: manifests, options: options, root: root,
-            index: try Index.openForReading(root).index, now: Instant(seconds: 1_800_000_000),
+            index: try Index.openForReading(root).index, now: ScanPathsTests.now,
             splitting: many, isCancelled: { false })
         return Made(try scan.plan(for: "root"))
     }
@@ -117,5 +119,86 @@ import Testing
                 #expect(Set(quick.steps.map(\.kind)).isSuperset(of: [.keep, .update, .repair]))
             }
         }
+    }
+
+    private static let now = Instant(seconds: 1_800_000_000)
+
+    /// What a source said of a version, in each form that decides whether it is asked again.
+    private func answered(
+        _ record: IndexRecord, by source: SourceURL, _ random: inout SplitMix64
+    ) throws -> IndexRecord {
+        var record = record
+        func isOneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+        let text = isOneIn(8) ? "https://other.example/" : source.requestText
+        record.provenance =
+            isOneIn(8) ? nil : Provenance(source: SourceKey(text: text), answeredBy: text)
+        let tag = try #require(EntityTag(isOneIn(3) ? "W/\"1\"" : "\"1\""))
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: record.validators = Validators()
+        case 1: record.validators = Validators(entityTag: tag)
+        case 2: record.validators = Validators(lastModified: HTTPDate(seconds: 3))
+        default: record.validators = Validators(entityTag: tag, strong: .entityTag(tag))
+        }
+        let now = ScanPathsTests.now
+        record.confirmedAt = now.advanced(bySeconds: .random(in: -100...20, using: &random))
+        record.freshUntil =
+            isOneIn(3) ? nil : now.advanced(bySeconds: .random(in: -60...60, using: &random))
+        record.isExecutable = isOneIn(12)
+        if isOneIn(12) { record.owners = Owners(["one", "elsewhere"]) }
+        return record
+    }
+
+    /// Files that nothing pins, whose sources are asked or not.
+    @Test(arguments: 1...8) func everyScanPathAsksTheSameSources(_ seed: UInt64) async throws {
+        var random = SplitMix64(seed: seed)
+        var first: [Resource] = []
+        for number in 0..<200 {
+            var resource = try resource(number, version: 1, &random)
+            resource.digests = [ByteHasher.digest(.sha256, of: bytes(number, 1))]
+            try folder.write(bytes(number, 1), to: "root/" + resource.target.path)
+            first.append(resource)
+        }
+        try await session.sync(Manifest(name: "one", resources: first))
+        var rows: [IndexRecord] = []
+        let index = try Index.open(try RootDirectory(opening: session.root), now: ScanPathsTests.now).index
+        for resource in first {
+            let record = try #require(try index.record(for: resource.target))
+            rows.append(try answered(record, by: resource.primary.url, &random))
+        }
+        try index.write { [rows] (batch: inout Database) throws(IndexError) in
+            for row in rows { try batch.put(row) }
+        }
+        try index.close(now: ScanPathsTests.now)
+        for number in 0..<200 where Int.random(in: 0..<9, using: &random) == 0 {
+            let path = "root/" + first[number].target.path
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: try folder.write(bytes(number, 2), to: path)
+            case 1: try folder.write(bytes(number, 1), to: path)
+            default: #expect(unlink(folder.path + "/" + path) == 0)
+            }
+        }
+        let refreshes: [Refresh] = [.always, .never, .http, .after(seconds: 30)]
+        let wanted = first.map { resource in
+            var resource = resource
+            resource.digests = []
+            resource.size = Int.random(in: 0..<3, using: &random) == 0 ? 19 : nil
+            resource.refresh = refreshes.randomElement(using: &random) ?? .always
+            resource.isExecutable = Int.random(in: 0..<15, using: &random) == 0
+            return resource
+        }
+        var kinds: Set<Step.Kind> = []
+        for everythingIsDue in [false, true] {
+            let manifests = [Manifest(name: "one", resources: wanted)]
+            func made(_ many: Int, isSlow: Bool = false) async throws -> Made {
+                try await plan(
+                    manifests, splitting: many, everythingIsDue: everythingIsDue, isSlow: isSlow)
+            }
+            let slow = try await made(.max, isSlow: true)
+            let quick = try await made(.max)
+            #expect(slow == quick)
+            #expect(try await made(2) == quick)
+            kinds.formUnion(quick.steps.map(\.kind))
+        }
+        #expect(kinds.isSuperset(of: [.keep, .revalidate, .update, .repair, .fetch]))
     }
 }
