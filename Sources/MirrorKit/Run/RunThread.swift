@@ -8,11 +8,11 @@ internal import MirrorTransfer
 /// It reads the rows of the index. It hands on transfers, landings and rows to be written, many at
 /// a time, and their results come back as messages. It makes no decision about a step.
 final class RunThread {
-    private let execution: Execution
-    private let plan: Plan
-    private let machine: RunMachine
+    let execution: Execution
+    let plan: Plan
+    let machine: RunMachine
     /// It is looked at before messages are taken, and after rows were read.
-    private var clock: RunClock
+    var clock: RunClock
     /// The actions under way; their memory is used again.
     private var actions: [RunAction] = []
     /// What is handed on once all messages taken together have been processed.
@@ -25,8 +25,10 @@ final class RunThread {
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
+    /// Whether the rows that the plan has are still right; nil where they may not be.
+    var rowsMark: RowsMark?
 
-    private var engine: Engine { execution.engine }
+    var engine: Engine { execution.engine }
 
     init(_ execution: Execution) {
         self.execution = execution
@@ -40,6 +42,8 @@ final class RunThread {
 
     /// Runs to the end.
     func run() -> (Summary, RunTotals) {
+        rowsMark = engine.index.rows.beginRun(since: plan.rowsMark)
+        defer { engine.index.rows.endRun() }
         tell(.plan(PlanTotals(of: plan)))
         // To write what the plan begins with may take a while.
         outbox.sendEvents()
@@ -140,7 +144,7 @@ final class RunThread {
 // MARK: Messages
 
 extension RunThread {
-    private var moment: RunMoment { clock.moment }
+    var moment: RunMoment { clock.moment }
 
     /// Hands on the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
@@ -273,68 +277,5 @@ extension RunThread {
         guard !positions.isEmpty else { return }
         outbox.submitJobs()
         body(engine, positions.map { RunRegister.job(of: execution.number, position: $0) })
-    }
-
-    private func read(_ wishes: [RowWish]) {
-        do throws(MirrorError) {
-            let rows = try engine.index.records(for: wishes.map(\.target))
-            clock.look()
-            machine.take(
-                .found(zip(wishes, rows).map { KnownRow($0.position, $1) }), at: moment)
-        } catch {
-            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
-        }
-    }
-
-    private func claim(_ wishes: [RowWish]) {
-        // A claim that the run takes after its end would never be released.
-        if machine.isOver { return }
-        var claimed: [Int] = []
-        var targets: [Target] = []
-        var occupied: [Int] = []
-        for wish in wishes {
-            if let set = engine.unfinished.first(where: { $0.contains(wish.target) }) {
-                machine.take(.unreadable([wish.position], set.cause), at: moment)
-                continue
-            }
-            let isOurs = engine.claims.claim(
-                wish.target, by: claimant(wish.position), waiting: execution.mailbox)
-            if isOurs {
-                claimed.append(wish.position)
-                targets.append(wish.target)
-            } else {
-                occupied.append(wish.position)
-            }
-        }
-        do throws(MirrorError) {
-            let rows = try engine.index.records(for: targets)
-            clock.look()
-            let known = zip(claimed, rows).map { KnownRow($0, $1) }
-            if !known.isEmpty { machine.take(.claimed(known), at: moment) }
-        } catch {
-            machine.take(.unreadable(claimed, error), at: moment)
-        }
-        if !occupied.isEmpty { machine.take(.occupied(occupied), at: moment) }
-    }
-
-    private func claimant(_ position: Int) -> TargetClaims.Claimant {
-        TargetClaims.Claimant(run: execution.number, position: position)
-    }
-
-    /// Finds the target of a body if the manifest lets the server choose the name.
-    private func name(_ position: Int, _ body: ReceivedBody) {
-        let step = plan.steps[position]
-        let target = Result { () throws(MirrorError) in
-            let target = try plan.targetNamed(by: body, for: step)
-            try engine.claims.reserve(
-                target, for: step.target, by: claimant(position), in: engine.root)
-            if let source = plan.resource(of: step)?.primary.url {
-                try engine.index.rememberServerName(
-                    owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
-                    source: SourceKey(source), target: target)
-            }
-            return target
-        }
-        machine.take(.named(position, body, target), at: moment)
     }
 }

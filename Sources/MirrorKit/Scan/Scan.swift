@@ -67,6 +67,8 @@ struct Scan: ~Copyable {
     consuming func plan(
         for path: String, recording: DecisionRecording? = nil
     ) throws -> Plan {
+        // Whatever changes a row from here on changes the mark.
+        let rowsMark = view.index?.rows.mark
         if let index = view.index {
             for part in try index.allParts() {
                 view.parts[part.target, default: []].append(part)
@@ -88,6 +90,7 @@ struct Scan: ~Copyable {
             root: path, manifests: view.wanted.manifests,
             steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
             orphansLeft: view.options.prunes ? 0 : findings.orphans.count - removals.count)
+        plan.rowsMark = rowsMark
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten

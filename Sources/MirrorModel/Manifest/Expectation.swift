@@ -38,8 +38,8 @@ package final class Expectation: Sendable {
 
     /// Whether a target's extension or its stored version says that it is no HTML page.
     static func refusesHTML(at target: Target, replacing storedMediaType: String?) -> Bool {
-        let saysOtherwise = target.fileExtension.map { !pageExtensions.contains($0) }
-        return saysOtherwise ?? false || storedMediaType.map { $0 != "text/html" } ?? false
+        if let storedMediaType, storedMediaType != "text/html" { return true }
+        return target.fileExtension.map { !pageExtensions.contains($0) } ?? false
     }
 
     /// Extensions of files that are HTML pages.

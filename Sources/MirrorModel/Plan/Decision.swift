@@ -10,14 +10,17 @@ public struct Decision: Sendable {
         /// What is asked of a transfer again and again.
         let local: LocalVersion?
         let hasPart: Bool
+        let row: IndexRecord?
 
         init(
-            _ kind: Step.Kind, _ reason: Reason, _ means: Step.Means, _ existing: Step.ExistingFile
+            _ kind: Step.Kind, _ reason: Reason, _ means: Step.Means,
+            _ existing: Step.ExistingFile, _ row: IndexRecord?
         ) {
             self.kind = kind
             self.reason = reason
             self.means = means
             self.existing = existing
+            self.row = row
             if case .transfer(let part, let local) = means {
                 (self.local, hasPart) = (local, part != nil)
             } else {
@@ -29,9 +32,10 @@ public struct Decision: Sendable {
     private var content: Content
 
     init(
-        _ kind: Step.Kind, _ reason: Reason, means: Step.Means, existing: Step.ExistingFile
+        _ kind: Step.Kind, _ reason: Reason, means: Step.Means, existing: Step.ExistingFile,
+        row: IndexRecord? = nil
     ) {
-        content = Content(kind, reason, means, existing)
+        content = Content(kind, reason, means, existing, row)
     }
 
     /// The decision that nearly all steps of a first run share: nothing is there, so all is fetched.
@@ -41,23 +45,26 @@ public struct Decision: Sendable {
     /// The action.
     public var kind: Step.Kind {
         get { content.kind }
-        set { content = Content(newValue, reason, means, existing) }
+        set { content = Content(newValue, reason, means, existing, row) }
     }
 
     /// Why.
     public var reason: Reason {
         get { content.reason }
-        set { content = Content(kind, newValue, means, existing) }
+        set { content = Content(kind, newValue, means, existing, row) }
     }
 
     /// Where the bytes come from.
     public var means: Step.Means {
         get { content.means }
-        set { content = Content(kind, reason, newValue, existing) }
+        set { content = Content(kind, reason, newValue, existing, row) }
     }
 
     /// The version that a conditional request is about.
     var local: LocalVersion? { content.local }
+
+    /// The row of the file that a source is asked about, as it was when the plan was made.
+    var row: IndexRecord? { content.row }
 
     /// Whether a transfer continues a part.
     var hasPart: Bool { content.hasPart }
@@ -65,12 +72,12 @@ public struct Decision: Sendable {
     /// The existing file.
     public var existing: Step.ExistingFile {
         get { content.existing }
-        set { content = Content(kind, reason, means, newValue) }
+        set { content = Content(kind, reason, means, newValue, row) }
     }
 }
 
 extension Decision: Hashable {
-    /// Whether all four are equal.
+    /// Whether all four are equal; the row goes with them.
     public static func == (left: Decision, right: Decision) -> Bool {
         left.content === right.content
             || left.kind == right.kind && left.reason == right.reason && left.means == right.means

@@ -33,6 +33,9 @@ public struct Plan: Sendable {
     /// Parts that no manifest wants and that are older than parts are kept: file names in `tmp/`.
     public var abandonedParts: [String] = []
 
+    /// The rows that the steps have; nil where they may change before the plan is carried out.
+    package var rowsMark: RowsMark?
+
     /// Takes the parts of a plan.
     public init(
         root: String, manifests: [Manifest], steps: some Sequence<Step>, now: Instant,

@@ -99,7 +99,8 @@ package struct Reconciler: Sendable {
                 .dueWithoutValidator(cause, at: now)
             } else { .due(cause, at: now) }
         return Decision(
-            .revalidate, reason, means: means, existing: .ours(stamp, sha256: record.sha256))
+            .revalidate, reason, means: means, existing: .ours(stamp, sha256: record.sha256),
+            row: record)
     }
 
     /// The step for a file that nothing pins and that is as its row says, where the resource wants

@@ -94,6 +94,8 @@ package struct RowWish: Sendable {
     package let position: Int
     /// Whose row it is; not always the step's own target.
     package let target: Target
+    /// The row when the plan was made; nil where the plan does not have it.
+    package var planned: IndexRecord?
 }
 
 /// The index's row for a step.

@@ -33,7 +33,10 @@ extension StepFlow {
             } else {
                 let work = StepWork(plan.steps[position], .transfer)
                 works[position] = work
-                claims.append(RowWish(position: position, target: work.step.target))
+                claims.append(
+                    RowWish(
+                        position: position, target: work.step.target,
+                        planned: work.step.decision.row))
             }
         }
         for position in offline { window.ended(position) }

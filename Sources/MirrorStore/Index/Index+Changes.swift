@@ -41,7 +41,7 @@ extension Index {
     /// Writes rows in one transaction.
     package func put(_ records: [IndexRecord]) throws(MirrorError) {
         guard !records.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
+        try changingRows { (batch: inout Database) throws(IndexError) in
             for record in records { try batch.put(record) }
         }
     }
@@ -49,7 +49,7 @@ extension Index {
     /// Removes rows in one transaction.
     package func removeRecords(_ targets: [Target]) throws(MirrorError) {
         guard !targets.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
+        try changingRows { (batch: inout Database) throws(IndexError) in
             for target in targets { try batch.removeRecord(for: target) }
         }
     }
@@ -70,7 +70,7 @@ extension Index {
 
     /// Forgets a manifest; what only it owned loses its row.
     package func forgetManifest(named name: String) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in
+        try changingRows { (batch: inout Database) throws(IndexError) in
             try batch.release(allOf: name)
             try batch.removeManifest(named: name)
         }
@@ -80,7 +80,7 @@ extension Index {
     package func renameManifests(_ names: [(old: String, new: String)]) throws(MirrorError) {
         guard !names.isEmpty else { return }
         let names = names.map { [$0.old, $0.new] }
-        try writing { (batch: inout Database) throws(IndexError) in
+        try changingRows { (batch: inout Database) throws(IndexError) in
             for pair in names { try batch.rename(pair[0], to: pair[1]) }
         }
     }
@@ -88,7 +88,7 @@ extension Index {
     /// Writes who owns targets that others have let go.
     package func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
         guard !owners.isEmpty else { return }
-        try writing { (batch: inout Database) throws(IndexError) in
+        try changingRows { (batch: inout Database) throws(IndexError) in
             for (target, owners) in owners { try batch.setOwners(owners, of: target) }
         }
     }
@@ -96,6 +96,13 @@ extension Index {
     /// Writes a run's row.
     package func put(_ run: RunRecord) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }
+    }
+
+    private func changingRows(
+        _ body: (inout Database) throws(IndexError) -> Void
+    ) throws(MirrorError) {
+        defer { rows.change() }
+        try writing(body)
     }
 
     private func writing<Value: Sendable>(

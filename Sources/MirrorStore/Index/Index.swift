@@ -68,6 +68,9 @@ package final class Index: Sendable {
         if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
     }
 
+    /// Whether rows that a plan has read are still those of the index.
+    package let rows = RowsState()
+
     /// Whether it shows what other processes write: neither a copy nor a file that is taken to stay.
     var isLive: Bool { location.map { $0.copy == nil && $0.isWritable } ?? false }
 
