@@ -16,7 +16,7 @@ final class EasyHandle {
         // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
         guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
         self.handle = handle
-        tunnelFields = ccurl_slist_append(curl, nil, TransferSettings.userAgent)
+        tunnelFields = EasyHandle.append(TransferSettings.userAgent, to: nil, curl)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
@@ -81,6 +81,19 @@ final class EasyHandle {
     /// Adds a header line. libcurl takes `Name;` for a field with an empty value, and `Name:` to
     /// leave out one of its own fields.
     func add(field line: String) { fields = ccurl_slist_append(curl, fields, line) }
+
+    /// Adds a header line of the same form that is always the same.
+    func add(line: StaticString) { fields = EasyHandle.append(line, to: fields, curl) }
+
+    private static func append(
+        _ line: StaticString, to list: UnsafeMutablePointer<curl_slist>?,
+        _ curl: UnsafePointer<ccurl>
+    ) -> UnsafeMutablePointer<curl_slist>? {
+        // A static string has a NUL behind it.
+        line.utf8Start.withMemoryRebound(to: CChar.self, capacity: line.utf8CodeUnitCount + 1) {
+            ccurl_slist_append(curl, list, $0)
+        }
+    }
 
     /// Adds a header line for a field that libcurl would not send itself.
     func add(field name: StaticString, value: String) {

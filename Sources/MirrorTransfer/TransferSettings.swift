@@ -8,7 +8,7 @@ struct TransferSettings: Sendable {
     private let netrc: String?
     private let bufferSize: Int
     /// The line of every request that says who asks.
-    static let userAgent = "User-Agent: mirror"
+    static let userAgent: StaticString = "User-Agent: mirror"
     /// What one read takes of a short body, with the head before it. libcurl allocates its buffer for
     /// each transfer: one as small as this comes from what was freed before, and a large one from the
     /// kernel.
@@ -101,7 +101,7 @@ struct TransferSettings: Sendable {
         easy.dropFields()
         // libcurl would print CURLOPT_USERAGENT into a line of its own first, for every request. To a
         // proxy it sends the lines of a tunnel's request instead of these.
-        easy.add(field: TransferSettings.userAgent)
+        easy.add(line: TransferSettings.userAgent)
         easy.usesTunnelFields(plan.url.scheme == .https)
         if plan.carriesCredentials {
             for field in source.headers {
@@ -110,9 +110,9 @@ struct TransferSettings: Sendable {
             }
         }
         // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
-        easy.add(field: "Accept-Encoding: identity")
+        easy.add(line: "Accept-Encoding: identity")
         plan.eachField { easy.add(field: $0, value: $1) }
-        if plan.isPost { easy.add(field: "Expect:") }
+        if plan.isPost { easy.add(line: "Expect:") }
         easy.useFields()
     }
 

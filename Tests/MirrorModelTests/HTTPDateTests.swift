@@ -1,4 +1,5 @@
-import MirrorModel
+@testable import MirrorModel
+import MirrorTestSupport
 import Testing
 
 @Suite struct HTTPDateTests {
@@ -39,5 +40,29 @@ import Testing
     ])
     func httpDateWritesWhatItReads(text: String) {
         #expect(HTTPDate(text)?.description == text)
+    }
+
+    /// The quick way to the form that is sent: each date comes back, and no other text is a date.
+    @Test func eachSecondComesBack() throws {
+        var random = SplitMix64(seed: 1)
+        for _ in 0..<3000 {
+            let date = HTTPDate(
+                seconds: .random(in: -62_135_596_800...253_402_300_799, using: &random))
+            #expect(HTTPDate(date.description) == date)
+        }
+    }
+
+    @Test func aChangedByteIsNoDateOrAnother() throws {
+        let text = Array("Sun, 29 Feb 2032 08:49:37 GMT".utf8)
+        for at in text.indices {
+            for byte in UInt8.min...UInt8.max where byte != text[at] {
+                var other = text
+                other[at] = byte
+                let date = other.withUnsafeBufferPointer { HTTPDate($0) }
+                // The name of the day is not compared with the date, and a leap second does not count.
+                guard let date, other[23] != UInt8(ascii: "6") else { continue }
+                #expect(Array(date.description.utf8).dropFirst(3) == other.dropFirst(3))
+            }
+        }
     }
 }

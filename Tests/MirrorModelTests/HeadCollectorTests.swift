@@ -1,4 +1,4 @@
-import MirrorModel
+@testable import MirrorModel
 import Testing
 
 @Suite struct HeadCollectorTests {
@@ -64,5 +64,24 @@ import Testing
         }
         #expect(head.values(of: .entityTag) == [[0x22, 0xE9, 0x22]])
         #expect(Validators(of: head).entityTag == nil)
+    }
+
+    /// Names are compared several bytes at a time: in any case, and no other byte is the same.
+    @Test(arguments: HeaderName.allCases) func aNameIsFoundInAnyCaseOnly(_ name: HeaderName) {
+        func found(_ bytes: [UInt8]) -> HeaderName? { bytes.withUnsafeBytes { HeaderName($0) } }
+        let text = Array(name.text.description.utf8)
+        #expect(found(text) == name)
+        #expect(found(Array(name.text.description.uppercased().utf8)) == name)
+        for at in text.indices {
+            for byte in UInt8.min...UInt8.max {
+                var other = text
+                other[at] = byte
+                let isLetter = text[at] != UInt8(ascii: "-")
+                let isSame = byte == text[at] || isLetter && byte == text[at] - 0x20
+                #expect((found(other) == name) == isSame, "\(at): \(byte)")
+            }
+        }
+        #expect(found(Array(text.dropLast())) == nil)
+        #expect(found(text + [0]) == nil)
     }
 }

@@ -20,8 +20,66 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 
     /// Reads the bytes of a field in the same way.
     init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-        guard let seconds = HTTPDate.seconds(of: bytes) else { return nil }
+        guard let seconds = HTTPDate.secondsOfUsual(bytes) ?? HTTPDate.seconds(of: bytes) else {
+            return nil
+        }
         self.seconds = seconds
+    }
+
+    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, the form that is sent: every response has two of them.
+    /// Nil for whatever `seconds(of:)` must look at.
+    private static func secondsOfUsual(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
+        guard bytes.count == 29, let start = UnsafeRawPointer(bytes.baseAddress) else { return nil }
+        func word(_ at: Int) -> UInt32 {
+            UInt32(littleEndian: start.loadUnaligned(fromByteOffset: at, as: UInt32.self))
+        }
+        // 100 and more where one of the two is no digit.
+        func number(_ at: Int) -> UInt32 {
+            let (tens, ones) = (bytes[at] &- 0x30, bytes[at + 1] &- 0x30)
+            return tens > 9 || ones > 9 ? 100 : UInt32(tens) * 10 + UInt32(ones)
+        }
+        guard isUsual(weekday: word(0)), bytes[4] == 0x20, bytes[7] == 0x20,
+            let month = month(word(8)), bytes[16] == 0x20, bytes[19] == 0x3A, bytes[22] == 0x3A,
+            // " GMT"
+            word(25) == 0x544D_4720
+        else { return nil }
+        let (day, century, year) = (number(5), number(12), number(14))
+        let (hour, minute, second) = (number(17), number(20), number(23))
+        guard day < 100, century < 100, year < 100, hour < 24, minute < 60, second < 60 else {
+            return nil
+        }
+        return CivilTime(
+            year: Int64(century * 100 + year), month: month, day: Int64(day),
+            secondOfDay: Int64(hour * 3600 + minute * 60 + second))?.seconds
+    }
+
+    /// Whether four bytes are the short name of a day and a comma.
+    private static func isUsual(weekday bytes: UInt32) -> Bool {
+        switch bytes {
+        case 0x2C6E_6F4D, 0x2C65_7554, 0x2C64_6557, 0x2C75_6854, 0x2C69_7246, 0x2C74_6153,
+            0x2C6E_7553:
+            true
+        default: false
+        }
+    }
+
+    /// The number of the month, 1…12, whose name four bytes are, and a space.
+    private static func month(_ bytes: UInt32) -> Int64? {
+        switch bytes {
+        case 0x206E_614A: 1
+        case 0x2062_6546: 2
+        case 0x2072_614D: 3
+        case 0x2072_7041: 4
+        case 0x2079_614D: 5
+        case 0x206E_754A: 6
+        case 0x206C_754A: 7
+        case 0x2067_7541: 8
+        case 0x2070_6553: 9
+        case 0x2074_634F: 10
+        case 0x2076_6F4E: 11
+        case 0x2063_6544: 12
+        default: nil
+        }
     }
 
     private static func seconds(of bytes: UnsafeBufferPointer<UInt8>) -> Int64? {

@@ -70,12 +70,30 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     }
 
     private func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let text = text
-        for at in bytes.indices {
-            // The names consist of letters and hyphens. Setting 0x20 turns a capital into its small
-            // letter and leaves a hyphen unchanged.
-            guard bytes[at] | 0x20 == text.utf8Start[at], bytes[at] != 0x0D else { return false }
+        let text = UnsafeRawBufferPointer(start: text.utf8Start, count: bytes.count)
+        if bytes.count < 4 { return HeaderName.areSame(UInt8.self, bytes, text) }
+        if bytes.count < 8 { return HeaderName.areSame(UInt32.self, bytes, text) }
+        return HeaderName.areSame(UInt64.self, bytes, text)
+    }
+
+    /// Compares words of bytes, the last of which may begin before the end of the one before it.
+    @inline(__always)
+    private static func areSame<Word: FixedWidthInteger & BitwiseCopyable>(
+        _ type: Word.Type, _ bytes: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer
+    ) -> Bool {
+        let size = MemoryLayout<Word>.size
+        // A bit for each byte of a word: what is 0x40 in a small letter, and not in a hyphen.
+        let letters = Word(truncatingIfNeeded: 0x4040_4040_4040_4040 as UInt64)
+        var at = 0
+        while true {
+            let known = text.loadUnaligned(fromByteOffset: at, as: Word.self)
+            // Setting 0x20 turns a capital into its small letter.
+            let mask = (known & letters) >> 1
+            if bytes.loadUnaligned(fromByteOffset: at, as: Word.self) | mask != known {
+                return false
+            }
+            if at == bytes.count - size { return true }
+            at = Swift.min(at + size, bytes.count - size)
         }
-        return true
     }
 }

@@ -25,13 +25,16 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
         let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
         var slash: Int?
         var hasCapitals = false
-        for (at, byte) in essence.enumerated() {
+        var at = 0
+        while at < essence.count {
+            let byte = essence[at]
             if byte == UInt8(ascii: "/"), slash == nil {
                 slash = at
             } else if !Token.isTokenByte(byte) {
                 return nil
             }
-            hasCapitals = hasCapitals || (0x41...0x5A).contains(byte)
+            if byte >= 0x41, byte <= 0x5A { hasCapitals = true }
+            at &+= 1
         }
         guard let slash, slash > 0, slash + 1 < essence.count else { return nil }
         let any = UInt8(ascii: "*")
