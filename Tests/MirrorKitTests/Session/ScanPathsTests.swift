@@ -160,7 +160,8 @@ import Testing
         }
         try await session.sync(Manifest(name: "one", resources: first))
         var rows: [IndexRecord] = []
-        let index = try Index.open(try RootDirectory(opening: session.root), now: ScanPathsTests.now).index
+        let root = try RootDirectory(opening: session.root)
+        let index = try Index.open(root, now: ScanPathsTests.now).index
         for resource in first {
             let record = try #require(try index.record(for: resource.target))
             rows.append(try answered(record, by: resource.primary.url, &random))
