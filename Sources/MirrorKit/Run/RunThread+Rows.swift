@@ -30,28 +30,35 @@ extension RunThread {
             }
             let isOurs = engine.claims.claim(
                 wish.target, by: claimant(wish.position), waiting: execution.mailbox)
-            if isOurs, trustsPlan, let row = wish.planned {
-                planned.append(KnownRow(wish.position, row))
-            } else if isOurs {
+            guard isOurs else {
+                occupied.append(wish.position)
+                continue
+            }
+            switch wish.planned {
+            case .none where trustsPlan: planned.append(KnownRow(wish.position, nil))
+            case .row(let row) where trustsPlan: planned.append(KnownRow(wish.position, row))
+            case .unread, .none, .row:
                 claimed.append(wish.position)
                 targets.append(wish.target)
-            } else {
-                occupied.append(wish.position)
             }
         }
         if !planned.isEmpty {
             clock.look()
             machine.take(.claimed(planned), at: moment)
         }
+        // A promotion that is being written down would be waited for.
+        if !claimed.isEmpty { readRows(of: targets, claimed) }
+        if !occupied.isEmpty { machine.take(.occupied(occupied), at: moment) }
+    }
+
+    private func readRows(of targets: [Target], _ claimed: [Int]) {
         do throws(MirrorError) {
             let rows = try engine.index.records(for: targets)
             clock.look()
-            let known = zip(claimed, rows).map { KnownRow($0, $1) }
-            if !known.isEmpty { machine.take(.claimed(known), at: moment) }
+            machine.take(.claimed(zip(claimed, rows).map { KnownRow($0, $1) }), at: moment)
         } catch {
             machine.take(.unreadable(claimed, error), at: moment)
         }
-        if !occupied.isEmpty { machine.take(.occupied(occupied), at: moment) }
     }
 
     func claimant(_ position: Int) -> TargetClaims.Claimant {

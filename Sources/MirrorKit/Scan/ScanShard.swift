@@ -216,7 +216,7 @@ struct ScanShard: ~Copyable {
         situation.parts = view.parts[target] ?? []
         try readWhereInDoubt(&situation)
         let decision = view.reconciler.step(for: situation, now: view.now)
-        let isPlain = view.isPlainFetch(decision, entry)
+        let isPlain = record == nil && view.isPlainFetch(decision, entry)
         if situation.owners != Owners(situation.owner),
             decision.reason != .ownedTogether(by: situation.owners)
         {

@@ -99,7 +99,8 @@ public struct StepList: Sendable {
         plainKeeps += 1
     }
 
-    /// Adds the step that fetches a resource whole, because nothing is there.
+    /// Adds the step that fetches a resource whole, because nothing is there and the index knows nothing
+    /// of it.
     package mutating func appendPlainFetch(manifest: Int, resource: Int) {
         entries.append(Slot(.fetch, resource, manifest: manifest))
     }
@@ -214,6 +215,13 @@ public struct StepList: Sendable {
         return PlainFetch(
             manifest: entry.manifest, resource: resource,
             size: tables[entry.manifest].size(at: resource))
+    }
+
+    /// The row of the step at a position, as far as the list has it: a plain fetch is of a target that
+    /// the index did not know.
+    func plannedRow(at position: Int, of step: Step) -> PlannedRow {
+        if entries[position].kind == .fetch { return .none }
+        return step.decision.row.map { .row($0) } ?? .unread
     }
 
     /// The area of the target of a step that is a plain fetch.

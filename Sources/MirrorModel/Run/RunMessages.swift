@@ -94,8 +94,18 @@ package struct RowWish: Sendable {
     package let position: Int
     /// Whose row it is; not always the step's own target.
     package let target: Target
-    /// The row when the plan was made; nil where the plan does not have it.
-    package var planned: IndexRecord?
+    /// What the plan knows of it.
+    package var planned = PlannedRow.unread
+}
+
+/// A target's row when the plan was made.
+package enum PlannedRow: Sendable {
+    /// The plan does not have it.
+    case unread
+    /// There was none.
+    case none
+    /// This one.
+    case row(IndexRecord)
 }
 
 /// The index's row for a step.

@@ -36,7 +36,7 @@ extension StepFlow {
                 claims.append(
                     RowWish(
                         position: position, target: work.step.target,
-                        planned: work.step.decision.row))
+                        planned: plan.steps.plannedRow(at: position, of: work.step)))
             }
         }
         for position in offline { window.ended(position) }
