@@ -58,11 +58,14 @@ package struct PreparedSource: Sendable {
     package let key: SourceKey
     /// Names and values, secrets included: never printed, sent to the URL's own origin only.
     package let headers: [(name: String, value: String)]
+    /// Whether one of them says who asks.
+    let namesUserAgent: Bool
 
     /// Takes a source and its values.
     package init(url: SourceURL, key: SourceKey, headers: [(name: String, value: String)]) {
         self.url = url
         self.key = key
         self.headers = headers
+        namesUserAgent = headers.contains { $0.name.lowercased() == "user-agent" }
     }
 }

@@ -101,7 +101,9 @@ struct TransferSettings: Sendable {
         easy.dropFields()
         // libcurl would print CURLOPT_USERAGENT into a line of its own first, for every request. To a
         // proxy it sends the lines of a tunnel's request instead of these.
-        easy.add(line: TransferSettings.userAgent)
+        if !plan.carriesCredentials || !source.namesUserAgent {
+            easy.add(line: TransferSettings.userAgent)
+        }
         easy.usesTunnelFields(plan.url.scheme == .https)
         if plan.carriesCredentials {
             for field in source.headers {

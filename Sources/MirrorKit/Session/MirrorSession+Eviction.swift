@@ -75,7 +75,9 @@ extension MirrorSession {
     func remove(
         _ files: [CachedFile], _ engine: Engine
     ) async -> [(file: CachedFile, error: MirrorError)] {
-        await withCheckedContinuation { continuation in
+        engine.index.rows.change()
+        defer { engine.index.rows.change() }
+        return await withCheckedContinuation { continuation in
             let eviction = Eviction(files, leases: leases, continuation)
             engine.promoter.submit(eviction.begin())
             engine.promoter.hurry()

@@ -67,7 +67,8 @@ extension ResourceTable {
                 let common = UnsafeBufferPointer(rebasing: known[(pathEnd - shared)..<pathEnd])
                 let end = bytes.count - shared
                 let middle = UnsafeBufferPointer(rebasing: bytes[site.count..<end])
-                return ByteOrder.compare(middle, own) == 0
+                // A question mark ends what path and URL have in common.
+                return ByteOrder.compare(middle, own) == 0 && !own.contains(UInt8(ascii: "?"))
                     && ByteOrder.compare(UnsafeBufferPointer(rebasing: bytes[end...]), common) == 0
             }
         }

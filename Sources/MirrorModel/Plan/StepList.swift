@@ -99,8 +99,7 @@ public struct StepList: Sendable {
         plainKeeps += 1
     }
 
-    /// Adds the step that fetches a resource whole, because nothing is there and the index knows nothing
-    /// of it.
+    /// Adds the step that fetches a resource whole, because nothing is there and nothing is known.
     package mutating func appendPlainFetch(manifest: Int, resource: Int) {
         entries.append(Slot(.fetch, resource, manifest: manifest))
     }
@@ -217,8 +216,7 @@ public struct StepList: Sendable {
             size: tables[entry.manifest].size(at: resource))
     }
 
-    /// The row of the step at a position, as far as the list has it: a plain fetch is of a target that
-    /// the index did not know.
+    /// The row of a step, as far as it is known: a plain fetch is of a target without one.
     func plannedRow(at position: Int, of step: Step) -> PlannedRow {
         if entries[position].kind == .fetch { return .none }
         return step.decision.row.map { .row($0) } ?? .unread

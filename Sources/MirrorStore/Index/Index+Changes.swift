@@ -101,6 +101,7 @@ extension Index {
     private func changingRows(
         _ body: (inout Database) throws(IndexError) -> Void
     ) throws(MirrorError) {
+        rows.change()
         defer { rows.change() }
         try writing(body)
     }

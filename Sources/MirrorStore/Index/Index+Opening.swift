@@ -127,13 +127,18 @@ extension Index {
         }
         var database = try Database(location.name, flags: location.flags, beneath: file.folder)
         try database.run("PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;")
-        if let tables = Schema.substitutes[try database.number("PRAGMA user_version")] {
+        let version = try database.number("PRAGMA user_version")
+        if let tables = Schema.substitutes[version] {
             location.preparation = tables
             try database.run(tables)
         }
         if let view = try database.viewOfPromotedFiles(in: root) {
             location.preparation += view
             try database.run(view)
+        }
+        // A run may have migrated it meanwhile, and then it is as it should be.
+        guard try database.number("PRAGMA user_version") == version else {
+            return try openReader(file, root)
         }
         try database.run("PRAGMA query_only = ON;")
         try database.verify(fileSize: filed { () throws(Errno) in try file.size() })

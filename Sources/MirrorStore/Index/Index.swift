@@ -71,8 +71,11 @@ package final class Index: Sendable {
     /// Whether rows that a plan has read are still those of the index.
     package let rows = RowsState()
 
-    /// Whether it shows what other processes write: neither a copy nor a file that is taken to stay.
-    var isLive: Bool { location.map { $0.copy == nil && $0.isWritable } ?? false }
+    /// Whether it shows what other processes write: neither a copy nor a file that is taken to stay, nor
+    /// one of an earlier version, which the next run migrates.
+    var isLive: Bool {
+        location.map { $0.copy == nil && $0.isWritable && $0.preparation.isEmpty } ?? false
+    }
 
     /// Reads with the writing connection, so that it sees what was written.
     ///

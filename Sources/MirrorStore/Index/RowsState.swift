@@ -34,8 +34,8 @@ package final class RowsState: Sendable {
         }
     }
 
-    /// Notes that rows change otherwise.
-    func change() { state.withLock { $0.mark = RowsMark() } }
+    /// Notes that rows change otherwise; before they do, and after.
+    package func change() { state.withLock { $0.mark = RowsMark() } }
 
     /// Whether the rows are still those of a mark, but for what its own run changed.
     package func areThose(of mark: RowsMark?) -> Bool {

@@ -168,6 +168,24 @@ import Testing
         #expect(intents.map(\.id) == [1])
     }
 
+    /// A server of the tree reads an index while the first run of a new version migrates it.
+    @Test func whoReadsForLongGoesOnAfterTheMigration() throws {
+        let record = try fullRecord("Caches/a")
+        let former = try open().index
+        try former.write { (batch: inout Database) throws(IndexError) in
+            try batch.put(record)
+            try batch.makeFormerRecords()
+        }
+        try former.close(now: Instant(seconds: 0))
+        let watch = try IndexWatch(try RootDirectory(opening: folder.path))
+        #expect(try stored(try watch.current().index) == [record])
+        let opened = try open()
+        #expect(try stored(try watch.current().index) == [record])
+        try opened.index.close(now: Instant(seconds: 0))
+        #expect(try stored(try watch.current().index) == [record])
+        try watch.close()
+    }
+
     /// An earlier mirror was killed while a batch was under way.
     @Test func intentsThatAnEarlierVersionPackedAreRead() throws {
         let index = try open().index
