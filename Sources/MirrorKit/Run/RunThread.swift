@@ -25,7 +25,7 @@ final class RunThread {
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
-    /// Whether the rows that the plan has are still right; nil where they may not be.
+    /// The state in which the rows are those that the plan has; nil where they were not from the start.
     var rowsMark: RowsMark?
 
     var engine: Engine { execution.engine }

@@ -75,14 +75,11 @@ package struct Reconciler: Sendable {
                     means: transfer(situation, ifChangedSince: record.localVersion), now: now)
             }
             if situation.isUntouched, case .fresh(let until?) = freshness {
-                return Decision(
-                    .keep, .fresh(until: until), means: .nothing,
-                    existing: .recorded(sha256: record.sha256))
+                return Reconciler.keeping(record.sha256, freshUntil: until)
             }
         }
         if situation.isUntouched, !situation.isNewlyProven {
-            return Decision(
-                .keep, .intact, means: .nothing, existing: .recorded(sha256: record.sha256))
+            return Reconciler.keeping(record.sha256, freshUntil: nil)
         }
         if stamp != record.stamp { return adoption(situation, stamp, .touched) }
         return adoption(
@@ -113,7 +110,7 @@ package struct Reconciler: Sendable {
             means: .transfer(part: nil, ifChangedSince: record.localVersion), now: now)
     }
 
-    /// The step for such a file that is fresh until an instant, or for ever.
+    /// The step for a file that is as its row says, and fresh until an instant or for ever.
     package static func keeping(_ sha256: Digest, freshUntil end: Instant?) -> Decision {
         Decision(
             .keep, end.map { .fresh(until: $0) } ?? .intact, means: .nothing,

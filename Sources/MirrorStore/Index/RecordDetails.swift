@@ -94,22 +94,7 @@ extension RecordDetails {
             }
         }
 
-        mutating func add(_ number: Int64) {
-            if number < 0 { add(UInt8(ascii: "-")) }
-            var rest = number.magnitude
-            var length = 1
-            var bound: UInt64 = 10
-            // An Int64 has at most nineteen digits.
-            while length < 19, rest >= bound {
-                length += 1
-                bound &*= 10
-            }
-            for at in stride(from: count + length - 1, through: count, by: -1) {
-                room[at] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            }
-            count += length
-        }
+        mutating func add(_ number: Int64) { add(String(number)) }
     }
 }
 
@@ -221,19 +206,8 @@ extension RecordDetails {
     }
 
     private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
-        let isNegative = text.first == UInt8(ascii: "-")
-        var at = isNegative ? 1 : 0
-        // UInt64 has room for any nineteen digits.
-        guard text.count > at, text.count - at <= 19 else { return nil }
-        var magnitude: UInt64 = 0
-        while at < text.count {
-            let digit = text[at] &- UInt8(ascii: "0")
-            if digit > 9 { return nil }
-            magnitude = magnitude &* 10 &+ UInt64(digit)
-            at &+= 1
-        }
-        if isNegative { return Int64(exactly: 0 - Int128(magnitude)) }
-        return Int64(exactly: magnitude)
+        // The library takes a plus, which nobody writes here.
+        text.first == UInt8(ascii: "+") ? nil : Int64(String(decoding: text, as: UTF8.self))
     }
 }
 

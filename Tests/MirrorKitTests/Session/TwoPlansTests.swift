@@ -1,0 +1,74 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+@testable import MirrorStore
+@testable import MirrorSystem
+
+/// Two plans that were made before either was carried out.
+@Suite(.timeLimit(.minutes(15))) struct TwoPlansTests {
+    private static func scenario(_ tag: String, _ body: String) -> String {
+        """
+          on GET /a
+            reply
+              HTTP/1.1 200 OK
+              ETag: "\(tag)"
+              Last-Modified: Thu, 01 Jan 1970 00:00:07 GMT
+              @body \(body)
+        """
+    }
+
+    private static let confirmation = """
+          on GET /a
+            reply
+              HTTP/1.1 304 Not Modified
+              ETag: "v1"
+        """
+
+    /// The second run asks about the version that its plan saw, and a server confirms it. The row of
+    /// the version that the first run brought must not go back to what the plan has.
+    @Test func theRowThatTheFirstRunWroteStays() async throws {
+        let stage = try SessionStage(
+            Self.scenario("v1", "v1") + "\n" + Self.scenario("v2", "v2") + "\n"
+                + Self.confirmation)
+        defer { stage.end() }
+        var resource = try stage.resource("a")
+        resource.refresh = .always
+        let manifest = Manifest(name: "m", resources: [resource])
+        try await stage.session.sync(manifest)
+        try await stage.session.withLock {
+            let plans = [
+                try await stage.session.plan(manifest), try await stage.session.plan(manifest),
+            ]
+            for plan in plans {
+                for try await _ in stage.session.execute(plan) {}
+            }
+        }
+        #expect(stage.read("a") == SessionStage.v2)
+        let root = try RootDirectory(opening: stage.session.root)
+        let index = try Index.openForReading(root).index
+        let row = try index.record(for: resource.target)
+        #expect(row?.sha256 == ByteHasher.digest(.sha256, of: SessionStage.v2))
+        try index.close(now: Instant(seconds: 0))
+    }
+
+    /// Removals without a run change rows too.
+    @Test func anEvictionEndsWhatAPlanKnows() async throws {
+        let rig = try SessionRig()
+        let file = try rig.resource("Caches/a.bin", [1, 2, 3])
+        let manifest = Manifest(name: "m", resources: [file])
+        try await rig.session.sync(manifest)
+        try await rig.session.withLock {
+            let plan = try await rig.session.plan(manifest)
+            let mark = try #require(plan.rowsMark)
+            try await rig.session.withEngine(waitingSeconds: 0) { engine in
+                #expect(engine.index.rows.areThose(of: mark))
+            }
+            _ = try await rig.session.evict(toQuota: 0)
+            try await rig.session.withEngine(waitingSeconds: 0) { engine in
+                #expect(!engine.index.rows.areThose(of: mark))
+            }
+        }
+    }
+}
