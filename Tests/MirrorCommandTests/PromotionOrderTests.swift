@@ -34,6 +34,17 @@ struct PromotionOrderTests {
         #expect(report.hasGroupFlush)
     }
 
+    /// Several batches are on their way at once, and a flush serves all of them.
+    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    func eachOfManyBatchesIsOnTheDiskBeforeItIsReported() async throws {
+        let names = (0..<2_400).map { "Caches/many/\($0 / 300)/\($0)" }
+        let report = try await Stage.watch(
+            Dictionary(uniqueKeysWithValues: names.map { ($0, 700) }))
+        #expect(report.flaws == [])
+        #expect(Set(report.named) == Set(names + [Stage.last]))
+        #expect(report.hasGroupFlush)
+    }
+
     @Test(.enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"))
     func aFileFromAnotherFileSystemIsOnTheDiskBeforeItIsReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], tmpElsewhere: true)

@@ -25,7 +25,7 @@ struct DurableFlush: Sendable {
             FileSystemKind.kernelReportsGroupFlush
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
         let limit = OpenFileLimit.current
-        greatestBatch = allowsGroup ? min(2048, max(4, limit / 12)) : min(256, max(2, limit / 16))
+        greatestBatch = allowsGroup ? min(1024, max(4, limit / 12)) : min(256, max(2, limit / 16))
     }
 
     /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group

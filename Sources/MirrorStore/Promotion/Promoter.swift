@@ -108,16 +108,26 @@ package final class Promoter: Sendable {
     }
 
     private func run() {
+        var pipeline = PromotionPipeline(root: root, flush: flush)
         while true {
             let decision = inbox.withLock {
-                $0.next(at: ContinuousClock().now, greatest: flush.greatestBatch)
+                $0.next(
+                    at: ContinuousClock().now, greatest: flush.greatestBatch,
+                    isBusy: !pipeline.isEmpty)
             }
             switch decision {
-            case .promote(let works): promote(works)
+            case .promote(let works):
+                if let work = works.first, let set = work.set {
+                    promote(set, work)
+                } else {
+                    carry(&pipeline, adding: works)
+                }
+            case .advance: carry(&pipeline)
             case .wait(let milliseconds):
                 wakeup.wait(milliseconds: milliseconds)
                 wakeup.clear()
             case .end:
+                pipeline.end()
                 let (waiters, dropped) = inbox.withLock { $0.end() }
                 tell(dropped, MirrorError(.cancelled, "The run has ended."))
                 for waiter in waiters { waiter.resume() }
@@ -126,25 +136,23 @@ package final class Promoter: Sendable {
         }
     }
 
-    private func promote(_ works: [PromotionWork]) {
-        if let work = works.first, let set = work.set { return promote(set, work) }
-        var batch = PromotionBatch(
-            works, root: root, index: index, flush: flush, now: now(), probe: probe,
-            unnamed: unnamed)
+    /// Carries the batches under way a step further, and begins another. An error ends them all.
+    private func carry(_ pipeline: inout PromotionPipeline, adding works: [PromotionWork] = []) {
         do throws(PromotionFault) {
-            try batch.run()
+            if works.isEmpty {
+                try pipeline.advance()
+            } else {
+                try pipeline.add(
+                    PromotionBatch(
+                        works, root: root, index: index, flush: flush, now: now(), probe: probe,
+                        unnamed: unnamed))
+            }
             do throws(IndexError) { try index.checkpointIfNeeded() } catch {
-                refuseAll(error.mirrorError, failing: [])
+                throw .failed(error.mirrorError)
             }
         } catch {
-            switch error {
-            case .failed(let error): refuseAll(error, failing: batch.untold)
-            case .unflushed(let error):
-                distrustParts(after: error)
-                refuseAll(unflushed(error), failing: batch.untold)
-            case .stopped:
-                refuseAll(MirrorError(.internalError, "Stopped by a test."), failing: batch.untold)
-            }
+            refuseAll(final(error), failing: pipeline.untold)
+            pipeline.end()
         }
     }
 
@@ -159,14 +167,7 @@ package final class Promoter: Sendable {
                 refuseAll(error.mirrorError, failing: [])
             }
         } catch {
-            var cause: MirrorError
-            switch error {
-            case .failed(let error): cause = error
-            case .unflushed(let error):
-                distrustParts(after: error)
-                cause = unflushed(error)
-            case .stopped: cause = MirrorError(.internalError, "Stopped by a test.")
-            }
+            var cause = final(error)
             let result: SetResult
             if promotion.isCommitted {
                 cause = halfway(cause, set)
@@ -176,6 +177,17 @@ package final class Promoter: Sendable {
             }
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
             refuseAll(cause, failing: [])
+        }
+    }
+
+    /// The error of everything that is under way or comes later.
+    private func final(_ fault: PromotionFault) -> MirrorError {
+        switch fault {
+        case .failed(let error): return error
+        case .unflushed(let error):
+            distrustParts(after: error)
+            return unflushed(error)
+        case .stopped: return MirrorError(.internalError, "Stopped by a test.")
         }
     }
 

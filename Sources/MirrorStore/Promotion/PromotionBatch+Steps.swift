@@ -5,8 +5,6 @@ internal import MirrorSystem
 
 /// The steps after staging, in their order.
 extension PromotionBatch {
-    private var hasStaged: Bool { staged.contains { $0 != nil } }
-
     /// Writes the intents in one transaction; if that fails, no staged file is placed.
     mutating func intend() throws(PromotionFault) {
         guard hasStaged else { return }
@@ -22,22 +20,6 @@ extension PromotionBatch {
             for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
             staged = Array(repeating: nil, count: staged.count)
         }
-    }
-
-    /// Makes new bytes and intents durable.
-    mutating func flushBytes() throws(PromotionFault) {
-        guard hasStaged || !adopted.isEmpty else { return }
-        do throws(Errno) {
-            if let error = probe.flushError() { throw error }
-            if isGroup { try flush.flushGroup() }
-            for case let item? in staged {
-                // Not fdatasync: the mode and the times must last too.
-                if item.needsFlush { try item.file?.flush(path: item.path) }
-            }
-            for file in adopted { try file.flushBytes(path: root.path) }
-            if !isGroup || !index.isOnDevice(flush.device) { try index.makeDurable() }
-        } catch { throw .unflushed(error) }
-        adopted = []
     }
 
     /// Gives everything its final name.
@@ -62,27 +44,9 @@ extension PromotionBatch {
     /// Gives one file its final name. Throws `Errno`, `IndexError` or `PromotionFault`.
     mutating func place(_ item: StagedFile, _ at: Int, _ placement: Placement) throws {
         item.placed = try placement.place(item, folders: &folders)
+        item.close()
         touch(folderOf: item.landing.target.path)
         if item.kind == .move { touch(folderOf: item.path) }
-    }
-
-    /// Makes renames, removals and new folders durable.
-    mutating func flushNames() throws(PromotionFault) {
-        let made = root.takeUnflushedFolders()
-        guard !touched.isEmpty || !made.isEmpty else { return }
-        do throws(Errno) {
-            if isGroup { try flush.flushGroup() }
-            for path in touched.values {
-                let folder = try folders.open(path)
-                if !isGroup || folder.device != flush.device {
-                    try folder.descriptor.flush(path: path)
-                }
-            }
-            for folder in made {
-                let device = try folder.status(path: root.path).device
-                if !isGroup || device != flush.device { try folder.flush(path: root.path) }
-            }
-        } catch { throw .unflushed(error) }
     }
 
     /// Removes superseded files, which are not needed any more, and folders that they leave empty.
@@ -100,7 +64,7 @@ extension PromotionBatch {
         }
     }
 
-    /// Writes the rows, forgets the intents, and makes both durable.
+    /// Writes the rows, and forgets the intents.
     mutating func record() throws(PromotionFault) {
         let (staged, unsettled, intended) = (staged, unsettled, intended)
         let setRows = setRows
@@ -128,7 +92,6 @@ extension PromotionBatch {
                 .sourceChanged, "\(target): it was removed while its source was asked. Run again.",
                 target: target)
         }
-        do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
     }
 
     /// Writes what becomes of each row, in the order of the works; returns the targets of rows that are

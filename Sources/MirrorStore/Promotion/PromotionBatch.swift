@@ -6,7 +6,8 @@ internal import MirrorSystem
 ///
 /// New bytes are written under names of mirror's own; the index records what is intended; bytes and
 /// intents are flushed; files are renamed; folders are flushed; the index says so, and is flushed;
-/// only then somebody is told. Many files share each flush.
+/// only then somebody is told. Many files share each flush, and so do the batches of a
+/// `PromotionPipeline`.
 struct PromotionBatch {
     let root: RootDirectory
     let index: Index
@@ -37,7 +38,10 @@ struct PromotionBatch {
     var lastTouched: String?
     /// What the rows of a set need besides those of its files; nil for works that stand alone.
     var setRows: SetRows?
+    /// Whether a flush of the whole file system serves it.
     let isGroup: Bool
+    /// What must be on the disk before its next step; nil when it has ended.
+    private(set) var waitsFor: Awaited? = .bytes
 
     init(
         _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
@@ -55,24 +59,48 @@ struct PromotionBatch {
         isGroup = flush.isGroup(count: works.count)
     }
 
-    /// Carries all works out and tells each how it ended. Throws what ends every later batch too:
-    /// then those of this batch that were not told have failed.
-    mutating func run() throws(PromotionFault) {
+    /// Writes the new bytes and records what is intended.
+    mutating func begin() throws(PromotionFault) {
         stage()
         try reached(.staged)
         try intend()
         try reached(.intended)
-        try flushBytes()
-        try reached(.flushedBytes)
-        try place()
-        try reached(.placed)
-        try flushNames()
-        try reached(.flushedNames)
-        cleanUp()
-        try reached(.cleaned)
-        try record()
-        try reached(.indexed)
-        tell()
+    }
+
+    /// Goes a step on, once what it waited for is on the disk; after the last one, each work has been
+    /// told how it ended. Throws what ends every later batch too: then those of this batch that were
+    /// not told have failed.
+    mutating func goOn() throws(PromotionFault) {
+        switch waitsFor {
+        case .bytes:
+            try reached(.flushedBytes)
+            try place()
+            try reached(.placed)
+            waitsFor = .names
+        case .names:
+            try reached(.flushedNames)
+            cleanUp()
+            try reached(.cleaned)
+            try record()
+            waitsFor = .rows
+        case .rows:
+            try reached(.indexed)
+            tell()
+            waitsFor = nil
+        case nil: break
+        }
+    }
+
+    /// Whether nothing else may be under way beside it: what it moves, or what it empties a folder of, may
+    /// be where another batch has begun.
+    var standsAlone: Bool {
+        works.contains { work in
+            switch work.task {
+            case .land(let landing): if case .move = landing.content { true } else { false }
+            case .landSet, .remove: true
+            case .confirm: false
+            }
+        }
     }
 
     /// Works that do not know yet how they ended.

@@ -2,10 +2,13 @@ internal import MirrorModel
 
 /// What waits for the promotion thread, and when it has waited long enough.
 ///
-/// A batch closes when it is full, when its bytes in memory are many, 200 ms after its first work, or
-/// when somebody says that nothing more will come. While one batch runs the next one fills, so a
+/// A batch closes when it has enough works or bytes in memory, 200 ms after its first work, or when
+/// somebody says that nothing more will come. While batches wait for the disk the next one fills, so a
 /// slow disk makes its own batches larger.
 struct PromotionInbox {
+    /// Works that close a batch. With fewer, a flush serves too few; with more, the transfers have to
+    /// wait for the disk, or memory is needed for what waits: 512 took as long as 2,048, and half the memory.
+    static let worksPerBatch = 512
     /// Bytes in memory that close a batch.
     static let bytesPerBatch = 32 << 20
     /// How long the first work of a batch waits for company.
@@ -14,6 +17,8 @@ struct PromotionInbox {
     /// What the thread does next.
     enum Decision {
         case promote([PromotionWork])
+        /// Carries what waits for the disk a step further.
+        case advance
         /// Sleeps until a wake-up, for at most this many milliseconds; -1 is without a limit.
         case wait(milliseconds: Int32)
         case end
@@ -54,24 +59,32 @@ struct PromotionInbox {
     }
 
     private func isFull(_ greatest: Int) -> Bool {
-        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || sets > 0
+        works.count >= min(PromotionInbox.worksPerBatch, greatest)
+            || bytes >= PromotionInbox.bytesPerBatch || sets > 0
     }
 
-    /// Decides what the thread does next, and hands over a batch that is due.
-    mutating func next(at now: ContinuousClock.Instant, greatest: Int) -> Decision {
-        if isStopping, abandonsAtStop { return .end }
+    /// Decides what the thread does next, and hands over a batch that is due. `isBusy` says that earlier
+    /// batches wait for the disk.
+    mutating func next(
+        at now: ContinuousClock.Instant, greatest: Int, isBusy: Bool
+    ) -> Decision {
+        if isStopping, abandonsAtStop { return isBusy ? .advance : .end }
         guard let firstAt else {
             isHurried = false
+            if isBusy { return .advance }
             return isStopping ? .end : .wait(milliseconds: -1)
         }
         let left = now.duration(to: firstAt.advanced(by: PromotionInbox.patience))
         let isDue = isFull(greatest) || isHurried || isStopping || left <= .zero
         guard isDue else {
+            if isBusy { return .advance }
             // Rounded up: to wake a moment too early would spin.
             return .wait(milliseconds: Int32(left / .milliseconds(1)) + 1)
         }
         var batch = Array(works.prefix(greatest))
         if sets > 0, let set = batch.firstIndex(where: { $0.set != nil }) {
+            // A set has the tree for itself.
+            if set == 0, isBusy { return .advance }
             batch = Array(batch.prefix(max(set, 1)))
             if set == 0 { sets -= 1 }
         }

@@ -9,10 +9,10 @@ extension SetPromotion {
         if exchange != nil, try !exchangeFolder() { try renameInstead() }
         if exchange == nil { try rename() }
         try batch.reached(.placed)
-        try batch.flushNames()
+        try batch.flush(.names)
         try batch.reached(.flushedNames)
         let stayed = try remove()
-        if !set.removals.isEmpty { try batch.flushNames() }
+        if !set.removals.isEmpty { try batch.flush(.names) }
         var rows = SetRows(journal: journal.id)
         rows.removed = set.removals.filter { departure in
             departure.position.map { stayed[$0] == nil } ?? true
@@ -26,6 +26,7 @@ extension SetPromotion {
         try batch.reached(.cleaned)
         batch.setRows = rows
         try batch.record()
+        try batch.flush(.rows)
         try batch.reached(.indexed)
         return result(stayed)
     }
@@ -92,7 +93,7 @@ extension SetPromotion {
         batch.folders.drop()
         if touched.isEmpty { return }
         for path in touched { batch.touch(path) }
-        try batch.flushNames()
+        try batch.flush(.names)
     }
 
     /// Takes the stamps of what the new folder holds: a name less changes a file's ctime.

@@ -52,7 +52,7 @@ struct SetPromotion {
         do throws(PromotionFault) {
             try buildAside()
             try batch.reached(.builtAside)
-            try batch.flushBytes()
+            try batch.flush(.bytes)
             try flushFolders()
             try batch.reached(.flushedBytes)
             try commit()

@@ -67,6 +67,9 @@ final class StagedFile {
     /// of files that may be open.
     func flushNow() throws(Errno) {
         if needsFlush { try file?.flush(path: path) }
-        if !isUnnamed { file = nil }
+        if !isUnnamed { close() }
     }
+
+    /// Closes the file, which has its final name.
+    func close() { file = nil }
 }

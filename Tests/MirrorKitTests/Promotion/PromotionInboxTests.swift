@@ -22,20 +22,20 @@ import Testing
     @Test func aBatchWaitsTwoHundredMillisecondsForCompany() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
-        guard case .wait(let left) = inbox.next(at: start, greatest: 10) else {
+        guard case .wait(let left) = inbox.next(at: start, greatest: 10, isBusy: false) else {
             Issue.record("it did not wait")
             return
         }
         #expect(left == 201)
         _ = inbox.add(try work(), at: start.advanced(by: .milliseconds(150)), greatest: 10)
-        #expect(count(inbox.next(at: start.advanced(by: .milliseconds(200)), greatest: 10)) == 2)
+        #expect(count(inbox.next(at: start.advanced(by: .milliseconds(200)), greatest: 10, isBusy: false)) == 2)
     }
 
     @Test func aFullBatchGoesAtOnceAndTheRestWaits() throws {
         var inbox = PromotionInbox()
         for _ in 0..<12 { _ = inbox.add(try work(), at: start, greatest: 10) }
-        #expect(count(inbox.next(at: start, greatest: 10)) == 10)
-        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 10)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
     }
 
     @Test func inboxWakesOnlyForTheFirstWorkAndAFullBatch() throws {
@@ -47,29 +47,71 @@ import Testing
     @Test func manyBytesInMemoryCloseABatch() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(bytes: 20 << 20), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
         _ = inbox.add(try work(bytes: 12 << 20), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10)) == 2)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 2)
     }
 
     @Test func flushHintClosesABatchOnce() throws {
         var inbox = PromotionInbox()
         inbox.isHurried = true
-        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
         _ = inbox.add(try work(), at: start, greatest: 10)
-        #expect(count(inbox.next(at: start, greatest: 10)) == nil)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == nil)
         inbox.isHurried = true
-        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
     }
 
     @Test func endIsDeliveredAfterWaitingWorks() throws {
         var inbox = PromotionInbox()
         _ = inbox.add(try work(), at: start, greatest: 10)
         inbox.isStopping = true
-        #expect(count(inbox.next(at: start, greatest: 10)) == 1)
-        guard case .end = inbox.next(at: start, greatest: 10) else {
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
+        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
             Issue.record("it did not end")
             return
         }
+    }
+
+    @Test func whatIsOnItsWayGoesOnWhileNothingIsDue() throws {
+        var inbox = PromotionInbox()
+        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
+        _ = inbox.add(try work(), at: start, greatest: 10)
+        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
+        inbox.isHurried = true
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: true)) == 1)
+        inbox.isStopping = true
+        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
+        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
+            Issue.record("it did not end")
+            return
+        }
+    }
+
+    @Test func aStopThatAbandonsWaitsForWhatIsOnItsWay() throws {
+        var inbox = PromotionInbox()
+        _ = inbox.add(try work(), at: start, greatest: 10)
+        (inbox.isStopping, inbox.abandonsAtStop) = (true, true)
+        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
+        guard case .end = inbox.next(at: start, greatest: 10, isBusy: false) else {
+            Issue.record("it did not end")
+            return
+        }
+        #expect(inbox.end().dropped.count == 1)
+    }
+
+    @Test func aSetHasTheTreeForItself() {
+        let set = SetLanding(
+            number: 0, set: .init(owners: ["m"], folder: nil), landings: [], removals: [])
+        let work = PromotionWork(
+            task: .landSet(set), number: 0, receiver: PromotionListener { _ in })
+        var inbox = PromotionInbox()
+        _ = inbox.add(work, at: start, greatest: 10)
+        #expect(isAdvance(inbox.next(at: start, greatest: 10, isBusy: true)))
+        #expect(count(inbox.next(at: start, greatest: 10, isBusy: false)) == 1)
+    }
+
+    private func isAdvance(_ decision: PromotionInbox.Decision) -> Bool {
+        if case .advance = decision { true } else { false }
     }
 }

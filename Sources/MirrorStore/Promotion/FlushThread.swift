@@ -1,0 +1,53 @@
+internal import MirrorSystem
+internal import Synchronization
+
+/// Flushes a whole file system on a thread of its own, while the promotions prepare what the next flush
+/// takes along.
+final class FlushThread: Sendable {
+    private struct State {
+        var isEnding = false
+        var error: Errno?
+    }
+
+    private let flush: DurableFlush
+    private let state = Mutex(State())
+    private let asked = Semaphore()
+    private let answered = Semaphore()
+    private let thread = Mutex<NativeThread?>(nil)
+
+    /// Starts the thread. Throws where the system refuses another one.
+    init(_ flush: DurableFlush) throws(Errno) {
+        self.flush = flush
+        let started = try NativeThread("flushes") { self.run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Flushes while the caller works. What the work writes may not be on the disk afterwards. Throws what
+    /// the work throws, or the error of the flush, which is final.
+    func flush(beside work: () throws(PromotionFault) -> Void) throws(PromotionFault) {
+        asked.post()
+        do {
+            defer { answered.wait() }
+            try work()
+        }
+        if let error = state.withLock({ $0.error }) { throw .unflushed(error) }
+    }
+
+    /// Ends the thread; no flush is under way.
+    func stop() {
+        state.withLock { $0.isEnding = true }
+        asked.post()
+        thread.withLock { $0.take() }?.join()
+    }
+
+    private func run() {
+        while true {
+            asked.wait()
+            if state.withLock({ $0.isEnding }) { return }
+            do throws(Errno) { try flush.flushGroup() } catch {
+                state.withLock { $0.error = error }
+            }
+            answered.post()
+        }
+    }
+}

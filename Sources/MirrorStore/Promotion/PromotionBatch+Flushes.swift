@@ -1,0 +1,81 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// What must be on the disk before a batch goes on.
+enum Awaited {
+    /// The new bytes, and the intents.
+    case bytes
+    /// The names, and the folders above them.
+    case names
+    /// The rows.
+    case rows
+}
+
+/// The flushes between the steps.
+///
+/// One of the whole file system serves all batches that wait for something on it; the rest is flushed
+/// thing by thing.
+extension PromotionBatch {
+    /// Whether it has anything that must reach the disk.
+    var hasStaged: Bool { staged.contains { $0 != nil } }
+
+    /// Whether a flush of the whole file system gives it some of what it waits for.
+    func sharesFlush(_ awaited: Awaited, made: [Descriptor]) -> Bool {
+        switch awaited {
+        case .bytes: isGroup && (hasStaged || !adopted.isEmpty)
+        case .names: isGroup && !(touched.isEmpty && made.isEmpty)
+        case .rows: false
+        }
+    }
+
+    /// Flushes what a flush of the whole file system did not. `made` are the folders whose entries
+    /// changed because a folder was made in them.
+    mutating func flushRest(
+        _ awaited: Awaited, made: [Descriptor], afterShared isShared: Bool
+    ) throws(Errno) {
+        switch awaited {
+        case .bytes: try flushBytes(afterShared: isShared)
+        case .names: try flushNames(made: made)
+        case .rows: if !isShared || !isIndexShared { try index.makeDurable() }
+        }
+    }
+
+    /// Flushes what a batch waits for that stands alone.
+    mutating func flush(_ awaited: Awaited) throws(PromotionFault) {
+        do throws(Errno) {
+            let made = awaited == .names ? root.takeUnflushedFolders() : []
+            let isShared = sharesFlush(awaited, made: made)
+            if isShared { try flush.flushGroup() }
+            try flushRest(awaited, made: made, afterShared: isShared)
+        } catch { throw .unflushed(error) }
+    }
+
+    /// Whether a flush of the whole file system writes the index's log out too.
+    private var isIndexShared: Bool { index.isOnDevice(flush.device) }
+
+    private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
+        guard hasStaged || !adopted.isEmpty else { return }
+        if let error = probe.flushError() { throw error }
+        for case let item? in staged {
+            // Not fdatasync: the mode and the times must last too.
+            if item.needsFlush { try item.file?.flush(path: item.path) }
+        }
+        for file in adopted { try file.flushBytes(path: root.path) }
+        adopted = []
+        if !isShared || !isIndexShared { try index.makeDurable() }
+    }
+
+    /// Flushes renames, removals and new folders.
+    private mutating func flushNames(made: [Descriptor]) throws(Errno) {
+        for path in touched.values {
+            let folder = try folders.open(path)
+            if !isGroup || folder.device != flush.device {
+                try folder.descriptor.flush(path: path)
+            }
+        }
+        for folder in made {
+            let device = try folder.status(path: root.path).device
+            if !isGroup || device != flush.device { try folder.flush(path: root.path) }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import Glibc
+import MirrorTestSupport
+import Synchronization
+import Testing
+
+@testable import MirrorParts
+@testable import MirrorStore
+@testable import MirrorSystem
+@testable import MirrorModel
+
+/// Several batches are on their way through the promotion at once, and each goes through all steps.
+///
+/// One test after another: each holds thousands of files open.
+@Suite(.serialized) struct PromotionPipelineTests {
+    /// More than three batches, however many works one may hold.
+    private static let count = 4_000
+    private static let paths = (0..<count).map { "Caches/many/\($0 / 500)/\($0)" }
+
+    /// What was told, by the numbers of the works.
+    private final class Account: PromotionReceiver {
+        private let ends = Mutex<[Int: [LandingResult]]>([:])
+        private let isComplete = Semaphore()
+        private let expected: Int
+
+        init(expected: Int) { self.expected = expected }
+
+        func promoted(_ ends: [PromotionEnd]) {
+            let count = self.ends.withLock { known in
+                for end in ends {
+                    if case .landed(_, let result) = end.result {
+                        known[end.number, default: []].append(result)
+                    }
+                }
+                return known.count
+            }
+            if count == expected { isComplete.post() }
+        }
+
+        var told: [Int: [LandingResult]] { ends.withLock { $0 } }
+
+        /// Waits until each was told of, for a minute at most.
+        func wait() async throws -> Bool {
+            try await DetachedThread.run { self.isComplete.wait(seconds: 60) }
+        }
+    }
+
+    private func works(
+        _ tree: PromotionTree, _ receiver: any PromotionReceiver
+    ) throws -> [PromotionWork] {
+        try Self.paths.enumerated().map { number, path in
+            PromotionWork(
+                task: .land(try tree.landing(path, path)), number: number, receiver: receiver)
+        }
+    }
+
+    /// Submits all works and waits for their ends.
+    private func promote(
+        on tree: PromotionTree
+    ) async throws -> [Int: [LandingResult]] {
+        let account = Account(expected: Self.count)
+        tree.promoter.submit(try works(tree, account))
+        tree.promoter.hurry()
+        #expect(try await account.wait())
+        await tree.promoter.stop()
+        return account.told
+    }
+
+    @Test func eachBatchGoesThroughAllStepsWhileAnotherIsOnItsWay() async throws {
+        let steps = Mutex<[PromotionStep]>([])
+        let tree = try PromotionTree(
+            PromotionProbe(goesOn: { step in
+                steps.withLock { $0.append(step) }
+                return true
+            }))
+        let told = try await promote(on: tree)
+        #expect(told.count == Self.count)
+        #expect(told.values.allSatisfy { $0.count == 1 && $0[0].failure == nil })
+        for path in Self.paths {
+            let row = try #require(try tree.record(path))
+            #expect(try tree.look(path) == .file(row.stamp, sha256: nil))
+        }
+        #expect(try tree.intents().isEmpty)
+        let order: [PromotionStep] = [
+            .staged, .intended, .flushedBytes, .placed, .flushedNames, .cleaned, .indexed,
+        ]
+        let taken = steps.withLock { $0 }
+        let batches = taken.count / order.count
+        #expect(batches > 3)
+        for step in order { #expect(taken.count { $0 == step } == batches, "\(step)") }
+        // The second batch has written its bytes before the first one's names are on the disk.
+        let second = try #require(taken.indices.filter { taken[$0] == .staged }.dropFirst().first)
+        #expect(second < (try #require(taken.firstIndex(of: .flushedNames))))
+    }
+
+    /// A failed flush says nothing of any batch that waited for it.
+    @Test(arguments: [1, 2, 3])
+    func afterAFailedFlushEveryBatchOnItsWayFails(failing: Int) async throws {
+        let flushes = Atomic(0)
+        var probe = PromotionProbe()
+        probe.flushError = {
+            let count = flushes.add(1, ordering: .relaxed).newValue
+            return count == failing ? Errno(number: EIO, call: "syncfs", path: "disk") : nil
+        }
+        let tree = try PromotionTree(probe)
+        let told = try await promote(on: tree)
+        #expect(flushes.load(ordering: .relaxed) == failing)
+        #expect(told.count == Self.count)
+        #expect(told.values.allSatisfy { $0.count == 1 })
+        // The first batch waits for its rows when the bytes of the third are flushed.
+        #expect(told.values.allSatisfy { $0[0].failure?.code == .inputOutput })
+    }
+
+    /// What was reported is there after a crash, and every other file is there wholly or not at all.
+    @Test(
+        arguments: [
+            PromotionStep.staged, .intended, .flushedBytes, .placed, .flushedNames, .cleaned,
+            .indexed,
+        ], [2, 3])
+    func aCrashLeavesEachFileThereOrNot(step: PromotionStep, batch: Int) async throws {
+        let folder = try TemporaryFolder()
+        let seen = Atomic(0)
+        let probe = PromotionProbe(goesOn: {
+            $0 != step || seen.add(1, ordering: .relaxed).newValue < batch
+        })
+        let told = try await promote(on: PromotionTree(folder, probe))
+        let tree = try PromotionTree(folder)
+        let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
+        #expect(settled.conflicts.isEmpty)
+        #expect(try tree.intents().isEmpty)
+        #expect(tree.folder.names(in: "tmp").isEmpty)
+        let landed = Set(told.filter { $0.value[0].failure == nil }.keys)
+        // The first batch is told of once the fourth one has written its bytes.
+        let early: [PromotionStep] =
+            batch == 2 ? [.staged, .intended, .flushedBytes, .placed] : [.staged, .intended]
+        #expect(landed.isEmpty == early.contains(step))
+        for (number, path) in Self.paths.enumerated() {
+            let row = try tree.record(path)
+            if landed.contains(number) { #expect(row != nil) }
+            #expect(tree.folder.text(of: path) == row.map { _ in path })
+            if let row { #expect(try tree.look(path) == .file(row.stamp, sha256: nil)) }
+        }
+        await tree.promoter.stop()
+    }
+
+    /// A removal takes its emptied folder along: nobody may have begun there.
+    @Test func nothingIsBegunBesideARemoval() async throws {
+        let tree = try PromotionTree()
+        let old = try await tree.put("Caches/many/0/old", "old")
+        let account = Account(expected: Self.count)
+        let removal = Removal(target: old.target, stamp: old.stamp)
+        let works = try works(tree, account)
+        let heard = PromotionListener { ends in
+            for case .removed(let error) in ends.map(\.result) { #expect(error == nil) }
+        }
+        tree.promoter.submit(
+            [PromotionWork(task: .remove(removal), number: 0, receiver: heard)]
+                + works.filter { !Self.paths[$0.number].hasPrefix("Caches/many/0/") }
+                + works.filter { Self.paths[$0.number].hasPrefix("Caches/many/0/") })
+        tree.promoter.hurry()
+        #expect(try await account.wait())
+        #expect(account.told.values.allSatisfy { $0[0].failure == nil })
+        await tree.promoter.stop()
+    }
+}
