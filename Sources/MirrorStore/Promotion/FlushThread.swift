@@ -1,22 +1,22 @@
 internal import MirrorSystem
 internal import Synchronization
 
-/// Flushes a whole file system on a thread of its own, while the promotions prepare what the next flush
-/// takes along.
+/// Flushes a whole file system on a thread of its own, while the promotions write what the next flush takes
+/// along.
 final class FlushThread: Sendable {
     private struct State {
         var isEnding = false
         var error: Errno?
     }
 
-    private let flush: DurableFlush
+    private let flush: @Sendable () throws(Errno) -> Void
     private let state = Mutex(State())
     private let asked = Semaphore()
     private let answered = Semaphore()
     private let thread = Mutex<NativeThread?>(nil)
 
     /// Starts the thread. Throws where the system refuses another one.
-    init(_ flush: DurableFlush) throws(Errno) {
+    init(_ flush: @escaping @Sendable () throws(Errno) -> Void) throws(Errno) {
         self.flush = flush
         let started = try NativeThread("flushes") { self.run() }
         thread.withLock { $0 = started }
@@ -44,7 +44,7 @@ final class FlushThread: Sendable {
         while true {
             asked.wait()
             if state.withLock({ $0.isEnding }) { return }
-            do throws(Errno) { try flush.flushGroup() } catch {
+            do throws(Errno) { try flush() } catch {
                 state.withLock { $0.error = error }
             }
             answered.post()

@@ -70,7 +70,10 @@ struct PromotionPipeline {
 
     /// Flushes the whole file system, while the next batch writes its bytes.
     private mutating func flushShared(withNext: Bool) throws(PromotionFault) {
-        if withNext, flushes == nil { flushes = try? FlushThread(flush) }
+        let flush = flush
+        if withNext, flushes == nil {
+            flushes = try? FlushThread { () throws(Errno) in try flush.flushGroup() }
+        }
         if withNext, let flushes {
             return try flushes.flush { () throws(PromotionFault) in try next?.begin() }
         }

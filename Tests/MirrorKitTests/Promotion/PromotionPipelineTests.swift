@@ -161,4 +161,40 @@ import Testing
         #expect(account.told.values.allSatisfy { $0[0].failure == nil })
         await tree.promoter.stop()
     }
+
+    /// What was begun is waited for, also when the work beside it fails.
+    @Test(arguments: [false, true])
+    func aFlushBesideWorkIsWaitedFor(fails: Bool) throws {
+        let isOver = Atomic(false)
+        let flushes = try FlushThread { () throws(Errno) in
+            usleep(50_000)
+            isOver.store(true, ordering: .sequentiallyConsistent)
+        }
+        defer { flushes.stop() }
+        for _ in 1...2 {
+            isOver.store(false, ordering: .sequentiallyConsistent)
+            var fault: PromotionFault?
+            do {
+                try flushes.flush { () throws(PromotionFault) in if fails { throw .stopped } }
+            } catch { fault = error }
+            let wasOver = isOver.load(ordering: .sequentiallyConsistent)
+            #expect(wasOver)
+            #expect((fault != nil) == fails)
+        }
+    }
+
+    @Test func aFlushThatFailedStaysFailed() throws {
+        let isFirst = Atomic(true)
+        let flushes = try FlushThread { () throws(Errno) in
+            if isFirst.exchange(false, ordering: .relaxed) {
+                throw Errno(number: EIO, call: "syncfs", path: "disk")
+            }
+        }
+        defer { flushes.stop() }
+        for _ in 1...2 {
+            #expect(throws: PromotionFault.self) {
+                try flushes.flush { () throws(PromotionFault) in }
+            }
+        }
+    }
 }

@@ -2,8 +2,9 @@
 /// survives a power cut.
 ///
 /// The order, for each target: its bytes and the intent of its promotion are flushed; it gets its name;
-/// its folder is flushed; the index's rows are written and flushed; it is reported. The calls of one
-/// promotion are of one thread, so what other threads write to the index meanwhile does not count.
+/// its folder is flushed; the index's rows are written and flushed; it is reported. The promotions write
+/// to the index from the thread that gives the names, so what other threads write to it does not count.
+/// Which targets a write to the index is about is not looked at: it has to come at the right time.
 struct DiskLedger {
     /// What a flush of a file would write out.
     private enum Debt {
@@ -18,9 +19,15 @@ struct DiskLedger {
         let thread: Int32
         /// The folder that holds the name that it got: its own, or that of its set's folder.
         let folder: String
-        var isFolderFlushed = false
-        var hasRow = false
-        var isRowFlushed = false
+        /// When the folder was flushed; nil when it was not.
+        var folderFlushedAt: Int?
+    }
+
+    /// What a thread wrote to the index's log, by the number of the call.
+    private struct LogWrites {
+        var latest: Int
+        /// The latest one that was flushed.
+        var flushed: Int?
     }
 
     private let root: String
@@ -30,11 +37,13 @@ struct DiskLedger {
     /// Links in a folder in `tmp/` that is exchanged as a whole.
     private var built: Set<String> = []
     private var debts: [String: Set<Debt>] = [:]
+    /// How many calls there were.
+    private var now = 0
+    /// When a file was written to last.
+    private var writtenAt: [String: Int] = [:]
     /// Paths of names that were made, and whose folders were not flushed since.
     private var passingNames: Set<String> = []
-    /// Threads that wrote to the index's log, and those whose writes were not flushed since.
-    private var writers: Set<Int32> = []
-    private var unflushedWriters: Set<Int32> = []
+    private var logWrites: [Int32: LogWrites] = [:]
     private var landings: [String: Landing] = [:]
     /// What was flushed by itself, or with its file system.
     private var flushed: Set<String> = []
@@ -56,6 +65,7 @@ struct DiskLedger {
     /// makes, links or renames.
     mutating func take(_ call: TracedCommand.Call, names: [String], isThere: (String) -> Bool) {
         let file = call.file ?? ""
+        now += 1
         switch call.name {
         case "pwrite64", "pwritev", "pwritev2", "write", "writev", "ftruncate", "copy_file_range",
             "ioctl", "splice", "sendfile":
@@ -91,11 +101,16 @@ struct DiskLedger {
             flaws.append("\(target) is reported, and got no name")
             return
         }
-        if !landing.isFolderFlushed {
+        if let flushedAt = landing.folderFlushedAt {
+            let log = logWrites[landing.thread]
+            if log.map({ $0.latest < flushedAt }) ?? true {
+                flaws.append("\(target) is reported before the index says so")
+            } else if log?.flushed.map({ $0 < flushedAt }) ?? true {
+                flaws.append("\(target) is reported before its row lasts")
+            }
+        } else {
             flaws.append("\(target) is reported before its folder lasts")
         }
-        if !landing.hasRow { flaws.append("\(target) is reported before the index says so") }
-        if !landing.isRowFlushed { flaws.append("\(target) is reported before its row lasts") }
         var name = path
         while name != root, !name.isEmpty {
             if passingNames.contains(name) {
@@ -111,18 +126,12 @@ struct DiskLedger {
     private mutating func owe(_ debt: Debt, _ path: String) {
         guard path.hasPrefix(root + "/") || path == root else { return }
         debts[path, default: []].insert(debt)
+        writtenAt[path] = now
     }
 
     private mutating func wroteLog(_ thread: Int32) {
-        if writers.isEmpty { flushedBeforeRows = flushed }
-        writers.insert(thread)
-        unflushedWriters.insert(thread)
-        for (path, landing) in landings where landing.thread == thread && !landing.hasRow {
-            if !landing.isFolderFlushed {
-                flaws.append("\(shown(path)) is in the index before its folder lasts")
-            }
-            landings[path]?.hasRow = true
-        }
+        if logWrites.isEmpty { flushedBeforeRows = flushed }
+        logWrites[thread, default: LogWrites(latest: now)].latest = now
     }
 
     private mutating func flush(_ path: String, _ paid: Set<Debt>) {
@@ -132,8 +141,12 @@ struct DiskLedger {
         guard paid.contains(.attributes) else { return }
         passingNames = passingNames.filter { DiskLedger.folder(of: $0) != path }
         for (target, landing) in landings where landing.folder == path {
-            landings[target]?.isFolderFlushed = true
+            folderLasts(of: target)
         }
+    }
+
+    private mutating func folderLasts(of target: String) {
+        if landings[target]?.folderFlushedAt == nil { landings[target]?.folderFlushedAt = now }
     }
 
     private mutating func flushAll() {
@@ -141,15 +154,12 @@ struct DiskLedger {
         flushed.formUnion(debts.keys)
         debts = [:]
         passingNames = []
-        for target in landings.keys { landings[target]?.isFolderFlushed = true }
+        for target in landings.keys { folderLasts(of: target) }
         flushedLog()
     }
 
     private mutating func flushedLog() {
-        unflushedWriters = []
-        for (target, landing) in landings where landing.hasRow {
-            landings[target]?.isRowFlushed = true
-        }
+        for (thread, writes) in logWrites { logWrites[thread]?.flushed = writes.latest }
     }
 
     private mutating func name(_ old: String, _ new: String, _ thread: Int32) {
@@ -157,13 +167,14 @@ struct DiskLedger {
         passingNames.insert(new)
         if target.hasPrefix("tmp/"), target.contains(".part/") {
             if let owed = debts[old] { debts[new] = owed }
+            writtenAt[new] = writtenAt[old]
             built.insert(new)
             return
         }
         if isSet, passingNames.contains(old), DiskLedger.isFinal(target) {
             flaws.append("\(target) got its name before \(shown(old)) lasted")
         }
-        land(target, at: new, debts.removeValue(forKey: old) ?? [], in: nil, thread)
+        land(target, at: new, from: old, in: nil, thread)
     }
 
     /// A folder that was built in `tmp/` takes the place of another.
@@ -174,16 +185,17 @@ struct DiskLedger {
         passingNames.formUnion([old, new])
         for link in built.sorted() where link.hasPrefix(new + "/") {
             let path = old + link.dropFirst(new.count)
-            land(
-                shown(path), at: path, debts.removeValue(forKey: link) ?? [],
-                in: DiskLedger.folder(of: old), thread)
+            land(shown(path), at: path, from: link, in: DiskLedger.folder(of: old), thread)
         }
     }
 
     private mutating func land(
-        _ target: String, at new: String, _ owed: Set<Debt>, in folder: String?, _ thread: Int32
+        _ target: String, at new: String, from old: String, in folder: String?, _ thread: Int32
     ) {
+        let owed = debts.removeValue(forKey: old) ?? []
+        let written = writtenAt.removeValue(forKey: old) ?? 0
         debts[new] = owed
+        writtenAt[new] = written
         guard DiskLedger.isFinal(target) else { return }
         // Where a file cannot be linked by its descriptor, it is linked by its path next.
         if named.last != target { named.append(target) }
@@ -191,8 +203,10 @@ struct DiskLedger {
             let words = owed.map { "\($0)" }.sorted().joined(separator: " and ")
             flaws.append("\(target) got its name before its \(words) lasted")
         }
-        if !writers.contains(thread) { flaws.append("\(target) got its name without an intent") }
-        if unflushedWriters.contains(thread) {
+        let log = logWrites[thread]
+        if log.map({ $0.latest < written }) ?? true {
+            flaws.append("\(target) got its name without an intent")
+        } else if log?.flushed.map({ $0 < written }) ?? true {
             flaws.append("\(target) got its name before its intent lasted")
         }
         landings[new] = Landing(thread: thread, folder: folder ?? DiskLedger.folder(of: new))
