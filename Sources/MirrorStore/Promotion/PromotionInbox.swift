@@ -6,8 +6,9 @@ internal import MirrorModel
 /// somebody says that nothing more will come. While batches wait for the disk the next one fills, so a
 /// slow disk makes its own batches larger.
 struct PromotionInbox {
-    /// Works that close a batch. With fewer, a flush serves too few; with more, the transfers have to
-    /// wait for the disk, or memory is needed for what waits: 512 took as long as 2,048, and half the memory.
+    /// Works that close a batch; while earlier ones wait for the disk, it may get more. With fewer, a
+    /// flush serves too few; with more, the transfers wait for the disk, unless four times as many bytes
+    /// may wait in memory.
     static let worksPerBatch = 512
     /// Bytes in memory that close a batch.
     static let bytesPerBatch = 32 << 20
