@@ -4,12 +4,12 @@ struct PackedClaims {
 
     /// Reads a value of `batches.intents`; nil where its form is another.
     init?(_ packed: [UInt8]) {
-        guard packed.first == 1 else { return nil }
+        guard packed.first == 2 else { return nil }
         var rest = packed.dropFirst()
         while !rest.isEmpty {
             var columns: [ArraySlice<UInt8>] = []
-            // Five of the intent, and then those of the row, which begin with path, owner and size.
-            for _ in 0..<25 {
+            // Five of the intent, and then the thirteen of the row, which begin with path, owner and size.
+            for _ in 0..<18 {
                 guard let column = PackedClaims.column(&rest) else { return nil }
                 columns.append(column)
             }
