@@ -3,7 +3,9 @@ internal import MirrorTestSupport
 /// Stories for power cuts: more bytes and more files, so that there is something to lose.
 extension CrashStory {
     /// Every story that is told where the power can be cut.
-    static let underPower = [large, small, renewed, exchanged, divided, fewExchanged]
+    static let underPower = [
+        large, small, thousands, renewed, exchanged, divided, fewExchanged,
+    ]
 
     private static func sync(_ ground: CrashGround, _ names: [String]) throws -> [String] {
         let pinned = names.enumerated().filter { $0.offset % 3 == 0 }.map(\.element)
@@ -26,6 +28,13 @@ extension CrashStory {
     private static let small = CrashStory(name: "300 small files") { ground in
         let names = (0..<300).map { "\($0 % 5 == 0 ? "Documents" : "Caches")/s/\($0 / 20)/\($0)" }
         for (at, name) in names.enumerated() { ground.publish(name, at * 30) }
+        return try sync(ground, names)
+    }
+
+    /// So many that several batches are on their way at once.
+    private static let thousands = CrashStory(name: "1,200 small files") { ground in
+        let names = (0..<1_200).map { "Caches/m/\($0 / 200)/\($0)" }
+        for (at, name) in names.enumerated() { ground.publish(name, 20 + at) }
         return try sync(ground, names)
     }
 
