@@ -51,7 +51,7 @@ import Testing
             "segments.md", "less than \(mebibytes(SegmentPace.leastMissing)) or a second's work"),
         Figure("segments.md", "at least \(mebibytes(SegmentSet.leastMissing)) are missing"),
         Figure("segments.md", "brought less than \(mebibytes(SegmentSet.bytesThatExcuse))"),
-        Figure("crash.md", "A batch closes at \(PromotionInbox.worksPerBatch) works"),
+        Figure("crash.md", "A batch closes at \(DurableFlush.mostInGroup) works"),
         Figure("crash.md", "at \(mebibytes(PromotionInbox.bytesPerBatch)) of bodies in memory"),
         Figure(
             "crash.md",

@@ -11,6 +11,10 @@ struct DurableFlush: Sendable {
     /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16
 
+    /// The greatest number of files that one flush makes last. With fewer, it serves too few; with more,
+    /// the transfers wait for the disk, unless four times as many bytes may wait in memory.
+    static let mostInGroup = 512
+
     /// The file system that a group flush writes out.
     let device: UInt64
     /// Whether its errors would be reported.
@@ -25,7 +29,9 @@ struct DurableFlush: Sendable {
             FileSystemKind.kernelReportsGroupFlush
             && FileSystemKind(of: root.descriptor).reportsGroupFlush
         let limit = OpenFileLimit.current
-        greatestBatch = allowsGroup ? min(1024, max(4, limit / 12)) : min(256, max(2, limit / 16))
+        greatestBatch =
+            allowsGroup
+            ? min(DurableFlush.mostInGroup, max(4, limit / 12)) : min(256, max(2, limit / 16))
     }
 
     /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group

@@ -2,14 +2,9 @@ internal import MirrorModel
 
 /// What waits for the promotion thread, and when it has waited long enough.
 ///
-/// A batch closes when it has enough works or bytes in memory, 200 ms after its first work, or when
-/// somebody says that nothing more will come. While batches wait for the disk the next one fills, so a
-/// slow disk makes its own batches larger.
+/// A batch closes when it is full, when its bytes in memory are many, 200 ms after its first work, or
+/// when somebody says that nothing more will come. While batches wait for the disk the next one fills.
 struct PromotionInbox {
-    /// Works that close a batch; while earlier ones wait for the disk, it may get more. With fewer, a
-    /// flush serves too few; with more, the transfers wait for the disk, unless four times as many bytes
-    /// may wait in memory.
-    static let worksPerBatch = 512
     /// Bytes in memory that close a batch.
     static let bytesPerBatch = 32 << 20
     /// How long the first work of a batch waits for company.
@@ -60,8 +55,7 @@ struct PromotionInbox {
     }
 
     private func isFull(_ greatest: Int) -> Bool {
-        works.count >= min(PromotionInbox.worksPerBatch, greatest)
-            || bytes >= PromotionInbox.bytesPerBatch || sets > 0
+        works.count >= greatest || bytes >= PromotionInbox.bytesPerBatch || sets > 0
     }
 
     /// Decides what the thread does next, and hands over a batch that is due. `isBusy` says that earlier

@@ -157,7 +157,7 @@ import Testing
         let others = works.dropFirst(500)
         tree.promoter.submit(
             [PromotionWork(task: .remove(removal), number: 0, receiver: heard)]
-                + others.prefix(1_023) + new + others.dropFirst(1_023))
+                + others.prefix(511) + new + others.dropFirst(511))
         tree.promoter.hurry()
         #expect(try await account.wait())
         #expect(account.told.values.allSatisfy { $0[0].failure == nil })
