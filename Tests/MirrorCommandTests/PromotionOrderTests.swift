@@ -58,6 +58,16 @@ struct PromotionOrderTests {
         #expect(report.named == ["Documents/a.bin", Stage.last])
     }
 
+    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    func manyFilesThatAreTakenAsTheyAreAreOnTheDiskBeforeTheyAreReported() async throws {
+        let names = (0..<40).map { "Documents/\($0)" }
+        let report = try await Stage.watch(
+            Dictionary(uniqueKeysWithValues: names.map { ($0, 900) }), isThere: true)
+        #expect(report.flaws == [])
+        #expect(report.named == [Stage.last])
+        #expect(report.hasGroupFlush)
+    }
+
     @Test func aFileThatIsTakenAsItIsIsOnTheDiskBeforeItIsReported() async throws {
         let report = try await Stage.watch(["Documents/a.bin": 300_000], isThere: true)
         #expect(report.flaws == [])

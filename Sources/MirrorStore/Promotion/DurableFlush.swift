@@ -31,11 +31,11 @@ struct DurableFlush: Sendable {
         let limit = OpenFileLimit.current
         greatestBatch =
             allowsGroup
-            ? min(DurableFlush.mostInGroup, max(4, limit / 12)) : min(256, max(2, limit / 16))
+            ? min(DurableFlush.mostInGroup, max(4, limit / 24)) : min(256, max(2, limit / 32))
     }
 
-    /// How many works a batch may hold: flushed one by one, each keeps a descriptor open, and in a group
-    /// each may keep the folder open in which its own was made.
+    /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of
+    /// the folder in which its own was made, and two batches have theirs open at once.
     let greatestBatch: Int
 
     /// Whether a batch of this many works is flushed as a group.
@@ -45,5 +45,13 @@ struct DurableFlush: Sendable {
     /// anything that the run wrote is reported; it is final.
     func flushGroup() throws(Errno) {
         try retrying("syncfs", root.path) { linux_syncfs(root.descriptor.number) }
+    }
+
+    /// Flushes folders in which folders were made, except what a group flush wrote out just now.
+    func flush(_ made: [Descriptor], afterShared isShared: Bool) throws(Errno) {
+        for folder in made {
+            if isShared, try folder.status(path: root.path).device == device { continue }
+            try folder.flush(path: root.path)
+        }
     }
 }

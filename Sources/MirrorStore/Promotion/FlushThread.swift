@@ -22,15 +22,15 @@ final class FlushThread: Sendable {
         thread.withLock { $0 = started }
     }
 
-    /// Flushes while the caller works. What the work writes may not be on the disk afterwards. Throws what
-    /// the work throws, or the error of the flush, which is final.
+    /// Flushes while the caller works. What the work writes may not be on the disk afterwards. Throws the
+    /// error of the flush, which is final, or else what the work throws.
     func flush(beside work: () throws(PromotionFault) -> Void) throws(PromotionFault) {
         asked.post()
-        do {
-            defer { answered.wait() }
-            try work()
-        }
+        var fault: PromotionFault?
+        do throws(PromotionFault) { try work() } catch { fault = error }
+        answered.wait()
         if let error = state.withLock({ $0.error }) { throw .unflushed(error) }
+        if let fault { throw fault }
     }
 
     /// Ends the thread; no flush is under way.

@@ -70,7 +70,7 @@ package final class Promoter: Sendable {
         wakeup.raise()
     }
 
-    /// Has `stop` finish only the batch under way; the next run does the works that wait.
+    /// Has `stop` finish only the batches under way; the next run does the works that wait.
     package func abandonAtStop() { inbox.withLock { $0.abandonsAtStop = true } }
 
     /// Finishes the submitted works and ends the thread; later works fail.
@@ -151,7 +151,7 @@ package final class Promoter: Sendable {
                 throw .failed(error.mirrorError)
             }
         } catch {
-            refuseAll(final(error), failing: pipeline.untold)
+            refuseAll(cause(of: error), failing: pipeline.untold)
             pipeline.end()
         }
     }
@@ -167,7 +167,7 @@ package final class Promoter: Sendable {
                 refuseAll(error.mirrorError, failing: [])
             }
         } catch {
-            var cause = final(error)
+            var cause = cause(of: error)
             let result: SetResult
             if promotion.isCommitted {
                 cause = halfway(cause, set)
@@ -181,7 +181,7 @@ package final class Promoter: Sendable {
     }
 
     /// The error of everything that is under way or comes later.
-    private func final(_ fault: PromotionFault) -> MirrorError {
+    private func cause(of fault: PromotionFault) -> MirrorError {
         switch fault {
         case .failed(let error): return error
         case .unflushed(let error):

@@ -16,26 +16,23 @@ enum Awaited {
 /// One of the whole file system serves all batches that wait for something on it; the rest is flushed
 /// thing by thing.
 extension PromotionBatch {
-    /// Whether it has anything that must reach the disk.
+    /// Whether files wait for their names.
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
     /// Whether a flush of the whole file system gives it some of what it waits for.
-    func sharesFlush(_ awaited: Awaited, made: [Descriptor]) -> Bool {
+    func sharesFlush(_ awaited: Awaited) -> Bool {
         switch awaited {
-        case .bytes: isGroup && (hasStaged || !adopted.isEmpty)
-        case .names: isGroup && !(touched.isEmpty && made.isEmpty)
+        case .bytes: isGroup && (hasStaged || hasChecked)
+        case .names: isGroup && !touched.isEmpty
         case .rows: false
         }
     }
 
-    /// Flushes what a flush of the whole file system did not. `made` are the folders whose entries
-    /// changed because a folder was made in them.
-    mutating func flushRest(
-        _ awaited: Awaited, made: [Descriptor], afterShared isShared: Bool
-    ) throws(Errno) {
+    /// Flushes what a flush of the whole file system did not.
+    mutating func flushRest(_ awaited: Awaited, afterShared isShared: Bool) throws(Errno) {
         switch awaited {
         case .bytes: try flushBytes(afterShared: isShared)
-        case .names: try flushNames(made: made)
+        case .names: try flushNames()
         case .rows: if !isShared || !isIndexShared { try index.makeDurable() }
         }
     }
@@ -43,10 +40,11 @@ extension PromotionBatch {
     /// Flushes what a batch waits for that stands alone.
     mutating func flush(_ awaited: Awaited) throws(PromotionFault) {
         do throws(Errno) {
-            let made = awaited == .names ? root.takeUnflushedFolders() : []
-            let isShared = sharesFlush(awaited, made: made)
+            let made = awaited == .rows ? [] : root.takeUnflushedFolders()
+            let isShared = sharesFlush(awaited)
             if isShared { try flush.flushGroup() }
-            try flushRest(awaited, made: made, afterShared: isShared)
+            try flush.flush(made, afterShared: isShared)
+            try flushRest(awaited, afterShared: isShared)
         } catch { throw .unflushed(error) }
     }
 
@@ -54,7 +52,7 @@ extension PromotionBatch {
     private var isIndexShared: Bool { index.isOnDevice(flush.device) }
 
     private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
-        guard hasStaged || !adopted.isEmpty else { return }
+        guard hasStaged || hasChecked else { return }
         if let error = probe.flushError() { throw error }
         for case let item? in staged {
             // Not fdatasync: the mode and the times must last too.
@@ -65,17 +63,13 @@ extension PromotionBatch {
         if !isShared || !isIndexShared { try index.makeDurable() }
     }
 
-    /// Flushes renames, removals and new folders.
-    private mutating func flushNames(made: [Descriptor]) throws(Errno) {
+    /// Flushes renames and removals.
+    private mutating func flushNames() throws(Errno) {
         for path in touched.values {
             let folder = try folders.open(path)
             if !isGroup || folder.device != flush.device {
                 try folder.descriptor.flush(path: path)
             }
-        }
-        for folder in made {
-            let device = try folder.status(path: root.path).device
-            if !isGroup || device != flush.device { try folder.flush(path: root.path) }
         }
     }
 }

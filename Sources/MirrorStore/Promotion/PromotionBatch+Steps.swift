@@ -165,6 +165,7 @@ extension PromotionBatch {
     private mutating func giveUp(_ at: Int, _ error: MirrorError) {
         guard let item = staged[at], !isUntouched(item) else { return abandon(at, error) }
         failures[at] = error
+        item.close()
         unsettled.insert(at)
         touch(item.landing.target.folder)
     }

@@ -26,6 +26,8 @@ struct PromotionBatch {
     var intended: Int64?
     /// Files that were adopted and must be flushed by themselves.
     var adopted: [Descriptor] = []
+    /// Whether there are adopted files, or files that were given another mode.
+    private(set) var hasChecked = false
     /// Stamps of files that were given another mode, by the position of their work.
     var restamped: [Int: FileStamp] = [:]
     var failures: [Int: MirrorError] = [:]
@@ -105,7 +107,8 @@ struct PromotionBatch {
 
     /// Works that do not know yet how they ended.
     var untold: [PromotionWork] {
-        works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
+        if waitsFor == nil { return [] }
+        return works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
     }
 
     func reached(_ step: PromotionStep) throws(PromotionFault) {
@@ -136,6 +139,7 @@ struct PromotionBatch {
 
     private mutating func check(_ confirmed: Confirmed, _ at: Int) throws(MirrorError) {
         guard confirmed.isAdoption || confirmed.mode != nil else { return }
+        hasChecked = true
         let target = confirmed.record.target
         do throws(Errno) {
             let file = try folders.entry(target.path).open(O_RDONLY)

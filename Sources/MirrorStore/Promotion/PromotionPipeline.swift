@@ -51,18 +51,20 @@ struct PromotionPipeline {
     }
 
     private mutating func advance(withNext: Bool) throws(PromotionFault) {
-        let waitsForNames = batches.contains { $0.waitsFor == .names }
-        let made = waitsForNames ? root.takeUnflushedFolders() : []
+        let isLast = batches.allSatisfy { $0.waitsFor == .rows }
+        // Folders that are made from here on wait for the next flush.
+        let made = isLast ? [] : root.takeUnflushedFolders()
         let isShared = batches.contains { batch in
-            batch.waitsFor.map { batch.sharesFlush($0, made: made) } ?? false
+            batch.waitsFor.map { batch.sharesFlush($0) } ?? false
         }
         if isShared { try flushShared(withNext: withNext) } else if withNext { try next?.begin() }
-        for at in batches.indices {
-            guard let awaited = batches[at].waitsFor else { continue }
-            do throws(Errno) {
-                try batches[at].flushRest(awaited, made: made, afterShared: isShared)
-            } catch { throw .unflushed(error) }
-        }
+        do throws(Errno) {
+            try flush.flush(made, afterShared: isShared)
+            for at in batches.indices {
+                guard let awaited = batches[at].waitsFor else { continue }
+                try batches[at].flushRest(awaited, afterShared: isShared)
+            }
+        } catch { throw .unflushed(error) }
         for at in batches.indices { try batches[at].goOn() }
         batches.removeAll { $0.waitsFor == nil }
         if withNext, let begun = next.take() { batches.append(begun) }

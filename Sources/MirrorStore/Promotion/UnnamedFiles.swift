@@ -10,7 +10,7 @@ internal import Synchronization
 /// made this way only for a target without an existing file. For any other use the file first gets
 /// its name in `tmp/`.
 final class UnnamedFiles: Sendable {
-    /// How many may be open at once: a quarter of the process's open-file limit (getrlimit(2)).
+    /// How many a batch may have open at once: a quarter of the process's open-file limit (getrlimit(2)).
     let most: Int
     private let isSupported = Mutex<Bool?>(nil)
 

@@ -123,6 +123,7 @@ import Testing
             $0 != step || seen.add(1, ordering: .relaxed).newValue < batch
         })
         let told = try await promote(on: PromotionTree(folder, probe))
+        #expect(told.values.allSatisfy { $0.count == 1 })
         let tree = try PromotionTree(folder)
         let settled = try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
         #expect(settled.conflicts.isEmpty)
