@@ -155,8 +155,7 @@ extension MirrorSession {
 
     /// Ends all runs of this session; parts are kept, or deleted.
     public func cancelAll(discardingParts: Bool = false) {
-        if discardingParts { steer(.cancel(nil, discardingPart: true)) }
-        steer(.end(.interrupted(exit: 128 + SIGINT)))
+        steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
 
     func steer(_ input: RunInput) { for run in executions.values { run.steer(input) } }

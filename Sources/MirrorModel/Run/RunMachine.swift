@@ -67,7 +67,7 @@ package final class RunMachine {
         case .cancel(let target, let discarding): steps.cancel(target, discardingPart: discarding)
         case .permission(let deferral): steps.permit(deferral)
         case .putAside(let target): steps.putAside(target)
-        case .end(let ending): end(ending)
+        case .end(let ending, let discarding): end(ending, discardingParts: discarding)
         case .found(let rows): for known in rows { steps.found(known.row, for: known.position) }
         case .claimed(let rows): steps.claimed(rows)
         case .occupied(let positions): steps.occupied(positions)
@@ -267,8 +267,9 @@ extension RunMachine {
 // MARK: Ending early
 
 extension RunMachine {
-    /// Ends the run; transfers under way keep their parts.
-    private func end(_ ending: RunEnding) {
+    /// Ends the run; transfers under way keep their parts unless these are to go.
+    private func end(_ ending: RunEnding, discardingParts: Bool = false) {
+        if discardingParts { steps.cancel(nil, discardingPart: true) }
         guard earlyEnd.note(ending, at: now) else { return }
         steps.noteEnding(ending)
         guard phase != .waiting else { return }

@@ -38,8 +38,8 @@ package enum RunInput: Sendable {
     case permission(Deferral?)
     /// A transfer, or all of them, is put aside until further notice.
     case putAside(Target?)
-    /// The run is to end early.
-    case end(RunEnding)
+    /// The run is to end early; the parts of its transfers stay, or go.
+    case end(RunEnding, discardingParts: Bool = false)
     /// Time has gone by.
     case tick
 }

@@ -64,6 +64,22 @@ import Testing
         #expect(rig.failed == [])
     }
 
+    /// In one message: after the last transfer's end alone, the run would be over, and failed.
+    @Test func aRunThatIsEndedWithItsPartsIsInterrupted() throws {
+        var rig = try RunRig(fetching: ["a"])
+        rig.tell(.ready)
+        rig.tell(.transfer(0, .started(source: "http://a.example/a", size: 3, offset: 0)))
+        rig.tell(.end(.interrupted(exit: 130), discardingParts: true))
+        #expect(
+            rig.asked.contains {
+                if case .cancel([0], discardingParts: true) = $0 { true } else { false }
+            })
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().exit == 130)
+        #expect(rig.failed == [])
+    }
+
     @Test func afterASignalTheDiskIsWaitedForAMomentOnly() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
