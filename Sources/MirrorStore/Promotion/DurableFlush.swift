@@ -20,10 +20,12 @@ struct DurableFlush: Sendable {
     /// Whether its errors would be reported.
     let allowsGroup: Bool
     private let root: RootDirectory
+    private let probe: PromotionProbe
 
     /// Judges a root's file system.
-    init(root: RootDirectory) throws(Errno) {
+    init(root: RootDirectory, probe: PromotionProbe) throws(Errno) {
         self.root = root
+        self.probe = probe
         device = try root.descriptor.status(path: root.path).device
         allowsGroup =
             FileSystemKind.kernelReportsGroupFlush
@@ -44,13 +46,14 @@ struct DurableFlush: Sendable {
     /// Writes out the root's whole file system. Its descriptor is as old as the run, so an error of
     /// anything that the run wrote is reported; it is final.
     func flushGroup() throws(Errno) {
+        if let error = probe.flushError() { throw error }
         try retrying("syncfs", root.path) { linux_syncfs(root.descriptor.number) }
     }
 
-    /// Flushes folders in which folders were made, except what a group flush wrote out just now.
-    func flush(_ made: [Descriptor], afterShared isShared: Bool) throws(Errno) {
+    /// Flushes folders in which folders were made, except those that a group flush writes out.
+    func flush(_ made: [Descriptor], besideGroup hasGroup: Bool) throws(Errno) {
         for folder in made {
-            if isShared, try folder.status(path: root.path).device == device { continue }
+            if hasGroup, try folder.status(path: root.path).device == device { continue }
             try folder.flush(path: root.path)
         }
     }

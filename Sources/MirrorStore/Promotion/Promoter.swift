@@ -41,7 +41,7 @@ package final class Promoter: Sendable {
         self.probe = probe
         unnamed = UnnamedFiles(isAllowed: probe.allowsUnnamedFiles)
         do throws(Errno) {
-            flush = try DurableFlush(root: root)
+            flush = try DurableFlush(root: root, probe: probe)
             wakeup = try WakeSignal()
             let started = try NativeThread("promotions") { self.run() }
             thread.withLock { $0 = started }

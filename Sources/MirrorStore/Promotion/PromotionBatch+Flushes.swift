@@ -43,7 +43,7 @@ extension PromotionBatch {
             let made = awaited == .rows ? [] : root.takeUnflushedFolders()
             let isShared = sharesFlush(awaited)
             if isShared { try flush.flushGroup() }
-            try flush.flush(made, afterShared: isShared)
+            try flush.flush(made, besideGroup: isShared)
             try flushRest(awaited, afterShared: isShared)
         } catch { throw .unflushed(error) }
     }
@@ -53,7 +53,7 @@ extension PromotionBatch {
 
     private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
         guard hasStaged || hasChecked else { return }
-        if let error = probe.flushError() { throw error }
+        if !isShared, let error = probe.flushError() { throw error }
         for case let item? in staged {
             // Not fdatasync: the mode and the times must last too.
             if item.needsFlush { try item.file?.flush(path: item.path) }

@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 /// Why a promotion, or a whole batch, did not go through.
 enum PromotionFault: Error {
-    /// This one failed; the others of its batch go on.
+    /// A file's promotion failed, and the others of its batch go on; or a step of whole batches did.
     case failed(MirrorError)
     /// A flush failed: nothing since the last good one can be trusted, and none is tried again.
     case unflushed(Errno)

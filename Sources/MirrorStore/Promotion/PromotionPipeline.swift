@@ -59,7 +59,7 @@ struct PromotionPipeline {
         }
         if isShared { try flushShared(withNext: withNext) } else if withNext { try next?.begin() }
         do throws(Errno) {
-            try flush.flush(made, afterShared: isShared)
+            try flush.flush(made, besideGroup: isShared)
             for at in batches.indices {
                 guard let awaited = batches[at].waitsFor else { continue }
                 try batches[at].flushRest(awaited, afterShared: isShared)

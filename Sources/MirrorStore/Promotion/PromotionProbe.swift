@@ -8,7 +8,7 @@ package struct PromotionProbe: Sendable {
     var allowsExchange = true
     /// Whether files may be made without a name; false is a file system that cannot.
     var allowsUnnamedFiles = true
-    /// An error that the next flush of bytes gives; nil flushes.
+    /// An error that the next flush of bytes, or of the whole file system, gives; nil flushes.
     var flushError: @Sendable () -> Errno? = { nil }
     /// An error that the look at a target gives once it has its new bytes; nil looks.
     var lookError: @Sendable () -> Errno? = { nil }

@@ -82,7 +82,7 @@ extension SetPromotion {
             index: batch.index, groupDevice: batch.isGroup ? batch.flush.device : nil,
             unnamed: batch.unnamed)
         // A file without a name would have to stay open until the end.
-        staging.unnamedLeft = 0
+        staging.makesUnnamed = false
         for (at, member) in set.landings.enumerated() {
             do throws(MirrorError) {
                 let item = try staging.stage(member.landing, folders: &batch.folders)
@@ -214,18 +214,12 @@ extension SetPromotion {
                     try folder.descriptor.flush(path: path)
                 }
             }
-            try flushMadeFolders()
         } catch { throw .unflushed(error) }
     }
 
+    /// What a group flush writes out waits for that of the bytes.
     private func flushMadeFolders() throws(Errno) {
-        for folder in batch.root.takeUnflushedFolders() {
-            let device = try folder.status(path: batch.root.path).device
-            // What a group flush writes out waits for that of the bytes.
-            if !batch.isGroup || device != batch.flush.device {
-                try folder.flush(path: batch.root.path)
-            }
-        }
+        try batch.flush.flush(batch.root.takeUnflushedFolders(), besideGroup: batch.isGroup)
     }
 
     /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.

@@ -10,8 +10,8 @@ struct Staging {
     /// The file system that a group flush writes out; nil when each file is flushed by itself.
     let groupDevice: UInt64?
     let unnamed: UnnamedFiles
-    /// How many more files without a name the batch may hold open.
-    var unnamedLeft: Int
+    /// Whether files are made without a name where that is possible; each stays open until it has one.
+    var makesUnnamed = true
     /// The folder `tmp/`, once it was needed.
     private var tmp: FolderCache.Folder?
     /// What written bytes are read back into.
@@ -21,7 +21,6 @@ struct Staging {
         self.index = index
         self.groupDevice = groupDevice
         self.unnamed = unnamed
-        unnamedLeft = unnamed.most
     }
 
     /// Creates, copies or checks the staged file, and gives it its mode and modification time.
@@ -34,14 +33,13 @@ struct Staging {
             let isNear = home.device == tmp.device
             switch landing.content {
             case .memory(let bytes):
-                if isNear, unnamedLeft > 0,
+                if isNear, makesUnnamed,
                     let file = unnamed.make(
                         in: home.descriptor, tmp: tmp.descriptor,
                         trial: PartName.passing(for: landing.target))
                 {
                     let path = TreePartStore.passingPath(for: landing.target)
                     try file.writeConfirmed(bytes, path: path, with: &readBack)
-                    unnamedLeft -= 1
                     return try finish(
                         landing, path: path, file: file, isDisposable: true, isUnnamed: true)
                 }

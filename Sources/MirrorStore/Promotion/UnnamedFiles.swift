@@ -10,13 +10,10 @@ internal import Synchronization
 /// made this way only for a target without an existing file. For any other use the file first gets
 /// its name in `tmp/`.
 final class UnnamedFiles: Sendable {
-    /// How many a batch may have open at once: a quarter of the process's open-file limit (getrlimit(2)).
-    let most: Int
-    private let isSupported = Mutex<Bool?>(nil)
+    /// Whether the root's file system has them; nil before the first was tried.
+    private let isSupported: Mutex<Bool?>
 
-    init(isAllowed: Bool) {
-        most = isAllowed ? OpenFileLimit.current / 4 : 0
-    }
+    init(isAllowed: Bool) { isSupported = Mutex(isAllowed ? nil : false) }
 
     /// Makes a file on a folder's file system, mode 0644; nil where that is not supported.
     ///

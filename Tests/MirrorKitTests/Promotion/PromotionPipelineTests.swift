@@ -87,6 +87,11 @@ import Testing
         let batches = taken.count / order.count
         #expect(batches > 3)
         for step in order { #expect(taken.count { $0 == step } == batches, "\(step)") }
+        // No batch is further in a step than in the one before it.
+        for end in taken.indices {
+            let counts = order.map { step in taken[...end].count { $0 == step } }
+            #expect(counts == counts.sorted(by: >), "after \(taken[end])")
+        }
         // The second batch has written its bytes before the first one's names are on the disk.
         let second = try #require(taken.indices.filter { taken[$0] == .staged }.dropFirst().first)
         #expect(second < (try #require(taken.firstIndex(of: .flushedNames))))
