@@ -1,6 +1,7 @@
 #pragma once
 #include <curl/curl.h>
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* libcurl brings some thirty libraries, and loading them takes longer than a run that asks nobody. So
@@ -13,7 +14,7 @@
     each(easy_setopt) each(easy_getinfo) each(easy_strerror) each(slist_append) \
     each(slist_free_all) each(multi_init) each(multi_cleanup) each(multi_setopt) \
     each(multi_add_handle) each(multi_remove_handle) each(multi_socket_action) \
-    each(multi_info_read)
+    each(multi_info_read) each(url) each(url_cleanup) each(url_set)
 
 struct ccurl {
 #define CCURL_MEMBER(name) __typeof__(curl_##name) *name;
@@ -68,6 +69,24 @@ static inline struct curl_slist *ccurl_slist_append(const struct ccurl *curl,
 
 static inline void ccurl_slist_free_all(const struct ccurl *curl, struct curl_slist *list) {
     curl->slist_free_all(list);
+}
+
+static inline CURLU *ccurl_url(const struct ccurl *curl) { return curl->url(); }
+
+static inline void ccurl_url_cleanup(const struct ccurl *curl, CURLU *url) {
+    curl->url_cleanup(url);
+}
+
+/* Replaces all parts by those of an absolute URL, parsed as CURLOPT_URL is with CURLOPT_PATH_AS_IS. */
+static inline bool ccurl_url_parse(const struct ccurl *curl, CURLU *url, const char *text) {
+    return curl->url_set(url, CURLUPART_URL, text,
+                         CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS) == CURLUE_OK;
+}
+
+/* libcurl 7.88 takes percent-encoded bytes of the path for others: it writes their digits in lower
+   case. */
+static inline bool ccurl_url_set_path(const struct ccurl *curl, CURLU *url, const char *path) {
+    return curl->url_set(url, CURLUPART_PATH, path, 0) == CURLUE_OK;
 }
 
 /* curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot call:

@@ -6,6 +6,7 @@ internal import MirrorModel
 final class EasyHandle {
     private let curl: UnsafePointer<ccurl>
     let handle: UnsafeMutableRawPointer
+    private let parsedURL: ParsedURL
     private var fields: UnsafeMutablePointer<curl_slist>?
     /// The header lines with which a proxy is asked for a tunnel.
     private let tunnelFields: UnsafeMutablePointer<curl_slist>?
@@ -16,6 +17,7 @@ final class EasyHandle {
         // It fails only where malloc does (curl_easy_init(3)); Swift itself traps in that case.
         guard let handle = ccurl_easy_init(curl) else { preconditionFailure("curl_easy_init") }
         self.handle = handle
+        parsedURL = ParsedURL(curl)
         tunnelFields = EasyHandle.append(TransferSettings.userAgent, to: nil, curl)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -46,7 +48,13 @@ final class EasyHandle {
 
     /// Sets the URL of the request.
     func set(url: SourceURL) {
-        _ = url.requestText.withCString { ccurl_set_text(curl, handle, CURLOPT_URL, $0) }
+        url.requestText.withCString { text in
+            // libcurl takes the text only when it repeats a request, or when it is given no parsed
+            // URL. One that it cannot parse fails with its own words.
+            _ = ccurl_set_text(curl, handle, CURLOPT_URL, text)
+            let isParsed = parsedURL.parse(url, text: text)
+            set(CURLOPT_CURLU, pointer: isParsed ? UnsafeMutableRawPointer(parsedURL.handle) : nil)
+        }
     }
 
     /// Makes libcurl forget a text.

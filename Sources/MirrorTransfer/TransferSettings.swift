@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 internal import MirrorModel
 
 /// Sets libcurl's options that are the same for every request of a run.
@@ -15,6 +16,11 @@ struct TransferSettings: Sendable {
     private static let shortBufferSize = 12 << 10
     /// The longest of the short bodies, in bytes.
     private static let longestShort: Int64 = 8 << 10
+    /// The variables in which libcurl finds a proxy for http and https (CURLOPT_PROXY(3)).
+    private static let proxyNames = [
+        "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+    ]
+    private let namesProxy: Bool
     /// Whether connections are allowed to public addresses only.
     let publicAddressesOnly: Bool
 
@@ -23,6 +29,7 @@ struct TransferSettings: Sendable {
         certificateAuthorities = configuration.certificateAuthorities
         netrc = configuration.netrc
         publicAddressesOnly = configuration.publicAddressesOnly
+        namesProxy = TransferSettings.proxyNames.contains { getenv($0) != nil }
         // Under a rate limit small reads keep the pauses between them short.
         bufferSize =
             configuration.rateLimit?.least.map { Int(max(4096, min(256 << 10, $0 / 16))) } ?? 256
@@ -39,6 +46,8 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_QUICK_EXIT, 1)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+        // libcurl would read the environment for every request.
+        if !namesProxy { easy.set(CURLOPT_NOPROXY, "*") }
         prepareTrust(easy)
     }
 

@@ -56,6 +56,16 @@ public struct SourceURL: Sendable, Hashable {
     /// The path and, after a question mark, the query.
     var pathAndQuery: String { withPathAndQuery { String(decoding: $0, as: UTF8.self) } }
 
+    /// The bytes in front of the path, if this URL differs from the other in its path only, and no byte
+    /// of the path is percent-encoded; nil if not.
+    package func plainPath(besides other: SourceURL) -> Int? {
+        guard authority === other.authority || authority.site == other.authority.site,
+            pathEnd == requestText.utf8.count, other.pathEnd == other.requestText.utf8.count
+        else { return nil }
+        var text = requestText
+        return text.withUTF8 { $0[pathStart...].contains(UInt8(ascii: "%")) } ? nil : pathStart
+    }
+
     /// Lends the bytes of the path and the query; they are not valid afterwards.
     func withPathAndQuery<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         var text = requestText
