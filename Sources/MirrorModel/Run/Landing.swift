@@ -80,17 +80,42 @@ package enum LandingResult: Sendable {
 ///
 /// A class for the reason that `Landing` is one.
 package final class Confirmed: Sendable {
-    /// The row.
-    package let record: IndexRecord
+    /// What becomes of the row.
+    package let row: Row
     /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
     package let isAdoption: Bool
     /// The permissions that the file is given, where the manifest's wish changed.
     package let mode: UInt32?
 
-    package init(record: IndexRecord, isAdoption: Bool, mode: UInt32? = nil) {
-        self.record = record
+    package enum Row: Sendable {
+        /// Another one takes its place.
+        case replaced(by: IndexRecord)
+        /// It only learns that its source has confirmed it, and until when that holds.
+        case confirmedAgain(IndexRecord, at: Instant, freshUntil: Instant?)
+    }
+
+    package init(_ row: Row, isAdoption: Bool = false, mode: UInt32? = nil) {
+        self.row = row
         self.isAdoption = isAdoption
         self.mode = mode
+    }
+
+    /// The row as it will be.
+    package var record: IndexRecord {
+        switch row {
+        case .replaced(let record): return record
+        case .confirmedAgain(var record, let now, let freshUntil):
+            record.confirmedAt = now
+            record.freshUntil = freshUntil
+            return record
+        }
+    }
+
+    /// The target.
+    package var target: Target {
+        switch row {
+        case .replaced(let record), .confirmedAgain(let record, _, _): record.target
+        }
     }
 }
 

@@ -70,19 +70,27 @@ struct Settler: Sendable {
                 MirrorError(
                     .internalError, "\(step.target): confirmed, and the index has no row of it."))
         }
-        var record = row
-        record.confirm(by: answer, at: now)
-        record.owners = owners(of: step)
-        if case .ours(let stamp, record.sha256) = step.existing {
-            record.stamp = stamp
-            record.isExecutable = plan.isExecutable(step)
-        }
         var done = Event.Done(
             target: step.target, step: step.kind,
             outcome: step.kind == .edited ? .edited : .notModified, reason: .confirmed,
-            verified: record.verified)
-        done.sha256 = record.sha256
+            verified: row.verified)
+        done.sha256 = row.sha256
         done.source = answer.source
+        let owners = owners(of: step)
+        var (stamp, isExecutable) = (row.stamp, row.isExecutable)
+        if case .ours(let seen, row.sha256) = step.existing {
+            (stamp, isExecutable) = (seen, plan.isExecutable(step))
+        }
+        // Most answers say what the last one did, and most files are as they were put there.
+        if row.stamp == stamp, row.isExecutable == isExecutable, row.owners == owners,
+            row.hasAll(of: answer)
+        {
+            let row = Confirmed.Row.confirmedAgain(row, at: now, freshUntil: answer.freshUntil)
+            return .confirm(Confirmed(row), done)
+        }
+        var record = row
+        record.confirm(by: answer, at: now)
+        (record.owners, record.stamp, record.isExecutable) = (owners, stamp, isExecutable)
         return confirm(record, isAdoption: false, row: row, done)
     }
 
@@ -274,7 +282,8 @@ extension Settler {
     ) -> Settlement {
         let changesMode = setsMode && record.isExecutable != row?.isExecutable ?? false
         let mode: UInt32? = changesMode ? (record.isExecutable ? 0o755 : 0o644) : nil
-        return .confirm(Confirmed(record: record, isAdoption: isAdoption, mode: mode), done)
+        return .confirm(
+            Confirmed(.replaced(by: record), isAdoption: isAdoption, mode: mode), done)
     }
 }
 
@@ -290,6 +299,14 @@ extension Landing.ExpectedFile {
 }
 
 extension IndexRecord {
+    /// Whether an answer says nothing of the version that is not here, but the times.
+    fileprivate func hasAll(of answer: Answer) -> Bool {
+        let sent = answer.validators
+        return provenance == answer.provenance
+            && (sent.entityTag == nil && sent.lastModified == nil || validators == sent)
+            && (answer.mediaType == nil || mediaType == answer.mediaType)
+    }
+
     /// Takes in what an answer said of the version.
     mutating func confirm(by answer: Answer, at now: Instant) {
         provenance = answer.provenance

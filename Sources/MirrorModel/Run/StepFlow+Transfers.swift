@@ -211,7 +211,7 @@ extension StepFlow {
             guard case .confirm(let confirmed, _) = settlement else { return }
             // A leftover costs room and nothing else: the next run tries again.
             if case .part(let name, _) = body.content { act(.discard(parts: [name])) }
-            share(confirmed.record, ofStep: position, as: .copy(of: confirmed.record.target))
+            share(confirmed.record, ofStep: position, as: .copy(of: confirmed.target))
         }
     }
 

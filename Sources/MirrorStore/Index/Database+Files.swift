@@ -103,6 +103,19 @@ extension Database {
         try execute(Database.replacement) { $0.add(record, stamp: stamp) } > 0
     }
 
+    /// Notes in the record of a target that its source has confirmed it.
+    ///
+    /// Returns false, and writes nothing, when the target has none.
+    mutating func confirm(
+        _ target: Target, at now: Instant, freshUntil: Instant?
+    ) throws(IndexError) -> Bool {
+        try execute("UPDATE files SET confirmed_at = ?, fresh_until = ? WHERE path = ?") {
+            $0.add(now.milliseconds)
+            $0.add(freshUntil?.milliseconds)
+            $0.add(target.path)
+        } > 0
+    }
+
     /// Forgets a target.
     mutating func removeRecord(for target: Target) throws(IndexError) {
         try execute("DELETE FROM files WHERE path = ?") { $0.add(target.path) }

@@ -110,11 +110,8 @@ extension PromotionBatch {
             case .land, .landSet: break
             case .confirm(let confirmed):
                 try rows.write(to: &batch)
-                let stamp = restamped[at] ?? confirmed.record.stamp
-                if confirmed.isAdoption {
-                    try batch.put(confirmed.record, stamp: stamp)
-                } else if try !batch.replace(confirmed.record, stamp: stamp) {
-                    vanished[at] = confirmed.record.target
+                if try !confirmed.write(to: &batch, restamped: restamped[at]) {
+                    vanished[at] = confirmed.target
                 }
             case .remove(let removal):
                 try rows.write(to: &batch)
@@ -196,5 +193,24 @@ extension PromotionBatch {
             path = FolderCache.split(path).folder
         }
         folders.drop()
+    }
+}
+
+extension Confirmed {
+    /// Writes the row; returns false where the target has none any more, and the file is not adopted.
+    ///
+    /// - Parameter restamped: the file's stamp since its mode was set.
+    fileprivate func write(
+        to database: inout Database, restamped: FileStamp?
+    ) throws(IndexError) -> Bool {
+        switch row {
+        case .replaced(let record):
+            let stamp = restamped ?? record.stamp
+            if !isAdoption { return try database.replace(record, stamp: stamp) }
+            try database.put(record, stamp: stamp)
+            return true
+        case .confirmedAgain(let record, let now, let freshUntil):
+            return try database.confirm(record.target, at: now, freshUntil: freshUntil)
+        }
     }
 }

@@ -140,7 +140,7 @@ struct PromotionBatch {
     private mutating func check(_ confirmed: Confirmed, _ at: Int) throws(MirrorError) {
         guard confirmed.isAdoption || confirmed.mode != nil else { return }
         hasChecked = true
-        let target = confirmed.record.target
+        let target = confirmed.target
         do throws(Errno) {
             let file = try folders.entry(target.path).open(O_RDONLY)
             let status = try file.status(path: target.path)

@@ -38,7 +38,7 @@ package struct UnfinishedSet: Sendable, Hashable {
     func concerns(_ work: PromotionWork) -> Bool {
         switch work.task {
         case .land(let landing): concerns(landing)
-        case .confirm(let confirmed): contains(confirmed.record.target)
+        case .confirm(let confirmed): contains(confirmed.target)
         case .remove(let removal): contains(removal.target)
         case .landSet(let set):
             !Set(set.set.owners).isDisjoint(with: owners.names)
