@@ -8,8 +8,7 @@ enum RequestHash {
     ) -> Int {
         var hasher = Hasher()
         hasher.combine(method)
-        hasher.combine(authority.origin.host)
-        hasher.combine(authority.origin.port)
+        hasher.combine(authority.serverHash)
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: first.count + second.count) {
             text in
             let end = text[...].update(fromContentsOf: first)

@@ -41,7 +41,7 @@ struct TargetCollisions<Paths: PathList> {
     private func forEachPath(in order: [Int], _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
         var equal: [ManifestFlaw] = []
         var previous: Int?
-        var hashes: [(length: Int, hash: UInt64)] = []
+        var hashes = FoldedHashes()
         for position in order {
             let shared = previous.map { previous in
                 paths.withPath(at: previous) { first in
@@ -55,14 +55,13 @@ struct TargetCollisions<Paths: PathList> {
                 equal.append(.equalTargets(first: previous, second: position))
                 continue
             }
-            paths.withPath(at: position) { FoldedHash.prefixes(of: $0, into: &hashes) }
-            for (at, (length, hash)) in hashes.enumerated() {
-                let isFolder = at < hashes.count - 1
-                if isFolder, length < shared ?? 0 { continue }
-                body(
-                    Occurrence(
-                        hash: hash, position: UInt32(position), length: UInt16(length),
-                        isFolder: isFolder))
+            paths.withPath(at: position) { path in
+                hashes.advance(to: path, sharing: shared ?? 0) { length, hash in
+                    body(
+                        Occurrence(
+                            hash: hash, position: UInt32(position), length: UInt16(length),
+                            isFolder: length < path.count))
+                }
             }
             previous = position
         }
@@ -139,19 +138,28 @@ extension PathList {
 
 extension ResourceTable: PathList {}
 
-/// Hashes of paths that are equal whenever the folded paths are.
-enum FoldedHash {
-    /// The hash of every prefix of a path that ends with a component, the whole path last.
-    static func prefixes(
-        of path: UnsafeBufferPointer<UInt8>, into hashes: inout [(length: Int, hash: UInt64)]
+/// Hashes of paths, and of the folders that they lead through, that are equal whenever the folded paths
+/// are.
+struct FoldedHashes {
+    /// The folders of the path before, by their lengths, and their hashes before they are finished.
+    private var folders: [(length: Int, hasher: Hasher)] = []
+
+    /// Passes the hash of each folder of a path that the path before did not lead through, and then of
+    /// the path, with their lengths.
+    ///
+    /// - Parameter shared: how many bytes at its beginning the path before had too.
+    mutating func advance(
+        to path: UnsafeBufferPointer<UInt8>, sharing shared: Int,
+        _ body: (_ length: Int, _ hash: UInt64) -> Void
     ) {
-        hashes.removeAll(keepingCapacity: true)
-        var hasher = Hasher()
-        var start = 0
+        while let last = folders.last, last.length >= shared { folders.removeLast() }
+        var hasher = folders.last?.hasher ?? Hasher()
+        var start = folders.last.map { $0.length + 1 } ?? 0
         while start <= path.count {
             let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
-            add(UnsafeBufferPointer(rebasing: path[start..<end]), to: &hasher)
-            hashes.append((end, UInt64(bitPattern: Int64(hasher.finalize()))))
+            FoldedHashes.add(UnsafeBufferPointer(rebasing: path[start..<end]), to: &hasher)
+            body(end, UInt64(bitPattern: Int64(hasher.finalize())))
+            if end < path.count { folders.append((end, hasher)) }
             start = end + 1
         }
     }

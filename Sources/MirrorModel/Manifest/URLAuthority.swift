@@ -4,11 +4,17 @@ final class URLAuthority: Sendable {
     let userInfo: String?
     /// The origin as text: it is asked for several times a transfer.
     let site: String
+    /// A hash of host and port: there is a request to the same authority for each of many files.
+    let serverHash: Int
 
     init(_ origin: Origin, userInfo: String? = nil) {
         self.origin = origin
         self.userInfo = userInfo
         site = origin.description
+        var hasher = Hasher()
+        hasher.combine(origin.host)
+        hasher.combine(origin.port)
+        serverHash = hasher.finalize()
     }
 }
 
