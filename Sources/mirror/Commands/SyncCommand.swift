@@ -60,7 +60,8 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
             let desk = ControlDesk(verb: "sync", root: session.root)
             defer { desk.close() }
             output.desk = desk
-            try await SyncWork(options: options, output: output).run(manifests, in: session)
+            try await SyncWork(options: options, output: output, isLast: true)
+                .run(manifests, in: session)
         }
     }
 

@@ -8,6 +8,8 @@ struct SyncWork {
     let output: RunOutput
     /// Whether the root was named before.
     var isAnnounced = false
+    /// Whether the process ends afterwards.
+    var isLast = false
 
     /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
     func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
@@ -24,6 +26,7 @@ struct SyncWork {
                 isAnnounced = true
             } _: { plan in
                 CommandStage.enter(.running)
+                if isLast { MemoryUntilExit.keep(plan) }
                 // A run that has nothing to do is over before anybody could steer it.
                 if !plan.isEmpty { output.desk?.begin(session) }
                 try await output.show(session.execute(plan, options: try options.runOptions()))
