@@ -32,7 +32,7 @@ public struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the bytes are the same.
     public static func == (left: EntityTag, right: EntityTag) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        PathText.areSame(left.text, right.text)
     }
 }
 

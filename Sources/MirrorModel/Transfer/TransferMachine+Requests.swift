@@ -20,27 +20,29 @@ extension TransferMachine {
     }
 
     private func makePlan() -> RequestPlan {
-        var plan = makeConditions()
+        var plan = RequestDraft(source: current, url: redirection.url)
+        plan.isPost = redirection.isPost
+        plan.carriesCredentials = !redirection.hasLeftOrigin
+        plan.bypassesCaches = bypassesCaches
+        if !isPost { setConditions(of: &plan) }
         plan.expectedBytes = (plan.end ?? knownTotal ?? local?.size).map { $0 - plan.offset }
         let missing = (plan.end ?? knownTotal ?? 0) - plan.offset
         plan.isLong = isLong(missing, plan)
         return RequestPlan(plan)
     }
 
-    private func makeConditions() -> RequestDraft {
-        let state = sources[current]
-        var plan = RequestDraft(source: current, url: redirection.url)
-        plan.isPost = redirection.isPost
-        plan.carriesCredentials = !redirection.hasLeftOrigin
-        plan.bypassesCaches = bypassesCaches
-        if isPost { return plan }
-        if let part, let first = part.provenances.first, part.length > 0, state.resumes {
-            let isOwner = first.source == state.source.key
+    /// Sets the range and the versions that a request is about.
+    private func setConditions(of plan: inout RequestDraft) {
+        let asksPlainly = sources[current].asksPlainly
+        if let part, let first = part.provenances.first, part.length > 0,
+            sources[current].resumes
+        {
+            let isOwner = isCurrent(first.source)
             if part.length == knownTotal, !isPinned(part) {
-                if isOwner, !state.asksPlainly, mayTell(first) {
+                if isOwner, !asksPlainly, mayTell(first) {
                     plan.condition = .part(part.validators)
                 }
-                return plan
+                return
             }
             let isGuarded = isOwner && mayTell(first) && part.validators.strong != nil
             // A download that must be clean continues only under the version's own validator.
@@ -50,13 +52,15 @@ extension TransferMachine {
                 if isGuarded { plan.ifRange = part.validators.strong }
             }
         }
-        if let local, let provenance = local.provenance, local.isConfirmable,
-            provenance.source == state.source.key, !state.asksPlainly, mayTell(provenance)
+        if !asksPlainly, let local, let provenance = local.provenance, local.isConfirmable,
+            isCurrent(provenance.source), mayTell(provenance)
         {
             plan.condition = .local(local.validators)
         }
-        return plan
     }
+
+    /// Whether a key is that of the source being asked.
+    private func isCurrent(_ key: SourceKey) -> Bool { key == sources[current].source.key }
 
     /// Whether a validator may be sent: only to its source, and to the place that answered it.
     private func mayTell(_ provenance: Provenance) -> Bool {

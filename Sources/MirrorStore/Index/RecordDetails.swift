@@ -206,8 +206,7 @@ extension RecordDetails {
     }
 
     private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
-        // The library takes a plus, which nobody writes here.
-        text.first == UInt8(ascii: "+") ? nil : Int64(String(decoding: text, as: UTF8.self))
+        DecimalDigits.signedValue(of: text)
     }
 }
 
