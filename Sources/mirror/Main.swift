@@ -12,6 +12,7 @@ enum Main {
         // Signals are blocked before any other thread exists, so that all threads inherit the mask.
         Interruption.blockSignals()
         OpenFiles.raiseLimit()
+        OpenFiles.growTable()
         if let number = OpenFiles.refusal() {
             refuse(
                 "no file can be opened: \(String(cString: strerror(number))). "
