@@ -39,8 +39,12 @@ struct ManifestCopy: Sendable {
 
     /// Whether the copy that a row names exists; its bytes are not checked.
     static func isThere(_ record: ManifestRecord, in root: RootDirectory) -> Bool {
-        guard let name = record.copyName else { return false }
-        return (try? root.openFile(folder + "/" + name)) != nil
+        record.copyName.map { isThere($0, in: root) } ?? false
+    }
+
+    /// Whether a copy with this name exists; its bytes are not checked.
+    static func isThere(_ name: String, in root: RootDirectory) -> Bool {
+        (try? root.openFile(folder + "/" + name)) != nil
     }
 
     /// The version for a conditional request.
@@ -50,10 +54,16 @@ struct ManifestCopy: Sendable {
             provenance: provenance, validators: record.validators, size: 0, sha256: digest)
     }
 
-    /// Writes a manifest's text to a new file and flushes it; returns its name and its digest.
+    /// A copy that was written and flushed, and that no row names yet.
+    struct Taken: Sendable {
+        let name: String
+        let digest: Digest
+    }
+
+    /// Writes a manifest's text to a new file and flushes it.
     static func write(
         _ text: ManifestText, of manifest: String, in root: RootDirectory
-    ) throws(MirrorError) -> (name: String, digest: Digest) {
+    ) throws(MirrorError) -> Taken {
         do throws(Errno) {
             let folder = try root.makeFolder(ManifestCopy.folder)
             let hidden = "." + RandomBytes.hex(16)
@@ -76,7 +86,7 @@ struct ManifestCopy: Sendable {
                     renameat(folder.number, hidden, folder.number, name)
                 }
                 try folder.flush(path: ManifestCopy.folder)
-                return (name, digest)
+                return Taken(name: name, digest: digest)
             } catch {
                 unlinkat(folder.number, hidden, 0)
                 throw error

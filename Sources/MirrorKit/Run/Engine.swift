@@ -86,6 +86,9 @@ final class Engine: Sendable {
         try await Offload.run { [index] in try index.close(now: SystemClock.now()) }
     }
 
+    /// Begins to load what requests are made with, for a run that will make some.
+    func expectRequests() { TransferLoop.loadLibrary() }
+
     /// Hands jobs to the loop, which is created for the first job.
     ///
     /// A run without transfers therefore has no loop.

@@ -160,13 +160,12 @@ extension MirrorSession {
     ///
     /// A run that finds nothing to do leaves the index as it is, unless a manifest has another
     /// place or another text.
-    func remember(_ plan: Plan, in engine: Engine) async throws {
-        let known = plan.manifests.compactMap { manifest -> FetchedManifest? in
-            guard let memory = fetchedManifests[manifest.owner],
-                memory.whereabouts == manifest.whereabouts
-            else { return nil }
-            return memory
-        }
+    ///
+    /// - Parameter copies: the copies that `firstCopies` took.
+    func remember(
+        _ plan: Plan, in engine: Engine, copies: [String: ManifestCopy.Taken] = [:]
+    ) async throws {
+        let known = fetchedManifests(of: plan)
         guard !known.isEmpty else { return }
         let hasDoneSomething = !plan.isEmpty
         try await Offload.run {
@@ -176,7 +175,8 @@ extension MirrorSession {
             for manifest in known {
                 let row = rows.first { $0.name == manifest.record.name }
                 let record = try manifest.record(
-                    after: row, in: engine.root, at: root, isSynced: hasDoneSomething)
+                    after: row, in: engine.root, at: root, isSynced: hasDoneSomething,
+                    copy: copies[manifest.record.name])
                 if let record { changed.append(record) }
             }
             try engine.index.renameManifests(
@@ -193,6 +193,35 @@ extension MirrorSession {
             ManifestCopy.sweep(engine.root, keeping: try engine.index.manifests())
         }
     }
+
+    /// Takes the copies of manifests that the index does not know yet, by their names, while their plan
+    /// is executed: to copy and flush a long manifest takes as long as some hundred files.
+    ///
+    /// Without a row a copy is removed sooner or later. One that cannot be taken now is taken afterwards.
+    func firstCopies(of plan: Plan, in engine: Engine) async -> [String: ManifestCopy.Taken] {
+        let known = fetchedManifests(of: plan)
+        if known.isEmpty || plan.isEmpty { return [:] }
+        let copies = try? await Offload.run {
+            let names = Set(try engine.index.manifests().map(\.name))
+            return known.reduce(into: [String: ManifestCopy.Taken]()) { copies, manifest in
+                let name = manifest.record.name
+                guard !names.contains(name), let text = manifest.text, manifest.isAsRead else {
+                    return
+                }
+                copies[name] = try? ManifestCopy.write(text, of: name, in: engine.root)
+            }
+        }
+        return copies ?? [:]
+    }
+
+    private func fetchedManifests(of plan: Plan) -> [FetchedManifest] {
+        plan.manifests.compactMap { manifest in
+            guard let memory = fetchedManifests[manifest.owner],
+                memory.whereabouts == manifest.whereabouts
+            else { return nil }
+            return memory
+        }
+    }
 }
 
 extension FetchedManifest {
@@ -204,7 +233,8 @@ extension FetchedManifest {
 
     /// The row to write, after its copy; nil if the existing row says the same.
     func record(
-        after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool
+        after row: ManifestRecord?, in root: RootDirectory, at rootPath: String, isSynced: Bool,
+        copy: ManifestCopy.Taken?
     ) throws(MirrorError) -> ManifestRecord? {
         var record = record
         record.place = path.map { ManifestPlace(path: $0, root: rootPath) } ?? record.place
@@ -219,19 +249,25 @@ extension FetchedManifest {
             (record.copyName, record.copyDigest) = (row.copyName, row.copyDigest)
             record.copiedAt = row.copiedAt
         } else {
-            try takeCopy(into: &record, after: hasCopy ? row : nil, root)
+            try takeCopy(into: &record, after: hasCopy ? row : nil, root, copy)
         }
         return record
     }
 
+    /// Whether its file has not been written to since it was read.
+    var isAsRead: Bool {
+        guard case .open(let file)? = text else { return true }
+        return (try? file.status(path: path ?? ""))?.stamp == record.stamp
+    }
+
     /// Takes a copy of the text, unless the previous copy has the same text.
     private func takeCopy(
-        into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory
+        into record: inout ManifestRecord, after row: ManifestRecord?, _ root: RootDirectory,
+        _ taken: ManifestCopy.Taken?
     ) throws(MirrorError) {
         guard let text else { return }
         if case .open(let file) = text {
-            let status = try? file.status(path: path ?? "")
-            guard status?.stamp == record.stamp else {
+            guard isAsRead else {
                 // The file was written to since it was read, so the next run takes the copy.
                 record.stamp = nil
                 (record.copyName, record.copyDigest) = (row?.copyName, row?.copyDigest)
@@ -246,7 +282,9 @@ extension FetchedManifest {
                 return
             }
         }
-        let copy = try ManifestCopy.write(text, of: record.name, in: root)
+        var copy = taken.flatMap { ManifestCopy.isThere($0.name, in: root) ? $0 : nil }
+        if copy == nil { copy = try ManifestCopy.write(text, of: record.name, in: root) }
+        guard let copy else { return }
         (record.copyName, record.copyDigest) = (copy.name, copy.digest)
         record.copiedAt = SystemClock.now()
     }

@@ -168,6 +168,7 @@ extension MirrorSession {
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await using(try await acquire(wait: 0)) { engine in
+                if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
                     try await requests.supply(for: plan, by: credentials)
@@ -180,11 +181,12 @@ extension MirrorSession {
                 if isPaused { execution.steer(.pause(nil)) }
                 executions[execution.identifier] = execution
                 run.attach(execution)
+                async let copies = firstCopies(of: plan, in: engine)
                 let (summary, totals) = try await Offload.run { execution.run() }
                 run.note(execution.event(.summary(summary), totals: totals))
                 ended = (execution, summary, totals)
                 executions[execution.identifier] = nil
-                try await remember(plan, in: engine)
+                try await remember(plan, in: engine, copies: await copies)
             }
         } catch {
             guard ended != nil else { return run.fail(error, root: root) }
