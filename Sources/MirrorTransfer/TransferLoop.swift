@@ -55,7 +55,9 @@ package final class TransferLoop: Sendable {
     /// That takes as long as a run needs from its plan to its first request.
     package static func loadLibrary() {
         // Without a thread, the first request waits for it.
-        guard let thread = try? NativeThread("library", { _ = CurlLibrary.functions }) else { return }
+        guard let thread = try? NativeThread("library", { _ = CurlLibrary.functions }) else {
+            return
+        }
         thread.detach()
     }
 

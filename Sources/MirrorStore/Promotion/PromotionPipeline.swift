@@ -31,16 +31,13 @@ struct PromotionPipeline {
     mutating func add(_ batch: PromotionBatch) throws(PromotionFault) {
         next = batch
         if batch.standsAlone { try finish() }
-        try advance(withNext: true)
+        try advance()
         if batch.standsAlone { try finish() }
     }
 
-    /// Carries each batch a step further.
-    mutating func advance() throws(PromotionFault) { try advance(withNext: false) }
-
     /// Carries all batches to their ends.
     mutating func finish() throws(PromotionFault) {
-        while !batches.isEmpty { try advance(withNext: false) }
+        while !batches.isEmpty { try advance() }
     }
 
     /// Forgets the batches, and ends what helped them.
@@ -50,36 +47,42 @@ struct PromotionPipeline {
         flushes = nil
     }
 
-    private mutating func advance(withNext: Bool) throws(PromotionFault) {
-        let isLast = batches.allSatisfy { $0.waitsFor == .rows }
+    /// Carries each batch a step further.
+    mutating func advance() throws(PromotionFault) {
+        let waiting = batches.indices.filter { !batches[$0].isFlushed }
+        let isLast = waiting.allSatisfy { batches[$0].waitsFor == .rows }
         // Folders that are made from here on wait for the next flush.
         let made = isLast ? [] : root.takeUnflushedFolders()
-        let isShared = batches.contains { batch in
-            batch.waitsFor.map { batch.sharesFlush($0) } ?? false
-        }
-        if isShared { try flushShared(withNext: withNext) } else if withNext { try next?.begin() }
+        let isShared = waiting.contains { batches[$0].sharesFlush }
+        if isShared { try flushShared() } else { try work() }
         do throws(Errno) {
             try flush.flush(made, besideGroup: isShared)
-            for at in batches.indices {
-                guard let awaited = batches[at].waitsFor else { continue }
-                try batches[at].flushRest(awaited, afterShared: isShared)
-            }
+            for at in waiting { try batches[at].flushRest(afterShared: isShared) }
         } catch { throw .unflushed(error) }
-        for at in batches.indices { try batches[at].goOn() }
         batches.removeAll { $0.waitsFor == nil }
-        if withNext, let begun = next.take() { batches.append(begun) }
+        if let begun = next.take() { batches.append(begun) }
     }
 
-    /// Flushes the whole file system, while the next batch writes its bytes.
-    private mutating func flushShared(withNext: Bool) throws(PromotionFault) {
+    /// What can be done while a flush is under way, and is made last by the next one: those go on whose
+    /// flush has ended, and another batch begins.
+    private mutating func work() throws(PromotionFault) {
+        for at in batches.indices where batches[at].isFlushed { try batches[at].goOn() }
+        try next?.begin()
+    }
+
+    /// Whether there is work beside a flush.
+    private var hasWork: Bool { next != nil || batches.contains(where: \.isFlushed) }
+
+    /// Flushes the whole file system, with work beside it.
+    private mutating func flushShared() throws(PromotionFault) {
         let flush = flush
-        if withNext, flushes == nil {
+        if hasWork, flushes == nil {
             flushes = try? FlushThread { () throws(Errno) in try flush.flushGroup() }
         }
-        if withNext, let flushes {
-            return try flushes.flush { () throws(PromotionFault) in try next?.begin() }
+        if hasWork, let flushes {
+            return try flushes.flush { () throws(PromotionFault) in try work() }
         }
         do throws(Errno) { try flush.flushGroup() } catch { throw .unflushed(error) }
-        if withNext { try next?.begin() }
+        try work()
     }
 }
