@@ -11,9 +11,10 @@ struct DurableFlush: Sendable {
     /// Below this number of files, a flush of each is cheaper than one of the whole file system.
     static let fewestForGroup = 16
 
-    /// The greatest number of files that one flush makes last. With fewer, it serves too few; with more,
-    /// the transfers wait for the disk, unless four times as many bytes may wait in memory.
-    static let mostInGroup = 512
+    /// The greatest number of files of a batch that is flushed as a group. With fewer, a flush serves too
+    /// few; with more, the bodies of the batches that are on their way fill the memory for bodies, and the
+    /// transfers wait for the disk.
+    static let mostInGroup = 256
 
     /// The file system that a group flush writes out.
     let device: UInt64
@@ -33,11 +34,11 @@ struct DurableFlush: Sendable {
         let limit = OpenFileLimit.current
         greatestBatch =
             allowsGroup
-            ? min(DurableFlush.mostInGroup, max(4, limit / 24)) : min(256, max(2, limit / 32))
+            ? min(DurableFlush.mostInGroup, max(4, limit / 36)) : min(256, max(2, limit / 48))
     }
 
     /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of
-    /// the folder in which its own was made, and two batches have theirs open at once.
+    /// the folder in which its own was made, and three batches have theirs open at once.
     let greatestBatch: Int
 
     /// Whether a batch of this many works is flushed as a group.

@@ -20,6 +20,9 @@ extension PromotionBatch {
     var hasStaged: Bool { staged.contains { $0 != nil } }
 
     /// Whether a flush of the whole file system gives it some of what it waits for.
+    var sharesFlush: Bool { waitsFor.map(sharesFlush) ?? false }
+
+    /// Whether such a flush gives it some of this.
     func sharesFlush(_ awaited: Awaited) -> Bool {
         switch awaited {
         case .bytes: isGroup && (hasStaged || hasChecked)

@@ -44,6 +44,8 @@ struct PromotionBatch {
     let isGroup: Bool
     /// What must be on the disk before its next step; nil when it has ended.
     private(set) var waitsFor: Awaited? = .bytes
+    /// Whether that is on the disk.
+    private(set) var isFlushed = false
 
     init(
         _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
@@ -73,6 +75,7 @@ struct PromotionBatch {
     /// told how it ended. Throws what ends every later batch too: then those of this batch that were
     /// not told have failed.
     mutating func goOn() throws(PromotionFault) {
+        isFlushed = false
         switch waitsFor {
         case .bytes:
             try reached(.flushedBytes)
@@ -91,6 +94,12 @@ struct PromotionBatch {
             waitsFor = nil
         case nil: break
         }
+    }
+
+    /// Flushes what a flush of the whole file system did not; then it can go on.
+    mutating func flushRest(afterShared isShared: Bool) throws(Errno) {
+        if let waitsFor { try flushRest(waitsFor, afterShared: isShared) }
+        isFlushed = true
     }
 
     /// Whether nothing else may be under way beside it: what it moves, or what it empties a folder of, may

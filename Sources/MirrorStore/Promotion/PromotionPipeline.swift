@@ -1,15 +1,16 @@
 internal import MirrorModel
 internal import MirrorSystem
 
-/// Batches on their way through the promotion, each a step behind the one before it.
+/// Batches on their way through the promotion, each behind the one before it.
 ///
 /// A batch needs three flushes: of its bytes, of its names, and of its rows. Here one flush serves the
-/// rows of one batch, the names of the next, and the bytes of the one after that; meanwhile another
-/// batch writes its bytes. Each still goes through all steps in their order, and is told last.
+/// rows of one batch, the names of another, and the bytes of a third. Meanwhile those go a step further
+/// whose flush has ended, and another batch writes its bytes: what they do waits for the next flush. Each
+/// still goes through all steps in their order, and is told last.
 struct PromotionPipeline {
     private let root: RootDirectory
     private let flush: DurableFlush
-    /// The oldest first; no two wait for the same.
+    /// The oldest first; no two wait for the same flush of the same kind.
     private var batches: [PromotionBatch] = []
     /// A batch that is about to join them.
     private var next: PromotionBatch?
