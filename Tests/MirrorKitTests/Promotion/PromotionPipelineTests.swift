@@ -163,12 +163,13 @@ import Testing
         let heard = PromotionListener { ends in
             for case .removed(let error) in ends.map(\.result) { #expect(error == nil) }
         }
-        // The folder's new files are in the batch after that of the removal.
+        // The folder's new files are in the second batch after that of the removal: it would write them
+        // before the folder goes, and name them afterwards.
         let new = works.prefix(500)
         let others = works.dropFirst(500)
         tree.promoter.submit(
             [PromotionWork(task: .remove(removal), number: 0, receiver: heard)]
-                + others.prefix(255) + new + others.dropFirst(255))
+                + others.prefix(511) + new + others.dropFirst(511))
         tree.promoter.hurry()
         #expect(try await account.wait())
         #expect(account.told.values.allSatisfy { $0[0].failure == nil })
