@@ -105,9 +105,12 @@ static inline int linux_ficlone(int destination, int source) {
     return (int)LINUX_RESULT(ioctl(destination, _IOW(0x94, 9, int), source));
 }
 
-static inline int64_t linux_copy_file_range(int source, int destination, size_t length) {
+/* Copies between the same offsets of both; their positions stay. */
+static inline int64_t linux_copy_file_range(int source, int destination, int64_t offset,
+                                            size_t length) {
+    int64_t from = offset, to = offset;
     return LINUX_RESULT(
-        syscall(SYS_copy_file_range, source, NULL, destination, NULL, length, 0));
+        syscall(SYS_copy_file_range, source, &from, destination, &to, length, 0));
 }
 
 static inline int linux_syncfs(int descriptor) {

@@ -7,7 +7,7 @@ import Glibc
 enum OpenFiles {
     /// The number of files that the program needs until it can report an error.
     private static let least = 24
-    /// How many files a long run has open at most: those of two batches of promotions, and its sockets.
+    /// How many files a long run has open at most: those of three batches of promotions, and its sockets.
     private static let tableLength: rlim_t = 2048
 
     /// Raises the limit to the highest number that the system allows (setrlimit(2)).

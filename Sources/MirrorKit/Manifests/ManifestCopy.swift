@@ -122,7 +122,6 @@ struct ManifestCopy: Sendable {
         from number: Int32, to file: Descriptor, path: String
     ) throws(Errno) {
         let origin = Descriptor(owning: try retrying("dup", path) { dup(number) })
-        lseek(origin.number, 0, SEEK_SET)
         try FileCopy.copy(from: origin, to: file, path: path)
     }
 }

@@ -161,11 +161,13 @@ extension MirrorSession {
     /// A run that finds nothing to do leaves the index as it is, unless a manifest has another
     /// place or another text.
     ///
-    /// - Parameter copies: the copies that `firstCopies` took.
+    /// - Parameters:
+    ///   - known: what was read before the run; somebody may have read another text since.
+    ///   - copies: the copies that `firstCopies` took.
     func remember(
-        _ plan: Plan, in engine: Engine, copies: [String: ManifestCopy.Taken] = [:]
+        _ known: [FetchedManifest], of plan: Plan, in engine: Engine,
+        copies: [String: ManifestCopy.Taken]
     ) async throws {
-        let known = fetchedManifests(of: plan)
         guard !known.isEmpty else { return }
         let hasDoneSomething = !plan.isEmpty
         try await Offload.run {
@@ -198,8 +200,9 @@ extension MirrorSession {
     /// is executed: to copy and flush a long manifest takes as long as some hundred files.
     ///
     /// Without a row a copy is removed sooner or later. One that cannot be taken now is taken afterwards.
-    func firstCopies(of plan: Plan, in engine: Engine) async -> [String: ManifestCopy.Taken] {
-        let known = fetchedManifests(of: plan)
+    func firstCopies(
+        of known: [FetchedManifest], for plan: Plan, in engine: Engine
+    ) async -> [String: ManifestCopy.Taken] {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
             let names = Set(try engine.index.manifests().map(\.name))
@@ -214,7 +217,8 @@ extension MirrorSession {
         return copies ?? [:]
     }
 
-    private func fetchedManifests(of plan: Plan) -> [FetchedManifest] {
+    /// What this session has read of the plan's manifests.
+    func fetchedManifests(of plan: Plan) -> [FetchedManifest] {
         plan.manifests.compactMap { manifest in
             guard let memory = fetchedManifests[manifest.owner],
                 memory.whereabouts == manifest.whereabouts

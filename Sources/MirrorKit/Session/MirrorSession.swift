@@ -181,12 +181,13 @@ extension MirrorSession {
                 if isPaused { execution.steer(.pause(nil)) }
                 executions[execution.identifier] = execution
                 run.attach(execution)
-                async let copies = firstCopies(of: plan, in: engine)
+                let fetched = fetchedManifests(of: plan)
+                async let copies = firstCopies(of: fetched, for: plan, in: engine)
                 let (summary, totals) = try await Offload.run { execution.run() }
                 run.note(execution.event(.summary(summary), totals: totals))
                 ended = (execution, summary, totals)
                 executions[execution.identifier] = nil
-                try await remember(plan, in: engine, copies: await copies)
+                try await remember(fetched, of: plan, in: engine, copies: await copies)
             }
         } catch {
             guard ended != nil else { return run.fail(error, root: root) }

@@ -34,7 +34,8 @@ struct DurableFlush: Sendable {
         let limit = OpenFileLimit.current
         greatestBatch =
             allowsGroup
-            ? min(DurableFlush.mostInGroup, max(4, limit / 36)) : min(256, max(2, limit / 48))
+            ? min(DurableFlush.mostInGroup, max(4, min(limit / 24, max(16, limit / 36))))
+            : min(256, max(2, limit / 48))
     }
 
     /// How many works a batch may hold. Each may keep two descriptors open, that of its file and that of

@@ -62,6 +62,8 @@ extension PromotionBatch {
         for work in works {
             if case .remove(let removal) = work.task { removeEmptyFolders(above: removal.target) }
         }
+        // Nothing is named any more, and other batches need descriptors.
+        folders.drop()
     }
 
     /// Writes the rows, and forgets the intents.

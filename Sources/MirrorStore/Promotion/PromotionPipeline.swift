@@ -12,6 +12,8 @@ struct PromotionPipeline {
     private let flush: DurableFlush
     /// The oldest first; no two wait for the same flush of the same kind.
     private var batches: [PromotionBatch] = []
+    /// A batch that waits for their ends, because it stands alone.
+    private var newcomer: PromotionBatch?
     /// A batch that is about to join them.
     private var next: PromotionBatch?
     /// Started when a flush first has company.
@@ -26,12 +28,15 @@ struct PromotionPipeline {
     var isEmpty: Bool { batches.isEmpty }
 
     /// Works that do not know yet how they ended.
-    var untold: [PromotionWork] { batches.flatMap(\.untold) + (next?.untold ?? []) }
+    var untold: [PromotionWork] {
+        batches.flatMap(\.untold) + (newcomer?.untold ?? []) + (next?.untold ?? [])
+    }
 
     /// Takes another batch in, and carries the others a step further. Throws what ends all of them.
     mutating func add(_ batch: PromotionBatch) throws(PromotionFault) {
-        next = batch
+        newcomer = batch
         if batch.standsAlone { try finish() }
+        next = newcomer.take()
         try advance()
         if batch.standsAlone { try finish() }
     }
@@ -43,7 +48,7 @@ struct PromotionPipeline {
 
     /// Forgets the batches, and ends what helped them.
     mutating func end() {
-        (batches, next) = ([], nil)
+        (batches, newcomer, next) = ([], nil, nil)
         flushes?.stop()
         flushes = nil
     }

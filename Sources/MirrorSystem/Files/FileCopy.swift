@@ -29,21 +29,21 @@ package enum FileCopy {
     private static func copyInKernel(
         from source: Descriptor, to copy: Descriptor, path: String
     ) throws(Errno) -> Bool {
-        // The call moves both positions: they begin at 0 and no other code uses them.
-        var isFirst = true
+        // By offsets, because the files' positions may be shared.
+        var offset: Int64 = 0
         while true {
             do throws(Errno) {
                 let count = try retrying("copy_file_range", path) {
-                    linux_copy_file_range(source.number, copy.number, 1 << 30)
+                    linux_copy_file_range(source.number, copy.number, offset, 1 << 30)
                 }
                 // Some file systems of the kernel return 0 for files that they cannot copy.
                 if count == 0 {
-                    if !isFirst { return true }
+                    if offset > 0 { return true }
                     return try source.status(path: path).stamp.size == 0
                 }
-                isFirst = false
+                offset += Int64(count)
             } catch {
-                if isFirst, !error.isNoSpace, error.number != EIO { return false }
+                if offset == 0, !error.isNoSpace, error.number != EIO { return false }
                 throw error
             }
         }

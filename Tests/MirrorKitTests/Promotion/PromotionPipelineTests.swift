@@ -176,6 +176,37 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// A removal in a later batch waits for those that are on their way.
+    @Test func aRemovalWaitsForTheBatchesBeforeIt() async throws {
+        let steps = Mutex<[PromotionStep]>([])
+        let tree = try PromotionTree(
+            PromotionProbe(goesOn: { step in
+                steps.withLock { $0.append(step) }
+                return true
+            }))
+        let old = try await tree.put("Caches/many/old", "old")
+        steps.withLock { $0 = [] }
+        let account = Account(expected: Self.count)
+        let heard = PromotionListener { ends in
+            for case .removed(let error) in ends.map(\.result) { #expect(error == nil) }
+        }
+        let removal = Removal(target: old.target, stamp: old.stamp)
+        let works = try works(tree, account)
+        // The first of the fourth batch.
+        tree.promoter.submit(
+            works.prefix(768)
+                + [PromotionWork(task: .remove(removal), number: 0, receiver: heard)]
+                + works.dropFirst(768))
+        tree.promoter.hurry()
+        #expect(try await account.wait())
+        await tree.promoter.stop()
+        let taken = steps.withLock { $0 }
+        let staged = taken.indices.filter { taken[$0] == .staged }
+        #expect(staged.count > 4)
+        #expect(taken[..<staged[3]].count { $0 == .indexed } == 3)
+        #expect(taken[..<staged[4]].count { $0 == .indexed } == 4)
+    }
+
     /// What was begun is waited for, also when the work beside it fails.
     @Test(arguments: [false, true])
     func aFlushBesideWorkIsWaitedFor(fails: Bool) throws {

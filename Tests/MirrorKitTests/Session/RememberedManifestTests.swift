@@ -4,6 +4,7 @@ import MirrorTestSupport
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorStore
 @testable import MirrorSystem
 
 /// What a session remembers of manifests, and finds again after they, or the root, were moved.
@@ -51,6 +52,30 @@ import Testing
 
     private func remembered(_ root: String) async throws -> [RememberedManifest] {
         try await session(root).rememberedManifests()
+    }
+
+    /// What is remembered is what the run was about, also when the file is read again meanwhile.
+    @Test func aTextThatIsReadDuringARunIsNotTheOneThatIsRemembered() async throws {
+        try write("m.json")
+        let session = try session("root")
+        let source = ManifestSource.path(ground.path + "/m.json")
+        let loaded = try await session.loadManifests([source])
+        try await session.withLock {
+            let plan = try await session.plan(loaded.manifests)
+            var hasReadAgain = false
+            for try await _ in session.execute(plan) where !hasReadAgain {
+                hasReadAgain = true
+                try write("n.json", target: "Caches/b")
+                try move("n.json", "m.json")
+                _ = try await session.loadManifests([source])
+            }
+        }
+        let index = try Index.openForReading(RootDirectory(opening: ground.path + "/root")).index
+        defer { try? index.close(now: Instant(seconds: 0)) }
+        let row = try #require(try index.manifests().first)
+        // It has lost its name, and with that its stamp: the next run takes the copy of the new one.
+        #expect(row.copyDigest == nil)
+        #expect(row.stamp == nil)
     }
 
     @Test(arguments: ["m.json", "root/m.json", "ci/deep/m.json"])
