@@ -199,7 +199,8 @@ extension MirrorSession {
     /// Takes the copies of manifests that the index does not know yet, by their names, while their plan
     /// is executed: to copy and flush a long manifest takes as long as some hundred files.
     ///
-    /// Without a row a copy is removed sooner or later. One that cannot be taken now is taken afterwards.
+    /// A copy that no row names in the end is removed by a later run (`ManifestCopy.sweep`). One that
+    /// cannot be taken now is taken afterwards.
     func firstCopies(
         of known: [FetchedManifest], for plan: Plan, in engine: Engine
     ) async -> [String: ManifestCopy.Taken] {
