@@ -103,6 +103,43 @@ import Testing
         #expect(dispatcher.fill(now: 3000).isEmpty)
     }
 
+    @Test func aSilentHostGetsMoreOnceAndTheLoopLooksInTime() throws {
+        let dispatcher = Dispatching(jobs: 128, perHost: nil)
+        dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
+        #expect(dispatcher.fill().count == HostPace.start)
+        #expect(dispatcher.timeToWait() == nil)
+        dispatcher.connected(1)
+        #expect(dispatcher.fill(now: 4).count == 1)
+        #expect(dispatcher.timeToWait() == HostPace.silence - 4)
+        #expect(dispatcher.fill(now: HostPace.silence - 1).isEmpty)
+        _ = dispatcher.fill(now: HostPace.silence)
+        #expect(dispatcher.runningCount == HostPace.mostUnanswered)
+        #expect(dispatcher.timeToWait() == nil)
+    }
+
+    @Test func aHostThatHasAnsweredIsNotSilent() throws {
+        let dispatcher = Dispatching(jobs: 128, perHost: nil)
+        dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
+        _ = dispatcher.fill()
+        dispatcher.connected(1)
+        dispatcher.answered(1)
+        #expect(dispatcher.fill(now: 2 * HostPace.silence).count == 1)
+        #expect(dispatcher.timeToWait() == nil)
+    }
+
+    @Test func aRequestThatStallsAtAHostThatAnswersOthersMeansFewerAtOnce() throws {
+        let dispatcher = Dispatching(jobs: 64, perHost: nil)
+        dispatcher.add(1...64, try Dispatching.host("a"))
+        #expect(dispatcher.fill().count == HostPace.start)
+        dispatcher.answered(1)
+        guard case .ofTransfer = dispatcher.failed(2, Dispatching.silent) else {
+            Issue.record("a host that answers others is taken for a silent one")
+            return
+        }
+        for id in 1...HostPace.start { dispatcher.release(id) }
+        #expect(dispatcher.fill().count == HostPace.start / 2)
+    }
+
     /// A long body is asked for over HTTP/1.1 whatever its host speaks.
     @Test func aLongBodyFirstDoesNotKeepTheStreamsFromTheSmallOnes() throws {
         let dispatcher = Dispatching(jobs: 200, perHost: nil)

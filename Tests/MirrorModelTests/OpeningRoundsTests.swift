@@ -26,6 +26,7 @@ import Testing
         var asking: [Int64] = []
         var (idle, ended, mostRunning, left) = (0, 0, 0, waiting)
         for now in 0..<milliseconds {
+            pace.passSilence(now: now)
             let standing = connecting.filter { $0 <= now }
             connecting.removeAll { $0 <= now }
             for _ in standing {
@@ -64,8 +65,17 @@ import Testing
         let line = Line(connecting: roundTrip, answering: roundTrip)
         let found = run(line, milliseconds: 8 * roundTrip)
         #expect(found.limit == HostPace.mostConnections)
-        // Fifty at once from the start would have brought 300.
-        #expect(found.ended >= 180, "\(found)")
+        // As many at once from the start would have brought 384.
+        #expect(found.ended >= 200, "\(found)")
+    }
+
+    @Test(arguments: [Int64(20), 100, 300])
+    func aLongLineBehindAProxyIsSeenByTheSilence(roundTrip: Int64) {
+        let line = Line(connecting: 0, answering: roundTrip)
+        let found = run(line, milliseconds: 8 * roundTrip)
+        #expect(found.limit == HostPace.mostConnections)
+        // As many at once from the start would have brought 448.
+        #expect(found.ended >= 320, "\(found)")
     }
 
     @Test(arguments: [Int64(20), 100, 300])
@@ -107,7 +117,7 @@ import Testing
         #expect(pace.limit == 16)
     }
 
-    @Test(arguments: [(19, true, 16), (20, true, 50), (20, false, 8)])
+    @Test(arguments: [(19, true, 16), (20, true, 64), (20, false, 8)])
     func connectionsForSmallBodiesLetOthersBegin(time: Int64, isBrief: Bool, most: Int) {
         var pace = HostPace(ceiling: 128, now: 0)
         for _ in 1...50 { pace.connected(after: time, isBrief: isBrief, now: time) }

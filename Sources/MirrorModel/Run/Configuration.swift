@@ -4,7 +4,7 @@ public struct Configuration: Sendable {
     public var jobs = 128
     /// The greatest number of transfers at once to one host.
     ///
-    /// Nil finds the number for each host by measuring: up to 50 connections, or 100 streams of
+    /// Nil finds the number for each host by measuring: up to 64 connections, or 100 streams of
     /// HTTP/2.
     public var perHost: Int?
     /// Connections for one large file.

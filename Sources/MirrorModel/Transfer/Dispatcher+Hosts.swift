@@ -43,7 +43,8 @@ extension Dispatcher {
         // Written back at once: the table must have one owner while it changes.
         change(&pace)
         hosts.states[host].pace = pace
-        if pace.limit > before { reconsider(host) }
+        // The first connection sets the time at which the number grows, even if it has not grown.
+        if pace.limit > before || pace.growsAt != nil { reconsider(host) }
     }
 
     /// Notes that a transfer's request at a host is over.
@@ -64,7 +65,12 @@ extension Dispatcher {
         guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
         let silence = hosts.failed(
             place.host, failure, of: place.attempt, last: attempts, now: now)
-        if case .ofTransfer = silence { return silence }
+        if case .ofTransfer = silence {
+            // A host that answers others, and not this one, may have more requests than it can
+            // serve.
+            if failure.code == .stalled { backOff(id) }
+            return silence
+        }
         // Transfers with another source do not wait for this host.
         var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
         if hosts.states[place.host].isAway {

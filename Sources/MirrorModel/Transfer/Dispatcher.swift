@@ -56,7 +56,7 @@ package struct Dispatcher: ~Copyable, Sendable {
     private var queued: [Serial: (ticket: Int, host: Int)] = [:]
     private var lastTicket = 0
     var ready = ReadyHosts()
-    /// The times at which hosts may be asked again.
+    /// The times at which hosts may be asked again, or may be asked for more.
     private var openings = DelayQueue()
     private var delays = DelayQueue()
     /// The number of places that transfers hold beside their own.
@@ -100,7 +100,10 @@ extension Dispatcher {
     /// Advances the clock; hosts that no longer need to be left alone may be asked again.
     package mutating func advance(to now: Int64) {
         self.now = max(self.now, now)
-        while let host = openings.popFirst(at: self.now) { reconsider(host) }
+        while let host = openings.popFirst(at: self.now) {
+            hosts.states[host].pace?.passSilence(now: self.now)
+            reconsider(host)
+        }
     }
 
     /// For how many milliseconds no transfer can start.
@@ -303,6 +306,8 @@ extension Dispatcher {
             ready.insert(host, kind, first: first, stamp: hosts.states[host].stamp)
         } else if hosts.states[host].opensAt > now {
             openings.insert(host, until: hosts.states[host].opensAt)
+        } else if !hosts.states[host].isAway, let time = hosts.states[host].pace?.growsAt {
+            openings.insert(host, until: time)
         }
     }
 

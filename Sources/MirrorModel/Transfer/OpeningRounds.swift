@@ -38,6 +38,8 @@ struct OpeningRounds: Sendable {
     /// The time from asking for a connection until its first response, in milliseconds.
     private var answerTime: Int64 = 0
     private var hasBegun = false
+    /// When the first connection of a small body was established; nil from the first response on.
+    private(set) var silentSince: Int64?
 
     init(limit: Int, now: Int64) {
         began = now
@@ -47,15 +49,19 @@ struct OpeningRounds: Sendable {
     /// Notes a connection that took a number of milliseconds to establish.
     ///
     /// The first round begins with the first connection: the time after it is the host's own.
-    mutating func connected(after time: Int64, now: Int64) {
+    mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
         answerTime = max(answerTime, time)
         guard !hasBegun else { return }
         hasBegun = true
         began = now
+        if isBrief { silentSince = now }
     }
 
     /// Notes a response that came a number of milliseconds after its request was wanted.
-    mutating func answered(after time: Int64) { answerTime = max(answerTime, time) }
+    mutating func answered(after time: Int64) {
+        answerTime = max(answerTime, time)
+        silentSince = nil
+    }
 
     /// Counts bytes of bodies.
     mutating func received(_ bytes: Int) { value += Int64(bytes) }

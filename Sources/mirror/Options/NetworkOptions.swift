@@ -13,7 +13,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 50 connections, or 100 streams of HTTP/2.",
+            "Transfers at once to one host, instead of as many as measuring shows to pay: from 8 on, up to 64 connections, or 100 streams of HTTP/2.",
             valueName: "n"))
     var perHost: Int?
 
