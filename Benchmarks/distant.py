@@ -11,6 +11,8 @@ from workload import MIB, Workload, against_best, anyone
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXED = (16, 64)
+# How many the floor has under way: as many connections as mirror opens at most, or streams.
+FLOOR = {"HTTP/1.1": 64, "HTTP/2": 100}
 
 
 class Distance:
@@ -62,6 +64,12 @@ def by_best_peer(results):
     return 1 / ratio if ratio else None
 
 
+def floor_by_best_peer(results):
+    """The floor's wall time by the best peer's: where it misses an aim, so must mirror."""
+    ratio = by_best_peer(results)
+    return ratio and results["floor"].wall / results["mirror"].wall * ratio
+
+
 def by_own_best(results):
     """mirror's wall time by that of its own best fixed number."""
     fixed = [r.wall for r in results.values() if r.tool.startswith("mirror ") and not r.flaws]
@@ -85,6 +93,7 @@ class SmallFilesFarAway(DistantCase):
     goals = (
         ("mirror by the best peer", by_best_peer, 1.2, "<="),
         ("mirror by its own best", by_own_best, 1.2, "<="),
+        ("the floor by the best peer", floor_by_best_peer, 1.2, "<="),
     )
 
     def __init__(self, bench, rtt, protocol, asks):
@@ -92,6 +101,7 @@ class SmallFilesFarAway(DistantCase):
         way = "304s" if asks else "fetched"
         super().__init__(bench, f"RTT {rtt} ms, {protocol}, {way}", manner)
         self.rtt = rtt
+        self.protocol = protocol
         self.asks = asks
         self.starts_fresh = not asks
 
@@ -103,13 +113,17 @@ class SmallFilesFarAway(DistantCase):
 
     def fetching(self):
         p = self.over_line()
-        return self.only_installed(with_fixed(p.mirror()) + [p.curl(), p.wget2()])
+        return self.only_installed(
+            with_fixed(p.mirror()) + [self.floor(p, "fetch"), p.curl(), p.wget2()])
+
+    def floor(self, p, verb):
+        return p.floor(self.bench.floor(), verb, FLOOR[self.protocol])
 
     def asking(self):
         """Each tool has its own tree, which it filled before over a line of no length."""
         trees = self.target
         fill, commands = [], []
-        for tool in ("mirror", "curl", "wget2"):
+        for tool in ("mirror", "floor", "curl", "wget2"):
             self.target = os.path.join(trees, self.title, tool)
             os.makedirs(self.target)
             # Lists and settings of one tool must not be those of another's tree.
@@ -120,6 +134,9 @@ class SmallFilesFarAway(DistantCase):
                 command = p.mirror(manifest=p.manifest(pinned=False, refresh="always"))
                 fill.append(command)
                 commands += with_fixed(command)
+            elif tool == "floor":
+                fill.append(self.floor(p, "fetch"))
+                commands.append(self.floor(p, "ask"))
             elif tool == "curl":
                 fill.append(p.curl(keeps_times=True))
                 commands.append(p.curl(asks=True))
@@ -185,7 +202,9 @@ class W13(Family):
 
     def cases(self):
         self.remarks = [
-            "A number beside the name is that of `--jobs` and `--per-host`."]
+            "A number beside the name is that of `--jobs` and `--per-host`.",
+            "The floor has 64 connections, or 100 streams, from the start. It is no peer: it checks "
+            "nothing."]
         trips = self.bench.scaled((1, 20, 100, 300), (20, 100))
         return [SmallFilesFarAway(self.bench, rtt, protocol, asks)
                 for asks in (False, True) for protocol in ("HTTP/1.1", "HTTP/2") for rtt in trips]
