@@ -242,7 +242,7 @@ import Testing
     @Test func aTryThatTheNetworkBroughtForwardIsBesideTheLadder() throws {
         let dispatcher = Dispatching(retries: 1)
         let host = try Dispatching.host("a")
-        func fail(at now: Int64) -> Dispatcher.Silence {
+        func fail(at now: Int64) -> HostSilence {
             dispatcher.add([1], host)
             #expect(dispatcher.fill(now: now) == [1])
             defer { dispatcher.release(1) }

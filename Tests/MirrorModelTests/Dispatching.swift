@@ -43,7 +43,7 @@ final class Dispatching {
     }
 
     /// A try brings nothing, and its transfer is queued again.
-    func fail(_ id: Int, at host: Host, _ failure: TransportFailure) -> Dispatcher.Silence {
+    func fail(_ id: Int, at host: Host, _ failure: TransportFailure) -> HostSilence {
         defer {
             dispatcher.release(id)
             dispatcher.add(id, priority: 0, host: host)
@@ -57,11 +57,11 @@ final class Dispatching {
     func timeToWait() -> Int64? { dispatcher.timeToWait() }
     func remove(_ id: Int) { dispatcher.remove(id) }
     func release(_ id: Int) { dispatcher.release(id) }
-    func admit(_ id: Int, to host: Host) -> Dispatcher.Admission { dispatcher.admit(id, to: host) }
+    func admit(_ id: Int, to host: Host) -> HostAdmission { dispatcher.admit(id, to: host) }
     func answered(_ id: Int, isShared: Bool = false) {
         dispatcher.answered(id, isShared: isShared)
     }
-    func failed(_ id: Int, _ failure: TransportFailure) -> Dispatcher.Silence {
+    func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
         dispatcher.failed(id, failure)
     }
     func hold(_ host: Host, until: Int64, isTooLong: Bool) {

@@ -16,7 +16,7 @@ import Testing
             #expect(running.count == (tries == 1 ? 9 : 1))
             now += 10
             dispatcher.advance(to: now)
-            var silences: [Dispatcher.Silence] = []
+            var silences: [HostSilence] = []
             for id in running {
                 silences.append(dispatcher.fail(id, at: a, Dispatching.refused))
             }

@@ -24,44 +24,13 @@ package struct Dispatcher: ~Copyable, Sendable {
         let isBrief: Bool
     }
 
-    /// Whether a transfer that has a place may ask a host now.
-    package enum Admission: Sendable {
-        /// It may; its place is at that host now.
-        case ask
-        /// It has to wait for a place there.
-        case waits
-        /// The host does not answer: a transfer with another source should go there.
-        case elsewhere
-        /// The host asked to be left alone for `milliseconds`, which is too long to wait.
-        case refused(milliseconds: Int64)
-        /// The host is not asked any more in this run.
-        case down(Outage)
-    }
-
-    /// The meaning of a failure without an answer for the host.
-    package enum Silence: Sendable {
-        /// No meaning: the host answers others.
-        case ofTransfer
-        /// The next try at the host comes in `milliseconds`, from any transfer.
-        case ofHost(milliseconds: Int64)
-        /// The host is not asked any more in this run.
-        case forGood(Outage)
-    }
-
     private var jobs: Int
-    var now: Int64
-    var hosts: HostTable
-    var places: [Serial: Place] = [:]
-    /// The transfers that wait for a place: their tickets and hosts.
-    private var queued: [Serial: (ticket: Int, host: Int)] = [:]
-    private var lastTicket = 0
-    var ready = ReadyHosts()
-    /// The times at which hosts may be asked again, or may be asked for more.
-    private var openings = DelayQueue()
+    private var queue: StartQueue
+    private var places: [Serial: Place] = [:]
     private var delays = DelayQueue()
     /// The number of places that transfers hold beside their own.
     private var extras = 0
-    var attempts = 0
+    private var attempts = 0
 
     /// - Parameters:
     ///   - jobs: transfers at once.
@@ -75,14 +44,17 @@ package struct Dispatcher: ~Copyable, Sendable {
         jitter: @escaping @Sendable (Int64) -> Int64 = { Int64.random(in: 0...$0) }
     ) {
         self.jobs = max(1, jobs)
-        self.now = now
-        hosts = HostTable(
+        let hosts = HostTable(
             perHost: perHost, jobs: self.jobs, policy: policy, remembered: remembered,
             jitter: jitter)
+        queue = StartQueue(hosts, unansweredLimit: Dispatcher.quarter(of: self.jobs), now: now)
     }
 
+    /// A quarter of the places, and at least one.
+    private static func quarter(of jobs: Int) -> Int { max(1, jobs / 4) }
+
     /// The number of transfers at once that suits each host, as far as this run found out.
-    package var learnedLimits: [Host: Int] { hosts.learnedLimits }
+    package var learnedLimits: [Host: Int] { queue.hosts.learnedLimits }
 
     /// How many transfers have a place.
     package var runningCount: Int { places.count }
@@ -92,26 +64,22 @@ package struct Dispatcher: ~Copyable, Sendable {
 
     /// Whether a transfer has a place.
     package func isRunning(_ id: Int) -> Bool { places[id] != nil }
+
+    private var now: Int64 { queue.now }
 }
 
 // MARK: Waiting
 
 extension Dispatcher {
     /// Advances the clock; hosts that no longer need to be left alone may be asked again.
-    package mutating func advance(to now: Int64) {
-        self.now = max(self.now, now)
-        while let host = openings.popFirst(at: self.now) {
-            hosts.states[host].pace?.passSilence(now: self.now)
-            reconsider(host)
-        }
-    }
+    package mutating func advance(to now: Int64) { queue.advance(to: now) }
 
     /// For how many milliseconds no transfer can start.
     ///
     /// It is 0 when one can start now, and nil when the passing of time changes nothing.
     package mutating func timeToWait() -> Int64? {
-        if hasFreePlace, hasCandidate { return 0 }
-        let next = [openings.next, delays.next].compactMap { $0 }.min()
+        if hasFreePlace, queue.hasCandidate { return 0 }
+        let next = [queue.nextOpening, delays.next].compactMap { $0 }.min()
         return next.map { max(0, $0 - now) }
     }
 
@@ -123,33 +91,13 @@ extension Dispatcher {
     package mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool = false, isBrief: Bool = false
     ) {
-        lastTicket += 1
-        let transfer = QueuedTransfer(
-            id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief)
-        let place = waitingPlace(of: transfer, at: hosts.number(of: host, now: now))
-        queued[id] = (lastTicket, place)
-        hosts.states[place].waiting.insert(transfer)
-        reconsider(place)
-    }
-
-    /// Queues a transfer that waited at a host again, unless it was removed.
-    mutating func requeue(_ transfer: QueuedTransfer, at host: Int) {
-        let place = waitingPlace(of: transfer, at: host)
-        queued[transfer.id]?.host = place
-        hosts.states[place].waiting.insert(transfer)
-        reconsider(place)
-    }
-
-    /// Where a transfer waits that asks a host.
-    private func waitingPlace(of transfer: QueuedTransfer, at host: Int) -> Int {
-        hosts.states[host].isAway && transfer.hasOthers ? HostTable.nowhere : host
+        queue.add(id, priority: priority, host: host, hasOthers: hasOthers, isBrief: isBrief)
     }
 
     /// Removes a transfer from the queue, or ends its wait.
     package mutating func remove(_ id: Int) {
         delays.remove(id)
-        // A removed transfer must not look like one that could start.
-        if let host = queued.removeValue(forKey: id)?.host { reconsider(host) }
+        queue.remove(id)
     }
 
     /// Gives a transfer's place back, and makes it wait until a time.
@@ -169,49 +117,25 @@ extension Dispatcher {
     /// connection.
     package mutating func networkReturned() {
         delays.endWithNetwork(at: now)
-        for host in hosts.endOutageWaits(at: now) { reconsider(host) }
+        queue.networkReturned()
     }
 }
 
 // MARK: Places
 
 extension Dispatcher {
-    var hasFreePlace: Bool { placesInUse < jobs }
-
-    /// A quarter of the places, and at least one.
-    var quarter: Int { max(1, jobs / 4) }
-
-    private var hasCandidate: Bool {
-        mutating get {
-            ReadyHosts.Kind.allCases.contains { ready.first($0, hosts.states) != nil }
-        }
-    }
+    private var hasFreePlace: Bool { placesInUse < jobs }
 
     /// Gives the next transfer a place; nil when none can start, or no place is free.
     package mutating func next() -> Int? {
-        guard hasFreePlace, let host = bestHost(),
-            let transfer = hosts.states[host].waiting.popFirst()
-        else { return nil }
-        queued[transfer.id] = nil
+        guard hasFreePlace, let (transfer, host) = queue.popFirst() else { return nil }
         take(transfer.id, at: host, isBrief: transfer.isBrief)
         return transfer.id
     }
 
-    private mutating func bestHost() -> Int? {
-        let known = ready.first(.known, hosts.states)
-        let other =
-            ready.first(.fresh, hosts.states) ?? ready.first(.reluctant, hosts.states)
-        guard let known else { return other?.host }
-        guard hosts.unansweredPlaces < quarter, let other, other.first < known.first else {
-            return known.host
-        }
-        return other.host
-    }
-
     private mutating func take(_ id: Int, at host: Int, isBrief: Bool) {
         places[id] = Place(host: host, attempt: nextAttempt(), isBrief: isBrief)
-        hosts.occupy(host)
-        reconsider(host)
+        queue.occupy(host)
     }
 
     private mutating func nextAttempt() -> HostAttempt {
@@ -219,32 +143,27 @@ extension Dispatcher {
         return HostAttempt(number: attempts, began: now)
     }
 
-    private mutating func leave(_ host: Int) {
-        hosts.leave(host)
-        reconsider(host)
-    }
-
     /// Gives a transfer's place back.
     package mutating func release(_ id: Int) {
         guard let place = places.removeValue(forKey: id) else { return }
-        noteEnd(at: place.host)
-        leave(place.host)
+        queue.noteEnd(at: place.host)
+        queue.leave(place.host)
     }
 
     /// Whether a transfer that has a place may ask a host; if so, its place moves there.
-    package mutating func admit(_ id: Int, to name: Host) -> Admission {
+    package mutating func admit(_ id: Int, to name: Host) -> HostAdmission {
         guard let index = places.index(forKey: Serial(id)) else { return .waits }
         let place = places.values[index]
-        let host = hosts.number(of: name, now: now)
+        let host = queue.number(of: name)
         let (refusedUntil, opensAt) = (
-            hosts.states[host].refusedUntil, hosts.states[host].opensAt
+            queue.hosts.states[host].refusedUntil, queue.hosts.states[host].opensAt
         )
         if refusedUntil > now { return .refused(milliseconds: refusedUntil - now) }
         let isThere = place.host == host
-        switch hosts.states[host].reach {
+        switch queue.hosts.states[host].reach {
         case .down(let outage): return .down(outage)
         case .away(let outage):
-            let isFirst = hosts.states[host].running == (isThere ? 1 : 0) && opensAt <= now
+            let isFirst = queue.hosts.states[host].running == (isThere ? 1 : 0) && opensAt <= now
             guard isFirst, isThere || !outage.isSlow else { return .elsewhere }
         case .unknown, .answering: break
         }
@@ -254,9 +173,9 @@ extension Dispatcher {
             places.values[index].attempt = attempt
             return .ask
         }
-        guard hosts.hasRoom(host, now: now) else { return .waits }
+        guard queue.hosts.hasRoom(host, now: now) else { return .waits }
         places[id] = nil
-        leave(place.host)
+        queue.leave(place.host)
         take(id, at: host, isBrief: place.isBrief)
         return .ask
     }
@@ -265,27 +184,24 @@ extension Dispatcher {
     ///
     /// Returns false when there is none, or when a transfer waits for one.
     package mutating func takeExtra(at name: Host) -> Bool {
-        let host = hosts.number(of: name, now: now)
-        guard hasFreePlace, !isWaitedFor(at: name), hosts.states[host].refusedUntil <= now,
-            !hosts.states[host].isDown, hosts.hasRoomForExtra(host, now: now)
+        let host = queue.number(of: name)
+        guard hasFreePlace, !isWaitedFor(at: name), queue.hosts.states[host].refusedUntil <= now,
+            !queue.hosts.states[host].isDown, queue.hosts.hasRoomForExtra(host, now: now)
         else { return false }
-        hosts.occupy(host)
         extras += 1
-        reconsider(host)
+        queue.occupy(host)
         return true
     }
 
     /// Gives the place of a further connection back.
     package mutating func releaseExtra(at host: Host) {
         extras -= 1
-        leave(hosts.number(of: host, now: now))
+        queue.leave(queue.number(of: host))
     }
 
     /// Whether a transfer could start if a further connection to a host gave its place back.
     package mutating func isWaitedFor(at name: Host) -> Bool {
-        let host = hosts.number(of: name, now: now)
-        dropEnded(host)
-        return hasCandidate || !hosts.states[host].waiting.isEmpty
+        queue.isWaitedFor(queue.number(of: name)) || queue.hasCandidate
     }
 
     /// Lowers the number of transfers at once, and returns it.
@@ -293,29 +209,139 @@ extension Dispatcher {
     /// No descriptors are left for more than now.
     package mutating func lowerJobs() -> Int {
         jobs = max(1, min(jobs, places.count + extras) - 1)
+        queue.unansweredLimit = Dispatcher.quarter(of: jobs)
         return jobs
     }
 
-    /// Enters a host among those at which a transfer could start now, or notes when one could.
-    mutating func reconsider(_ host: Int) {
-        hosts.states[host].stamp += 1
-        dropEnded(host)
-        guard let first = hosts.states[host].waiting.first else { return }
-        if hosts.hasRoom(host, now: now) {
-            let kind = hosts.states[host].kind(quarter: quarter, now: now)
-            ready.insert(host, kind, first: first, stamp: hosts.states[host].stamp)
-        } else if hosts.states[host].opensAt > now {
-            openings.insert(host, until: hosts.states[host].opensAt)
-        } else if !hosts.states[host].isAway, let time = hosts.states[host].pace?.growsAt {
-            openings.insert(host, until: time)
+    /// The transfers whose places go to others now.
+    ///
+    /// Their tries have had no answer for longer than their hosts' patience, while other transfers
+    /// that may be answered wait for places. The caller asks at each look.
+    package mutating func lenders() -> [Int] {
+        guard isShortOfPlaces else { return [] }
+        return places.filter {
+            mayLend($0.value) && $0.value.attempt.began + patience($0.value) <= now
+        }
+        .map(\.key.number).sorted()
+    }
+
+    /// Takes a transfer's place for others.
+    ///
+    /// Its try is aborted, and repeated later with more patience.
+    package mutating func lend(_ id: Int) {
+        guard let place = places[id] else { return }
+        if patience(place) <= now - place.attempt.began {
+            queue.hosts.states[place.host].patience *= 2
+        }
+        release(id)
+    }
+
+    private func patience(_ place: Place) -> Int64 { queue.hosts.states[place.host].patience }
+
+    private func mayLend(_ place: Place) -> Bool {
+        queue.hosts.states[place.host].isUnanswered && patience(place) <= HostState.lastPatience
+    }
+
+    private var isShortOfPlaces: Bool {
+        mutating get {
+            guard !hasFreePlace, queue.hosts.unansweredPlaces > 0 else { return false }
+            if queue.hasCandidate(.fresh) { return true }
+            return queue.hosts.unansweredPlaces > queue.unansweredLimit
+                && queue.hasCandidate(.known)
+        }
+    }
+}
+
+// MARK: What hosts do
+
+extension Dispatcher {
+    /// Notes the head of a response to a transfer's request.
+    ///
+    /// - Parameter isShared: whether other requests can use its connection as well (HTTP/2).
+    package mutating func answered(_ id: Int, isShared: Bool = false) {
+        guard let place = places[id] else { return }
+        let now = now
+        queue.changePace(of: place.host) { pace in
+            pace.answered(after: now - place.attempt.began)
+            // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is no
+            // evidence against sharing.
+            if isShared {
+                pace.sharesConnection(isBrief: place.isBrief, now: now)
+            }
+        }
+        queue.answered(at: place.host)
+    }
+
+    /// Notes that a head came from a host.
+    package mutating func answered(at name: Host) { queue.answered(at: queue.number(of: name)) }
+
+    /// Milliseconds since a transfer's request was wanted; 0 where it has no place.
+    package func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }
+
+    /// Notes that a transfer's request has a connection.
+    ///
+    /// - Parameter isShared: whether others use it as well (HTTP/2); called only until the host was
+    ///   seen to share one.
+    package mutating func connected(_ id: Int, isShared: () -> Bool) {
+        guard let place = places[id] else { return }
+        let now = now
+        queue.changePace(of: place.host) { pace in
+            pace.connected(
+                after: now - place.attempt.began, isBrief: place.isBrief, now: now)
+            if !pace.sharesConnections, isShared() {
+                pace.sharesConnection(isBrief: place.isBrief, now: now)
+            }
         }
     }
 
-    mutating func dropEnded(_ host: Int) {
-        while let first = hosts.states[host].waiting.first,
-            queued[first.id]?.ticket != first.ticket
-        {
-            _ = hosts.states[host].waiting.popFirst()
-        }
+    /// Notes that a transfer's request ended without a head.
+    package mutating func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
+        guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
+        let silence = queue.failed(place.attempt, at: place.host, failure, last: attempts)
+        // A host that answers others, and not this one, may have more requests than it can serve.
+        if case .ofTransfer = silence, failure.code == .stalled { backOff(id) }
+        return silence
     }
+
+    /// Leaves a host alone until a time in milliseconds.
+    ///
+    /// When that is too long to wait, transfers get their places all the same, and learn the reason
+    /// from `admit`.
+    package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
+        queue.hold(queue.number(of: name), until: until, isTooLong: isTooLong)
+    }
+
+    /// Notes a host that got a further connection and asked for fewer requests.
+    package mutating func refuseExtras(at name: Host) { queue.hosts.crowded.insert(name) }
+
+    /// Whether a host may get further connections, if a place is free.
+    package func mayTakeExtra(at name: Host) -> Bool { !queue.hosts.crowded.contains(name) }
+
+    /// Notes a host that gave no answer over HTTP/1.1: from now on it chooses the protocol.
+    package mutating func leaveProtocol(to name: Host) { queue.hosts.withoutHTTP1.insert(name) }
+
+    /// Whether a host chooses the protocol.
+    package func choosesProtocol(_ name: Host) -> Bool {
+        !queue.hosts.withoutHTTP1.isEmpty && queue.hosts.withoutHTTP1.contains(name)
+    }
+
+    /// For how many milliseconds a host must not be asked: it said so, or does not answer.
+    package mutating func timeClosed(_ name: Host) -> Int64 {
+        max(0, queue.hosts.states[queue.number(of: name)].opensAt - now)
+    }
+
+    /// Counts bytes that a running transfer received.
+    package mutating func received(_ bytes: Int, by id: Int) {
+        if let host = places[id]?.host { queue.hosts.states[host].pace?.received(bytes) }
+    }
+
+    /// Notes that a running transfer's host reported overload, or hung up.
+    package mutating func backOff(_ id: Int) {
+        guard let place = places[id] else { return }
+        queue.hosts.states[place.host].pace?.backOff(
+            requestBegan: place.attempt.began, now: now)
+    }
+
+    /// Measures the hosts, if measurement finds the numbers of transfers.
+    package mutating func measure() { queue.measure() }
 }

@@ -105,7 +105,7 @@ struct HostTable: Sendable {
     /// failure of a request that it took may be the request's own fault.
     mutating func failed(
         _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
-    ) -> Dispatcher.Silence {
+    ) -> HostSilence {
         var outage: Outage
         switch states[host].reach {
         case .answering:

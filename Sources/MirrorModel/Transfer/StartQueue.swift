@@ -1,0 +1,213 @@
+/// The transfers that wait for a place, each at its host, and the hosts at which one could start.
+///
+/// Whenever something about a host changes, the host is considered anew: it is entered among those
+/// at which a transfer could start, or the time is noted at which one could. So neither the choice
+/// of the next transfer nor the time to the next change needs a look at all hosts.
+struct StartQueue: Sendable {
+    var hosts: HostTable
+    /// The places that hosts without an answer may hold together, while others have work.
+    var unansweredLimit: Int
+    /// Milliseconds of any clock that never goes back.
+    private(set) var now: Int64
+    /// The tickets of the waiting transfers, and their hosts.
+    private var waiting: [Serial: (ticket: Int, host: Int)] = [:]
+    private var lastTicket = 0
+    private var ready = ReadyHosts()
+    /// The times at which hosts may be asked again, or may be asked for more.
+    private var openings = DelayQueue()
+
+    init(_ hosts: HostTable, unansweredLimit: Int, now: Int64) {
+        self.hosts = hosts
+        self.unansweredLimit = unansweredLimit
+        self.now = now
+    }
+
+    /// Advances the clock; hosts that no longer need to be left alone may be asked again.
+    mutating func advance(to now: Int64) {
+        self.now = max(self.now, now)
+        while let host = openings.popFirst(at: self.now) {
+            hosts.states[host].pace?.passSilence(now: self.now)
+            reconsider(host)
+        }
+    }
+
+    /// The time at which a host may be asked again; nil when the passing of time opens none.
+    var nextOpening: Int64? { mutating get { openings.next } }
+
+    /// The number of a host.
+    mutating func number(of host: Host) -> Int { hosts.number(of: host, now: now) }
+
+    /// Adds a transfer, which waits at its host.
+    mutating func add(
+        _ id: Int, priority: Int32, host: Host, hasOthers: Bool, isBrief: Bool
+    ) {
+        lastTicket += 1
+        let transfer = QueuedTransfer(
+            id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief)
+        let place = waitingPlace(of: transfer, at: number(of: host))
+        waiting[id] = (lastTicket, place)
+        hosts.states[place].waiting.insert(transfer)
+        reconsider(place)
+    }
+
+    /// Where a transfer waits that asks a host.
+    private func waitingPlace(of transfer: QueuedTransfer, at host: Int) -> Int {
+        hosts.states[host].isAway && transfer.hasOthers ? HostTable.nowhere : host
+    }
+
+    /// Removes a transfer.
+    mutating func remove(_ id: Int) {
+        // A removed transfer must not look like one that could start.
+        if let host = waiting.removeValue(forKey: id)?.host { reconsider(host) }
+    }
+
+    /// Removes and returns the transfer that starts next, and its host; nil when none can start.
+    mutating func popFirst() -> (transfer: QueuedTransfer, host: Int)? {
+        guard let host = bestHost(), let transfer = hosts.states[host].waiting.popFirst() else {
+            return nil
+        }
+        waiting[transfer.id] = nil
+        return (transfer, host)
+    }
+
+    private mutating func bestHost() -> Int? {
+        let known = ready.first(.known, hosts.states)
+        let other =
+            ready.first(.fresh, hosts.states) ?? ready.first(.reluctant, hosts.states)
+        guard let known else { return other?.host }
+        guard hosts.unansweredPlaces < unansweredLimit, let other, other.first < known.first else {
+            return known.host
+        }
+        return other.host
+    }
+
+    /// Whether a transfer could start at a host of a kind.
+    mutating func hasCandidate(_ kind: ReadyHosts.Kind) -> Bool {
+        ready.first(kind, hosts.states) != nil
+    }
+
+    /// Whether a transfer could start.
+    var hasCandidate: Bool {
+        mutating get { ReadyHosts.Kind.allCases.contains { hasCandidate($0) } }
+    }
+
+    /// Whether a transfer waits at a host.
+    mutating func isWaitedFor(_ host: Int) -> Bool {
+        dropEnded(host)
+        return !hosts.states[host].waiting.isEmpty
+    }
+}
+
+// MARK: Changes at hosts
+
+extension StartQueue {
+    /// Takes a place at a host.
+    mutating func occupy(_ host: Int) {
+        hosts.occupy(host)
+        reconsider(host)
+    }
+
+    /// Gives a place at a host back.
+    mutating func leave(_ host: Int) {
+        hosts.leave(host)
+        reconsider(host)
+    }
+
+    /// Notes that a transfer's request at a host is over.
+    mutating func noteEnd(at host: Int) {
+        let isFull = isWaitedFor(host)
+        hosts.states[host].pace?.ended(isFull: isFull, now: now)
+    }
+
+    /// Notes that a head came from a host.
+    mutating func answered(at host: Int) {
+        if hosts.answered(host) { reconsider(host) }
+    }
+
+    /// Notes a request that ended without a head, and returns its meaning for its host.
+    mutating func failed(
+        _ attempt: HostAttempt, at host: Int, _ failure: TransportFailure, last: Int
+    ) -> HostSilence {
+        let silence = hosts.failed(host, failure, of: attempt, last: last, now: now)
+        if case .ofTransfer = silence { return silence }
+        // Transfers with another source do not wait for this host.
+        let others = hosts.states[host].isAway ? takeThoseWithOthers(from: host) : []
+        reconsider(host)
+        for transfer in others { requeue(transfer, at: host) }
+        return silence
+    }
+
+    private mutating func takeThoseWithOthers(from host: Int) -> [QueuedTransfer] {
+        var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
+        while let transfer = hosts.states[host].waiting.popFirst() {
+            if transfer.hasOthers { others.append(transfer) } else { staying.insert(transfer) }
+        }
+        hosts.states[host].waiting = staying
+        return others
+    }
+
+    /// Adds a transfer that waited at a host again, unless it was removed.
+    private mutating func requeue(_ transfer: QueuedTransfer, at host: Int) {
+        let place = waitingPlace(of: transfer, at: host)
+        waiting[transfer.id]?.host = place
+        hosts.states[place].waiting.insert(transfer)
+        reconsider(place)
+    }
+
+    /// Leaves a host alone until a time in milliseconds.
+    ///
+    /// When that is too long to wait, transfers get their places all the same, and learn the reason
+    /// from `Dispatcher.admit`.
+    mutating func hold(_ host: Int, until: Int64, isTooLong: Bool) {
+        if isTooLong {
+            hosts.states[host].refusedUntil = max(hosts.states[host].refusedUntil, until)
+        } else {
+            hosts.states[host].heldUntil = max(hosts.states[host].heldUntil, until)
+        }
+        reconsider(host)
+    }
+
+    /// Makes the hosts that do not answer ready for a try at once, because the network is back.
+    mutating func networkReturned() {
+        for host in hosts.endOutageWaits(at: now) { reconsider(host) }
+    }
+
+    /// Changes a host's measurement; a greater number lets other transfers begin.
+    mutating func changePace(of host: Int, _ change: (inout HostPace) -> Void) {
+        guard var pace = hosts.states[host].pace else { return }
+        let before = pace.limit
+        // Written back at once: the table must have one owner while it changes.
+        change(&pace)
+        hosts.states[host].pace = pace
+        // The first connection sets the time at which the number grows, even if it has not grown.
+        if pace.limit > before || pace.growsAt != nil { reconsider(host) }
+    }
+
+    /// Measures the hosts, if measurement finds the numbers of transfers.
+    mutating func measure() {
+        for host in hosts.measure(now: now) { reconsider(host) }
+    }
+
+    /// Enters a host among those at which a transfer could start now, or notes when one could.
+    private mutating func reconsider(_ host: Int) {
+        hosts.states[host].stamp += 1
+        dropEnded(host)
+        guard let first = hosts.states[host].waiting.first else { return }
+        if hosts.hasRoom(host, now: now) {
+            let kind = hosts.states[host].kind(quarter: unansweredLimit, now: now)
+            ready.insert(host, kind, first: first, stamp: hosts.states[host].stamp)
+        } else if hosts.states[host].opensAt > now {
+            openings.insert(host, until: hosts.states[host].opensAt)
+        } else if !hosts.states[host].isAway, let time = hosts.states[host].pace?.growsAt {
+            openings.insert(host, until: time)
+        }
+    }
+
+    private mutating func dropEnded(_ host: Int) {
+        while let first = hosts.states[host].waiting.first,
+            waiting[first.id]?.ticket != first.ticket
+        {
+            _ = hosts.states[host].waiting.popFirst()
+        }
+    }
+}
