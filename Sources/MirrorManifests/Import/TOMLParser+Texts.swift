@@ -100,7 +100,7 @@ extension TOMLParser {
         }
         var plain = bytes.filter { $0 != UInt8(ascii: "_") }
         if plain.first == UInt8(ascii: "+") { plain.removeFirst() }
-        if JSONTokenizer.isNumber(plain) { return String(decoding: plain, as: UTF8.self) }
+        if JSONNumber.matches(plain) { return String(decoding: plain, as: UTF8.self) }
         let based = text.hasPrefix("0x") || text.hasPrefix("0o") || text.hasPrefix("0b")
         return based || ["inf", "+inf", "-inf", "nan", "+nan", "-nan"].contains(text) ? text : nil
     }

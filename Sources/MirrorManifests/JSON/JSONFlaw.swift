@@ -51,7 +51,7 @@ enum JSONFlaw: CustomStringConvertible {
         case .unquotedKey(let text):
             "the key \(Escaped(text, limit: 40)) has no quotes; write \(Quoted(text))"
         case .singleQuote: "a single quote; JSON has double quotes"
-        case .longText: "a text of more than \(JSONTokenizer.longestText >> 20) MiB"
+        case .longText: "a text of more than \(JSONScanner.longestText >> 20) MiB"
         }
     }
 }

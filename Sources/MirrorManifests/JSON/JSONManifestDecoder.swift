@@ -81,7 +81,7 @@ struct JSONManifestDecoder {
     /// Takes over the next resource as bytes; false if it needs a full reading.
     private mutating func takePlainResource() -> Bool {
         guard let object = tokens.plainObject(),
-            tokens.buffer.withUnsafeBufferPointer({ builder.add(object, in: $0) })
+            tokens.chunk.withUnsafeBufferPointer({ builder.add(object, in: $0) })
         else { return false }
         tokens.take(object)
         hasSeenResource = true

@@ -17,77 +17,56 @@ enum JSONToken {
 struct JSONTokenizer {
     /// How many objects and arrays may be open at once.
     static let deepest = 64
-    /// The greatest length of a string, key or number in bytes.
-    static let longestText = 1 << 20
 
-    enum Expectation {
+    private enum Expectation {
         case value, valueOrEnd, valueAfterComma, keyOrEnd, keyAfterComma, commaOrEnd, nothing
     }
 
-    let bytes: ManifestBytes
-    let log: DiagnosticLog
-    var buffer: [UInt8] = []
-    var at = 0
-    /// The offsets of the first byte of the buffer and of the line.
-    var bufferStart = 0
-    var lineStart = 0
-    /// The number of bytes in this line that begin no character, and the line's number.
-    var continuations = 0
-    var line = 1
-    var expectation = Expectation.value
-    var containers: [UInt8] = []
-    var keys = KeyLedger()
+    private var scanner: JSONScanner
+    private var expectation = Expectation.value
+    /// The opening bytes of the objects and arrays that are open.
+    private var containers: [UInt8] = []
+    private var keys = KeyLedger()
     private var comma = TextPosition()
     /// Where the last value ended.
     private var valueEnd = TextPosition()
-
-    /// Where the last token begins.
-    var start = TextPosition()
     /// The offset in bytes that the last token begins at.
     private(set) var startOffset = 0
-    /// The offset in bytes at which the last token ends; for a key, behind its colon.
-    var endOffset: Int { bufferStart + at }
-    /// The decoded text of the last key, string or number; valid UTF-8.
-    var text: [UInt8] = []
 
     init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
-        self.bytes = bytes
-        self.log = log
-        bytes.rewind()
-        try refill()
-        if buffer.starts(with: [0xEF, 0xBB, 0xBF]) {
-            at = 3
-            lineStart = 3
-        }
+        scanner = try JSONScanner(bytes, log: log)
     }
 
+    /// Where the last token begins.
+    var start: TextPosition { scanner.start }
+    /// The offset in bytes at which the last token ends; for a key, behind its colon.
+    var endOffset: Int { scanner.cursor.offset }
     /// The text of the last key, string or number.
-    var string: String { String(decoding: text, as: UTF8.self) }
-
-    var position: TextPosition {
-        TextPosition(line: line, column: bufferStart + at - lineStart - continuations + 1)
-    }
+    var string: String { scanner.string }
+    /// The bytes at hand, which the ranges of a plain object refer to.
+    var chunk: [UInt8] { scanner.cursor.chunk }
 
     /// The next token; `end` when the text is complete.
     mutating func next() throws(DecodingStop) -> JSONToken {
         while true {
-            guard let byte = try skipSpace() else {
+            guard let byte = try scanner.skipSpace() else {
                 if case .nothing = expectation { return .end }
-                throw fail(.unexpectedEnd(wanted: wanted))
+                throw scanner.fail(.unexpectedEnd(wanted: wanted))
             }
-            start = position
+            scanner.start = scanner.cursor.position
             startOffset = endOffset
             switch (expectation, byte) {
-            case (.nothing, _): throw fail(.afterEnd(try excerpt()))
+            case (.nothing, _): throw scanner.fail(.afterEnd(try scanner.excerpt()))
             case (.commaOrEnd, UInt8(ascii: ",")):
                 comma = start
-                at += 1
+                scanner.take()
                 expectation = isInObject ? .keyAfterComma : .valueAfterComma
             case _ where closes(byte): return close()
             case (.commaOrEnd, UInt8(ascii: "\"")), (.commaOrEnd, UInt8(ascii: "{")):
-                report(.missingComma, correction: .missing(",", at: valueEnd))
+                scanner.report(.missingComma, correction: .missing(",", at: valueEnd))
                 expectation = isInObject ? .keyAfterComma : .valueAfterComma
-            case (.commaOrEnd, _): throw fail(.unexpected(try excerpt(), wanted: wanted))
+            case (.commaOrEnd, _):
+                throw scanner.fail(.unexpected(try scanner.excerpt(), wanted: wanted))
             case (.keyOrEnd, _), (.keyAfterComma, _): return try key(byte)
             case (.value, _), (.valueOrEnd, _), (.valueAfterComma, _): return try value(byte)
             }
@@ -131,11 +110,10 @@ struct JSONTokenizer {
     private mutating func close() -> JSONToken {
         switch expectation {
         case .keyAfterComma, .valueAfterComma:
-            log.error(
-                at: comma, JSONFlaw.trailingComma.description, correction: .written(",", ""))
+            scanner.report(.trailingComma, at: comma, correction: .written(",", ""))
         default: break
         }
-        at += 1
+        scanner.take()
         let token: JSONToken = isInObject ? .endObject : .endArray
         if isInObject { keys.close() }
         containers.removeLast()
@@ -144,8 +122,8 @@ struct JSONTokenizer {
     }
 
     private mutating func open(_ byte: UInt8) throws(DecodingStop) {
-        guard containers.count < Self.deepest else { throw fail(.depth) }
-        at += 1
+        guard containers.count < Self.deepest else { throw scanner.fail(.depth) }
+        scanner.take()
         containers.append(byte)
         if byte == UInt8(ascii: "{") {
             keys.open()
@@ -155,32 +133,32 @@ struct JSONTokenizer {
         }
     }
 
-    mutating func afterValue() {
+    private mutating func afterValue() {
         expectation = containers.isEmpty ? .nothing : .commaOrEnd
-        valueEnd = position
+        valueEnd = scanner.cursor.position
     }
 
     private mutating func key(_ byte: UInt8) throws(DecodingStop) -> JSONToken {
         guard byte == UInt8(ascii: "\"") else {
-            if byte == UInt8(ascii: "'") { throw fail(.singleQuote, correction: .quotes) }
-            let text = try excerpt()
+            if byte == UInt8(ascii: "'") { throw scanner.fail(.singleQuote, correction: .quotes) }
+            let text = try scanner.excerpt()
             let isName = text.utf8.first.map {
                 $0 >= 0x80 || Template.isName(String(text.prefix(1)))
             }
-            guard isName == true else { throw fail(.unexpected(text, wanted: "a key")) }
-            throw fail(.unquotedKey(text), correction: .written(text, "\"\(text)\""))
+            guard isName == true else { throw scanner.fail(.unexpected(text, wanted: "a key")) }
+            throw scanner.fail(.unquotedKey(text), correction: .written(text, "\"\(text)\""))
         }
-        try readString()
-        if !keys.enter(text) { report(.duplicateKey(string)) }
+        try scanner.readString()
+        if !keys.enter(scanner.text) { scanner.report(.duplicateKey(scanner.string)) }
         let place = start
-        let colon = try skipSpace()
-        start = position
-        guard let colon else { throw fail(.unexpectedEnd(wanted: "a colon")) }
+        let colon = try scanner.skipSpace()
+        scanner.start = scanner.cursor.position
+        guard let colon else { throw scanner.fail(.unexpectedEnd(wanted: "a colon")) }
         guard colon == UInt8(ascii: ":") else {
-            throw fail(.unexpected(try excerpt(), wanted: "a colon"))
+            throw scanner.fail(.unexpected(try scanner.excerpt(), wanted: "a colon"))
         }
-        at += 1
-        start = place
+        scanner.take()
+        scanner.start = place
         expectation = .value
         return .key
     }
@@ -194,17 +172,17 @@ struct JSONTokenizer {
             try open(byte)
             return .beginArray
         case UInt8(ascii: "\""):
-            try readString()
+            try scanner.readString()
             afterValue()
             return .string
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
             UInt8(ascii: "."):
-            try readNumber()
+            try scanner.readNumber()
             afterValue()
             return .number
-        case UInt8(ascii: "'"): throw fail(.singleQuote, correction: .quotes)
+        case UInt8(ascii: "'"): throw scanner.fail(.singleQuote, correction: .quotes)
         case UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "}"), UInt8(ascii: "]"):
-            throw fail(.unexpected(try excerpt(), wanted: wanted))
+            throw scanner.fail(.unexpected(try scanner.excerpt(), wanted: wanted))
         default:
             let token = try literal()
             afterValue()
@@ -213,23 +191,36 @@ struct JSONTokenizer {
     }
 
     private mutating func literal() throws(DecodingStop) -> JSONToken {
-        switch try excerpt() {
+        switch try scanner.excerpt() {
         case "true": .boolean(true)
         case "false": .boolean(false)
         case "null": .null
         case let other:
             let lower = other.lowercased()
             let isMeant = ["true", "false", "null"].contains(lower)
-            throw fail(.literal(other), correction: isMeant ? .written(other, lower) : nil)
+            throw scanner.fail(.literal(other), correction: isMeant ? .written(other, lower) : nil)
         }
     }
+}
 
-    func report(_ flaw: JSONFlaw, correction: Correction? = nil) {
-        log.error(at: start, flaw.description, correction: correction)
+// MARK: Plain objects
+
+extension JSONTokenizer {
+    /// The next object of a list, if it is plain; the tokenizer does not move until `take`.
+    func plainObject() -> PlainObject? {
+        guard containers.last == UInt8(ascii: "[") else { return nil }
+        let needsComma: Bool
+        switch expectation {
+        case .commaOrEnd: needsComma = true
+        case .valueOrEnd, .valueAfterComma: needsComma = false
+        default: return nil
+        }
+        return PlainObject.next(in: chunk, from: scanner.cursor.mark, afterComma: needsComma)
     }
 
-    func fail(_ flaw: JSONFlaw, correction: Correction? = nil) -> DecodingStop {
-        report(flaw, correction: correction)
-        return .refused
+    /// Skips a plain object.
+    mutating func take(_ object: PlainObject) {
+        scanner.move(to: object.end)
+        afterValue()
     }
 }
