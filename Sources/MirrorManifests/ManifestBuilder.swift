@@ -5,33 +5,30 @@ internal import MirrorModel
 /// A decoder passes key, value and place. The builder alone decides whether a value is right, and
 /// words the error and the correction. A resource with errors is left out, and reading continues.
 final class ManifestBuilder {
-    let log: DiagnosticLog
-    let origin: ManifestOrigin
-    var name: Located<String>?
+    let check: ValueCheck
+    /// Knows base and defaults, and makes each resource.
+    let resourceBuilder: ResourceBuilder
+    private var name: Located<String>?
     /// The name of a text that gives itself none; nil stands for the stem of its file's name.
     var nameByPlace: String?
-    var isAtomic = false
-    /// The URL against which relative URLs are resolved.
-    var base: SourceURL?
-    var defaults = ManifestDefaults()
+    private var isAtomic = false
     var resources = ResourceTable()
     /// The kinds of plain resources met so far.
-    var plainKinds: [PlainKind] = []
-    /// Whether the text is a list of another program, whose doubts are counted by their kind.
-    var isList = false
+    private var plainKinds = PlainKindTable()
 
     init(log: DiagnosticLog, origin: ManifestOrigin) {
-        self.log = log
-        self.origin = origin
-        base = origin.ownURL
+        check = ValueCheck(log: log, origin: origin)
+        resourceBuilder = ResourceBuilder(check)
     }
+
+    var log: DiagnosticLog { check.log }
 
     /// A builder for a second reading, which knows base and defaults from the first.
     func again() -> ManifestBuilder {
         log.clear()
-        let builder = ManifestBuilder(log: log, origin: origin)
-        builder.base = base
-        builder.defaults = defaults
+        let builder = ManifestBuilder(log: log, origin: check.origin)
+        builder.resourceBuilder.base = resourceBuilder.base
+        builder.resourceBuilder.defaults = resourceBuilder.defaults
         return builder
     }
 
@@ -39,7 +36,7 @@ final class ManifestBuilder {
     func set(_ key: TopKey, _ value: WrittenValue, at place: TextPosition) {
         switch key {
         case .version:
-            guard let number = integer(value, "version", at: place) else { return }
+            guard let number = check.integer(value, "version", at: place) else { return }
             if number != 1 {
                 log.error(
                     at: place,
@@ -48,67 +45,48 @@ final class ManifestBuilder {
                         : "version \(number) does not exist; write 1")
             }
         case .name:
-            guard let text = text(value, "name", at: place) else { return }
+            guard let text = check.text(value, "name", at: place) else { return }
             if let flaw = ManifestBuilder.flaw(ofName: text) {
                 log.error(at: place, "name \(Quoted(text)): \(flaw)")
             } else {
                 name = Located(value: text, place: place)
             }
         case .base:
-            guard let text = text(value, "base", at: place) else { return }
-            base = url(text, "base", relativeTo: origin.ownURL, at: place) ?? base
-        case .atomic: isAtomic = boolean(value, "atomic", at: place)
-        case .defaults, .resources: wrongKind(value, key.rawValue, at: place)
+            guard let text = check.text(value, "base", at: place) else { return }
+            let base = check.url(text, "base", relativeTo: check.origin.ownURL, at: place)
+            if let base { resourceBuilder.base = base }
+        case .atomic: isAtomic = check.boolean(value, "atomic", at: place)
+        case .defaults, .resources: check.wrongKind(value, key.rawValue, at: place)
         }
     }
 
     /// Sets a key of `defaults` that has one value.
     func setDefault(_ key: DefaultsKey, _ value: WrittenValue, at place: TextPosition) {
-        switch key {
-        case .directory:
-            guard var text = text(value, "directory", at: place) else { return }
-            while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
-            do throws(TargetFlaw) {
-                _ = try Target(text + "/x")
-                defaults.directory = text
-            } catch {
-                log.error(at: place, "directory \(Quoted(text)): \(ofFolder(error))")
-            }
-        case .refresh: defaults.refresh = refresh(value, at: place)
-        case .priority: defaults.priority = priority(value, at: place) ?? 0
-        case .tags: defaults.tags = tags(value, at: place)
-        case .headers: wrongKind(value, "headers", at: place)
-        }
-    }
-
-    /// The flaw with a suggestion for the folder, without the name that stood in for a file's.
-    private func ofFolder(_ flaw: TargetFlaw) -> TargetFlaw {
-        guard case .outsideAreas(let suggestion?) = flaw else { return flaw }
-        return .outsideAreas(suggestion: String(suggestion.dropLast(2)))
+        resourceBuilder.defaults.set(key, value, at: place, check)
     }
 
     func draft(at place: TextPosition) -> ResourceDraft {
-        ResourceDraft(place: place, errorsBefore: log.errorCount)
+        ResourceDraft(at: place, check)
     }
 
     /// Adds the resource of a draft, unless it has errors.
     func finish(_ draft: ResourceDraft) {
-        if let resource = resource(from: draft), log.errorCount == draft.errorsBefore {
+        if let resource = resourceBuilder.resource(from: draft), draft.isSound {
             resources.append(resource)
         }
     }
 
     /// The manifest as a whole; its errors are in the log.
     func finish() -> Manifest {
-        if name == nil, origin == .standardInput {
+        if name == nil, check.origin == .standardInput {
             log.error(
                 at: TextPosition(),
-                isList
+                resourceBuilder.isList
                     ? "a list on standard input has no name; read it from a file"
                     : "a manifest on standard input needs a name; add \"name\"")
         }
         var manifest = Manifest(
-            name: name?.value, owner: name?.value ?? nameByPlace ?? origin.stem ?? "manifest",
+            name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
         for flaw in manifest.flaws() {
@@ -127,5 +105,48 @@ final class ManifestBuilder {
             $0.value < 0x20 || (0x7F..<0xA0).contains($0.value)
         }
         return hasControl ? "it has a control character" : nil
+    }
+}
+
+// MARK: Plain resources
+
+extension ManifestBuilder {
+    /// Forgets what plain resources share, because base or defaults may have changed.
+    func forgetPlainKinds() { plainKinds = PlainKindTable() }
+
+    /// Adds a plain resource; false, without any change, if it must be read in full.
+    func add(_ object: PlainObject, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let slice = { (range: Range<Int>) in UnsafeBufferPointer(rebasing: bytes[range]) }
+        let url = slice(object.url)
+        let origin = PlainBytes.origin(of: url) ?? 0..<0
+        let reference = UnsafeBufferPointer(rebasing: url[origin.upperBound...])
+        guard !reference.isEmpty,
+            let common = common(
+                UnsafeBufferPointer(rebasing: url[origin]), refresh: slice(object.refresh))
+        else { return false }
+        return resources.append(
+            PlainResource(
+                path: slice(object.path), reference: reference,
+                size: object.size < 0 ? nil : object.size,
+                sha256: object.sha256.isEmpty ? nil : slice(object.sha256),
+                line: object.start.line, column: object.start.column),
+            of: common)
+    }
+
+    /// What the plain resources of a kind share; nil if they must be read in full.
+    private func common(
+        _ origin: UnsafeBufferPointer<UInt8>, refresh: UnsafeBufferPointer<UInt8>
+    ) -> PlainResources? {
+        if let kind = plainKinds.kind(origin, refresh: refresh) { return kind.common }
+        guard plainKinds.hasRoom else { return nil }
+        let sample = PlainSample(
+            at: String(decoding: origin, as: UTF8.self),
+            refresh: String(decoding: refresh, as: UTF8.self), by: resourceBuilder)
+        let common = sample.map {
+            resources.plainResources(beneath: $0.base, pinned: $0.pinned, unpinned: $0.unpinned)
+        }
+        plainKinds.add(
+            PlainKindTable.Kind(origin: Array(origin), refresh: Array(refresh), common: common))
+        return common
     }
 }

@@ -32,7 +32,7 @@ final class BucketDialect: ListDialect {
                 at: place,
                 "the listing is cut off and does not say how it goes on; ask for it with list-type=2"
             )
-        } else if !collector.builder.origin.isRemote {
+        } else if !collector.builder.check.origin.isRemote {
             collector.log.error(
                 at: place,
                 "the listing is cut off after \(Counted(objects.count, "key")); name its URL, and the"

@@ -20,10 +20,10 @@ final class ListCollector {
 
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
         (self.format, self.builder) = (format, builder)
-        builder.base = hint.base ?? builder.origin.ownBase(of: format)
+        builder.resourceBuilder.base = hint.base ?? builder.check.origin.ownBase(of: format)
         unusedBase = hint.base
-        builder.nameByPlace = builder.origin.ownName(of: format)
-        builder.isList = true
+        builder.nameByPlace = builder.check.origin.ownName(of: format)
+        builder.resourceBuilder.isList = true
     }
 
     /// Takes a file.
@@ -36,18 +36,23 @@ final class ListCollector {
         draft.url = url
         draft.path = (entry.path ?? lastSegment(of: url)).map(beneathCaches)
         draft.mirrors = entry.mirrors.map { MirrorDraft(place: $0.place, url: $0) }
-        draft.size = entry.size.flatMap { builder.size(.untyped($0.value), "size", at: $0.place) }
-        for tag in entry.tags { builder.addTag(.untyped(tag), to: &draft.tags, at: entry.place) }
+        draft.size = entry.size.flatMap {
+            builder.check.size(.untyped($0.value), "size", at: $0.place)
+        }
+        for tag in entry.tags {
+            builder.check.addTag(.untyped(tag), to: &draft.traits.tags, at: entry.place)
+        }
         addDigests(of: entry, to: draft)
         for (name, value) in entry.headers {
             // In another program's list a dollar sign is an ordinary character.
             let text = value.value.parts(at: "$", keepingEmpty: true).joined(separator: "$$")
-            builder.addHeader(
-                name.value, .untyped(text), to: &draft.headers, nameAt: name.place,
+            builder.check.addHeader(
+                name.value, .untyped(text), to: &draft.traits.headers, nameAt: name.place,
                 valueAt: value.place)
         }
-        guard let resource = builder.resource(from: draft), log.errorCount == draft.errorsBefore
-        else { return }
+        guard let resource = builder.resourceBuilder.resource(from: draft), draft.isSound else {
+            return
+        }
         take(resource)
     }
 
@@ -91,7 +96,8 @@ final class ListCollector {
 
     /// The last part of a URL's path as a word; nil if the URL has none.
     func lastSegment(of url: ListWord) -> ListWord? {
-        guard let parsed = try? SourceURL(url.value, relativeTo: builder.base) else { return nil }
+        guard let parsed = try? SourceURL(url.value, relativeTo: builder.resourceBuilder.base)
+        else { return nil }
         return parsed.lastSegment.map { ListWord(value: $0, place: url.place) }
     }
 
@@ -123,7 +129,7 @@ final class ListCollector {
     private func url(of entry: ListEntry) -> ListWord? {
         if let url = entry.url { return url }
         guard let path = entry.path else { return nil }
-        guard builder.base != nil else {
+        guard builder.resourceBuilder.base != nil else {
             refuseForLackOfBase(at: path.place)
             return nil
         }
@@ -141,7 +147,8 @@ final class ListCollector {
     private func beneathCaches(_ path: ListWord) -> ListWord {
         // An absolute path is refused as such, not made relative.
         let isAbsolute = path.value.utf8.first == UInt8(ascii: "/")
-        let text = isAbsolute ? path.value : builder.defaults.directory + "/" + path.value
+        let text =
+            isAbsolute ? path.value : builder.resourceBuilder.defaults.directory + "/" + path.value
         // A path with one slash at its end lets the server name the file. With two, it has an empty
         // component, and is refused.
         let isFolder = text.utf8.last == UInt8(ascii: "/")
@@ -150,10 +157,10 @@ final class ListCollector {
 
     private func addDigests(of entry: ListEntry, to draft: ResourceDraft) {
         for (algorithm, hex) in entry.digests {
-            builder.setDigest(algorithm, .untyped(hex.value), of: draft, at: hex.place)
+            draft.setDigest(algorithm, .untyped(hex.value), at: hex.place)
         }
         if let integrity = entry.integrity {
-            builder.set(.integrity, .untyped(integrity.value), of: draft, at: integrity.place)
+            draft.set(.integrity, .untyped(integrity.value), at: integrity.place)
         }
     }
 

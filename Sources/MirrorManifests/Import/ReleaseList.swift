@@ -86,9 +86,9 @@ private struct ArchivePlace {
     private let folder: String
 
     init(of builder: ManifestBuilder) {
-        (base, origin) = (builder.base, builder.origin)
+        (base, origin) = (builder.resourceBuilder.base, builder.check.origin)
         folder =
-            (builder.base?.foldersOfRelease).map { folders in
+            (builder.resourceBuilder.base?.foldersOfRelease).map { folders in
                 (["dists"] + folders).joined(separator: "/") + "/"
             } ?? ""
     }

@@ -50,8 +50,9 @@ struct JSONManifestDecoder {
         try members(of: DefaultsKey.self) { decoder, key, token throws(DecodingStop) in
             switch (key, token) {
             case (.headers, .beginObject):
-                decoder.builder.defaults.headers = try decoder.headers()
-            case (.tags, .beginArray): decoder.builder.defaults.tags = try decoder.tags()
+                decoder.builder.resourceBuilder.defaults.headers = try decoder.headers()
+            case (.tags, .beginArray):
+                decoder.builder.resourceBuilder.defaults.tags = try decoder.tags()
             default:
                 let place = decoder.tokens.start
                 decoder.builder.setDefault(key, try decoder.value(token), at: place)
@@ -92,13 +93,13 @@ struct JSONManifestDecoder {
         let draft = builder.draft(at: place)
         try members(of: ResourceKey.self) { decoder, key, token throws(DecodingStop) in
             switch (key, token) {
-            case (.headers, .beginObject): draft.headers = try decoder.headers()
+            case (.headers, .beginObject): draft.traits.headers = try decoder.headers()
             case (.mirrors, .beginArray): draft.mirrors = try decoder.mirrors()
             case (.pieces, .beginObject): try decoder.decodePieces(of: draft)
-            case (.tags, .beginArray): draft.tags = try decoder.tags()
+            case (.tags, .beginArray): draft.traits.tags = try decoder.tags()
             default:
                 let place = decoder.tokens.start
-                decoder.builder.set(key, try decoder.value(token), of: draft, at: place)
+                draft.set(key, try decoder.value(token), at: place)
             }
         }
         builder.finish(draft)
@@ -117,16 +118,16 @@ struct JSONManifestDecoder {
                     switch (key, token) {
                     case (.headers, .beginObject): mirror.headers = try decoder.headers()
                     case (.headers, _):
-                        decoder.builder.wrongKind(
+                        decoder.builder.check.wrongKind(
                             try decoder.value(token), "headers", at: place)
                     case (.url, _):
                         let value = try decoder.value(token)
-                        mirror.url = decoder.builder.text(value, "url", at: place)
+                        mirror.url = decoder.builder.check.text(value, "url", at: place)
                             .map { Located(value: $0, place: place) }
                     }
                 }
             } else {
-                guard let text = builder.text(try value(token), "a mirror", at: place)
+                guard let text = builder.check.text(try value(token), "a mirror", at: place)
                 else { continue }
                 mirror.url = Located(value: text, place: place)
             }
@@ -135,16 +136,15 @@ struct JSONManifestDecoder {
     }
 
     private mutating func decodePieces(of draft: ResourceDraft) throws(DecodingStop) {
-        let pieces = PiecesDraft(place: tokens.start)
+        let pieces = PiecesDraft(at: tokens.start, builder.check)
         try members(of: PiecesKey.self) { decoder, key, token throws(DecodingStop) in
             let place = decoder.tokens.start
             switch (key, token) {
             case (.length, _):
-                pieces.length = decoder.builder.size(
-                    try decoder.value(token), "length", at: place)
+                pieces.setLength(try decoder.value(token), at: place)
             case (.sha256, .beginArray):
-                try decoder.elements { decoder, value, place in
-                    decoder.builder.addPiece(value, to: pieces, at: place)
+                try decoder.elements { _, value, place in
+                    pieces.add(value, at: place)
                 }
             case (.sha256, _):
                 _ = try decoder.value(token)
@@ -152,13 +152,13 @@ struct JSONManifestDecoder {
                 pieces.isSound = false
             }
         }
-        builder.finish(pieces, of: draft)
+        draft.finish(pieces)
     }
 
     private mutating func tags() throws(DecodingStop) -> [String] {
         var tags: [String] = []
         try elements { decoder, value, place in
-            decoder.builder.addTag(value, to: &tags, at: place)
+            decoder.builder.check.addTag(value, to: &tags, at: place)
         }
         return tags
     }
@@ -170,7 +170,7 @@ struct JSONManifestDecoder {
             let (name, nameAt) = (tokens.string, tokens.start)
             let token = try tokens.next()
             let valueAt = tokens.start
-            builder.addHeader(
+            builder.check.addHeader(
                 name, try value(token), to: &headers, nameAt: nameAt, valueAt: valueAt)
         }
     }

@@ -49,15 +49,14 @@ final class MetalinkDialect: XMLDialect {
             if draft.size != nil {
                 builder.log.error(at: element.place, "a second <size>; keep one")
             }
-            draft.size = builder.size(.untyped(text.trimmed), "size", at: textAt)
+            draft.size = builder.check.size(.untyped(text.trimmed), "size", at: textAt)
         case ["metalink", "file", "hash"]:
             guard let algorithm = algorithm(of: element) else { return }
-            builder.setDigest(algorithm, .untyped(text.trimmed), of: draft, at: textAt)
+            draft.setDigest(algorithm, .untyped(text.trimmed), at: textAt)
         case ["metalink", "file", "pieces", "hash"]:
-            guard let pieces else { return }
-            builder.addPiece(.untyped(text.trimmed), to: pieces, at: textAt)
+            pieces?.add(.untyped(text.trimmed), at: textAt)
         case ["metalink", "file", "pieces"]:
-            if let pieces { builder.finish(pieces, of: draft) }
+            if let pieces { draft.finish(pieces) }
             pieces = nil
         default: break
         }
@@ -78,7 +77,8 @@ final class MetalinkDialect: XMLDialect {
             // An absolute path is refused as such, not made relative.
             let isAbsolute = name.value.utf8.first == UInt8(ascii: "/")
             let path =
-                isInArea || isAbsolute ? name.value : builder.defaults.directory + "/" + name.value
+                isInArea || isAbsolute
+                ? name.value : builder.resourceBuilder.defaults.directory + "/" + name.value
             draft.path = Located(value: path, place: name.place)
             if name.value.utf8.last == UInt8(ascii: "/") || name.value.isEmpty {
                 builder.log.error(
@@ -95,9 +95,9 @@ final class MetalinkDialect: XMLDialect {
             builder.log.warning(at: element.place, "pieces that are not sha-256 are not used")
             return
         }
-        let pieces = PiecesDraft(place: element.place)
+        let pieces = PiecesDraft(at: element.place, builder.check)
         if let length = element.attribute("length") {
-            pieces.length = builder.size(.untyped(length.value), "length", at: length.place)
+            pieces.setLength(.untyped(length.value), at: length.place)
         }
         self.pieces = pieces
     }

@@ -56,13 +56,13 @@ final class XMLManifestDialect: XMLDialect {
             if let mirror { draft?.mirrors.append(mirror) }
             mirror = nil
         case .pieces:
-            if let pieces, let draft { builder.finish(pieces, of: draft) }
+            if let pieces, let draft { draft.finish(pieces) }
             pieces = nil
         case .body:
-            if let draft { builder.set(.body, .untyped(text), of: draft, at: textAt) }
+            draft?.set(.body, .untyped(text), at: textAt)
             return
         case .digest:
-            if let pieces { builder.addPiece(.untyped(text.trimmed), to: pieces, at: textAt) }
+            pieces?.add(.untyped(text.trimmed), at: textAt)
             return
         case .ignored: return
         case .manifest, .defaults, .header: break
@@ -104,13 +104,12 @@ final class XMLManifestDialect: XMLDialect {
             draft = builder.draft(at: element.place)
             each(of: element, ResourceKey.self, except: [.headers, .mirrors, .body, .pieces]) {
                 dialect, key, value, at in
-                guard let draft = dialect.draft else { return }
-                dialect.builder.set(key, value, of: draft, at: at)
+                dialect.draft?.set(key, value, at: at)
             }
         case .mirror:
             mirror = MirrorDraft(place: element.place)
             each(of: element, MirrorKey.self, except: [.headers]) { dialect, _, value, at in
-                dialect.mirror?.url = dialect.builder.text(value, "url", at: at)
+                dialect.mirror?.url = dialect.builder.check.text(value, "url", at: at)
                     .map { Located(value: $0, place: at) }
             }
         case .header: addHeader(element, inside: outer)
@@ -118,12 +117,12 @@ final class XMLManifestDialect: XMLDialect {
             if draft?.pieces != nil {
                 builder.log.error(at: element.place, "a second <pieces>; keep one")
             }
-            pieces = PiecesDraft(place: element.place)
+            pieces = PiecesDraft(at: element.place, builder.check)
             each(of: element, PiecesKey.self, except: [.sha256]) { dialect, _, value, at in
-                dialect.pieces?.length = dialect.builder.size(value, "length", at: at)
+                dialect.pieces?.setLength(value, at: at)
             }
         case .body:
-            if draft?.body != nil {
+            if draft?.request.body != nil {
                 builder.log.error(at: element.place, "a second <body>; keep one")
             }
             noAttributes(element)
@@ -149,17 +148,17 @@ final class XMLManifestDialect: XMLDialect {
         }
         var headers =
             switch outer {
-            case .defaults: builder.defaults.headers
+            case .defaults: builder.resourceBuilder.defaults.headers
             case .mirror: mirror?.headers ?? []
-            default: draft?.headers ?? []
+            default: draft?.traits.headers ?? []
             }
-        builder.addHeader(
+        builder.check.addHeader(
             name.value, .untyped(value.value), to: &headers, nameAt: name.place,
             valueAt: value.place)
         switch outer {
-        case .defaults: builder.defaults.headers = headers
+        case .defaults: builder.resourceBuilder.defaults.headers = headers
         case .mirror: mirror?.headers = headers
-        default: draft?.headers = headers
+        default: draft?.traits.headers = headers
         }
     }
 

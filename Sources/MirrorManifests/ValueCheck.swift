@@ -1,10 +1,15 @@
 internal import MirrorModel
 
-// The checks of written values. If a value is wrong, a check logs the error and returns nil, false
-// or an empty list.
-extension ManifestBuilder {
+/// Checks the values that a text gives to keys, and makes them what they stand for.
+///
+/// If a value is wrong, a check logs the error with its correction, and returns nil, false or an
+/// empty list. No check knows which resource the value is for.
+struct ValueCheck {
+    let log: DiagnosticLog
+    let origin: ManifestOrigin
+
     /// - Parameter isSecret: whether the value may be a secret, which no correction shows.
-    package func text(
+    func text(
         _ value: WrittenValue, _ key: String, at place: TextPosition, isSecret: Bool = false
     ) -> String? {
         switch value {
@@ -59,7 +64,7 @@ extension ManifestBuilder {
     }
 
     /// A size or a length: a whole number that is not negative.
-    package func size(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
+    func size(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
         guard let number = integer(value, key, at: place) else { return nil }
         if number < 0 {
             log.error(at: place, "\(key) is \(number); write the number of bytes")
@@ -68,7 +73,44 @@ extension ManifestBuilder {
         return number
     }
 
-    package func priority(_ value: WrittenValue, at place: TextPosition) -> Int32? {
+    /// A digest that is written in hexadecimal digits.
+    func digest(
+        _ algorithm: DigestAlgorithm, _ value: WrittenValue, _ key: String, at place: TextPosition
+    ) -> Digest? {
+        guard let text = text(value, key, at: place) else { return nil }
+        do throws(DigestFlaw) {
+            return try Digest(algorithm, declared: text)
+        } catch {
+            log.error(
+                at: place, "\(key) \(Quoted(text, limit: 40)): \(error)",
+                correction: CertainText.digest(text, algorithm, error))
+            return nil
+        }
+    }
+
+    /// The strongest digest of an `integrity`.
+    func integrity(_ value: WrittenValue, at place: TextPosition) -> Digest? {
+        guard let text = text(value, "integrity", at: place) else { return nil }
+        do throws(IntegrityFlaw) {
+            return try Integrity.strongest(in: text)
+        } catch {
+            log.error(at: place, "integrity \(Quoted(text, limit: 40)): \(error)")
+            return nil
+        }
+    }
+
+    func mediaType(_ value: WrittenValue, at place: TextPosition) -> MediaRange? {
+        guard let text = text(value, "type", at: place) else { return nil }
+        if let type = MediaRange(text) { return type }
+        log.error(
+            at: place,
+            "type \(Quoted(text)) is no media type; write one such as application/json,"
+                + " without parameters",
+            correction: CertainText.mediaType(text))
+        return nil
+    }
+
+    func priority(_ value: WrittenValue, at place: TextPosition) -> Int32? {
         guard let number = integer(value, "priority", at: place) else { return nil }
         if let priority = Int32(exactly: number) { return priority }
         log.error(
@@ -77,7 +119,7 @@ extension ManifestBuilder {
         return nil
     }
 
-    package func refresh(_ value: WrittenValue, at place: TextPosition) -> Refresh? {
+    func refresh(_ value: WrittenValue, at place: TextPosition) -> Refresh? {
         if case .number(let number) = value {
             let text = Escaped(number, limit: 40)
             log.error(at: place, "refresh is a number; write \"\(text)s\" for that many seconds")
@@ -94,7 +136,7 @@ extension ManifestBuilder {
     }
 
     /// The tags in one text with spaces between them, as XML has them.
-    package func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
+    func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
         guard case .untyped(let text) = value else {
             log.error(
                 at: place, "tags is \(value.kind); write a list such as [\"large\"]",
@@ -148,8 +190,24 @@ extension ManifestBuilder {
         }
     }
 
+    func wrongKind(_ value: WrittenValue, _ key: String, at place: TextPosition) {
+        let right =
+            switch key {
+            case "defaults", "headers", "pieces": "an object"
+            case "resources", "mirrors", "tags": "a list"
+            default: "a value"
+            }
+        log.error(
+            at: place, "\(key) is \(value.kind); write \(right)",
+            correction: key == "mirrors" ? CertainText.list(of: value) : nil)
+    }
+}
+
+// MARK: URLs
+
+extension ValueCheck {
     /// Reads a URL and checks that the manifest's origin allows it.
-    package func url(
+    func url(
         _ text: String, _ key: String, relativeTo base: SourceURL?, at place: TextPosition
     ) -> SourceURL? {
         let url: SourceURL
@@ -197,17 +255,5 @@ extension ManifestBuilder {
             text = user[..<end] + "…@" + host
         }
         return Quoted(text)
-    }
-
-    func wrongKind(_ value: WrittenValue, _ key: String, at place: TextPosition) {
-        let right =
-            switch key {
-            case "defaults", "headers", "pieces": "an object"
-            case "resources", "mirrors", "tags": "a list"
-            default: "a value"
-            }
-        log.error(
-            at: place, "\(key) is \(value.kind); write \(right)",
-            correction: key == "mirrors" ? CertainText.list(of: value) : nil)
     }
 }

@@ -1,0 +1,143 @@
+internal import MirrorModel
+
+/// Makes resources of drafts: what a draft leaves open, the manifest's base and defaults say.
+final class ResourceBuilder {
+    let check: ValueCheck
+    /// The URL against which relative URLs are resolved.
+    var base: SourceURL?
+    var defaults = ManifestDefaults()
+    /// Whether the text is a list of another program, whose doubts are counted by their kind.
+    var isList = false
+
+    init(_ check: ValueCheck) {
+        self.check = check
+        base = check.origin.ownURL
+    }
+
+    /// Makes a resource of a draft; nil if that is impossible, and then the log has the reason.
+    func resource(from draft: ResourceDraft) -> Resource? {
+        guard let text = draft.url else {
+            if !draft.hasURL {
+                check.log.error(at: draft.place, "the resource has no url; add one")
+            }
+            return nil
+        }
+        let parsed = check.url(text.value, "url", relativeTo: base, at: text.place)
+        let mirrors = draft.mirrors.compactMap { mirror in
+            mirrorURL(mirror).map { Source(url: $0, headers: mirror.headers) }
+        }
+        guard let url = parsed, let (target, isNamedByServer) = target(of: draft, url: url)
+        else { return nil }
+
+        let headers = defaults.headers.overlaid(with: draft.traits.headers)
+        var resource = Resource(target: target, url: url, headers: headers)
+        resource.isNamedByServer = isNamedByServer
+        for mirror in mirrors {
+            // The resource's headers may hold a token for its own origin, so other origins do not
+            // get them.
+            let inherited = mirror.url.origin == url.origin ? headers : []
+            let source = Source(
+                url: mirror.url, headers: inherited.overlaid(with: mirror.headers))
+            if !resource.sources.contains(source) { resource.mirrors.append(source) }
+        }
+        resource.size = draft.size
+        resource.digests = draft.digests.map(\.value).sorted { $0.algorithm > $1.algorithm }
+        warn(ofWeakDigests: draft)
+        resource.pieces = pieces(of: draft)
+        resource.mediaType = draft.traits.type
+        resource.refresh =
+            draft.traits.refresh ?? defaults.refresh ?? (resource.pin != nil ? .never : .always)
+        resource.method = method(of: draft) ?? .get
+        resource.priority = draft.traits.priority ?? defaults.priority
+        resource.isExecutable = draft.traits.isExecutable
+        resource.isOptional = draft.traits.isOptional
+        resource.isUrgent = draft.traits.isUrgent
+        resource.tags =
+            draft.traits.tags.isEmpty
+            ? defaults.tags
+            : defaults.tags + draft.traits.tags.filter { !defaults.tags.contains($0) }
+        resource.line = draft.place.line
+        resource.column = draft.place.column
+        return resource
+    }
+
+    private func mirrorURL(_ mirror: MirrorDraft) -> SourceURL? {
+        guard let text = mirror.url else {
+            check.log.error(at: mirror.place, "the mirror has no url; add one")
+            return nil
+        }
+        return check.url(text.value, "mirror", relativeTo: base, at: text.place)
+    }
+
+    private func target(
+        of draft: ResourceDraft, url: SourceURL
+    ) -> (target: Target, isNamedByServer: Bool)? {
+        let written = draft.path?.value
+        let isNamedByServer = written?.utf8.last == UInt8(ascii: "/")
+        var path = written ?? defaults.directory + "/"
+        if written == nil || isNamedByServer {
+            let provisional = isNamedByServer ? ProvisionalName.make(for: url) : nil
+            guard let name = url.lastSegment ?? provisional else {
+                check.log.error(
+                    at: draft.path?.place ?? draft.url?.place ?? draft.place,
+                    "the URL \(url) ends in no file name; write the file's name in path, or a folder and"
+                        + " a slash where the server names it")
+                return nil
+            }
+            path += name
+        }
+        do throws(TargetFlaw) {
+            return (try Target(path), isNamedByServer)
+        } catch {
+            let place = draft.path?.place ?? draft.url?.place ?? draft.place
+            check.log.error(
+                at: place, "path \(Quoted(path)): \(error)",
+                correction: written.flatMap { CertainText.path($0) })
+            return nil
+        }
+    }
+
+    private func pieces(of draft: ResourceDraft) -> Pieces? {
+        guard let pieces = draft.pieces else { return nil }
+        if let size = draft.size, !pieces.value.fits(size: size) {
+            check.log.error(
+                at: pieces.place,
+                "\(Counted(pieces.value.count, "piece")) of \(Counted(pieces.value.length, "byte"))"
+                    + " \(Counted.verb(pieces.value.count, "is", "are")) not a file of"
+                    + " \(Counted(size, "byte"))")
+        }
+        return pieces.value
+    }
+
+    private func method(of draft: ResourceDraft) -> RequestMethod? {
+        switch (draft.request.method?.value ?? "GET", draft.request.body) {
+        case ("GET", nil): return .get
+        case ("GET", let body?):
+            check.log.error(at: body.place, "a GET has no body; add \"method\": \"POST\"")
+        case ("POST", let body?): return .post(body: body.value)
+        case ("POST", nil):
+            if draft.request.hasBody { break }
+            check.log.error(
+                at: draft.request.method?.place ?? draft.place, "a POST needs a body; add \"body\"")
+        case (let other, _):
+            let place = draft.request.method?.place ?? draft.place
+            let upper = other.uppercased()
+            check.log.error(
+                at: place, "method \(Quoted(other, limit: 40)): write GET or POST",
+                correction: ["GET", "POST"].contains(upper) ? .value(other, upper) : nil)
+        }
+        return nil
+    }
+
+    private func warn(ofWeakDigests draft: ResourceDraft) {
+        guard !isList, !draft.digests.contains(where: { $0.value.algorithm.isStrong }) else {
+            return
+        }
+        for digest in draft.digests {
+            check.log.warning(
+                at: digest.place,
+                "\(digest.value.algorithm.rawValue) is weak: it finds accidents, not attacks, and"
+                    + " pins nothing; add sha256")
+        }
+    }
+}
