@@ -1,16 +1,18 @@
 import MirrorKit
 import MirrorModel
 
-// The hosts: what came from them, and what they honour.
+/// The hosts: what came from them, and what they honour.
+struct SourcesSection: ReportSection {
+    let id = "sources"
+    let title = "Sources"
+    let hosts: HostBook
 
-extension ReportPage {
     /// How many hosts have a row.
     private static let mostHosts = 50
 
-    /// A table of the hosts.
-    func sources(_ html: inout HTMLWriter) {
-        let hosts = report.hosts.hosts
-        guard !hosts.isEmpty else {
+    func write(_ html: inout HTMLWriter) {
+        let listed = hosts.hosts
+        guard !listed.isEmpty else {
             return html.element("p", text: "No file came from a server, and no run asked one.")
         }
         html.element("table", ["class": "cards"]) { html in
@@ -19,17 +21,17 @@ extension ReportPage {
                 text:
                     "Files in the tree by the host they came from. Ranges, HTTP and transfers are those of the last runs' logs."
             )
-            heads(
+            html.heads(
                 [
                     ("Host", false), ("Files", true), ("Ranges", false), ("Validators", false),
                     ("HTTP", false), ("Transfers", false),
-                ], &html)
+                ])
             html.element("tbody") { html in
-                for host in hosts.prefix(Self.mostHosts) { row(host, &html) }
+                for host in listed.prefix(Self.mostHosts) { row(host, &html) }
             }
         }
-        let more = hosts.count - Self.mostHosts
-        if more > 0 || report.hosts.beyond > 0 {
+        let more = listed.count - Self.mostHosts
+        if more > 0 || hosts.beyond > 0 {
             html.element("p", ["class": "small faint"]) { html in
                 if more > 0 { html.text("And \(Counted(more, "host")) with fewer bytes: ") }
                 html.element("code", text: "mirror report --json")
@@ -41,20 +43,20 @@ extension ReportPage {
     private func row(_ host: HostFacts, _ html: inout HTMLWriter) {
         html.element("tr") { html in
             html.element("th", ["scope": "row"], text: host.host)
-            cell("Files", isNumber: true, &html) { html in
+            html.cell("Files", isNumber: true) { html in
                 html.text(host.files.grouped)
                 html.element("small", text: "\(ByteCount(host.bytes))")
             }
-            cell("Ranges", &html) { html in
+            html.cell("Ranges") { html in
                 html.text(host.rangeWords)
                 html.element("small", text: host.resumption)
             }
-            cell("Validators", &html) { $0.text(host.validatorWords) }
-            cell("HTTP", &html) { html in
+            html.cell("Validators") { $0.text(host.validatorWords) }
+            html.cell("HTTP") { html in
                 let versions = host.versions.keys.map(\.rawValue).sorted()
                 html.text(versions.isEmpty ? "–" : versions.joined(separator: ", "))
             }
-            cell("Transfers", &html) { html in
+            html.cell("Transfers") { html in
                 html.text(host.transfers == 0 ? "–" : host.transfers.grouped)
                 let facts = host.troubles
                 if !facts.isEmpty { html.element("small", text: facts.joined(separator: ", ")) }

@@ -1,0 +1,136 @@
+import MirrorKit
+import MirrorModel
+
+/// The transfers of a run as bars over time, a lane for each host.
+struct TimelineChart {
+    private let timeline: Timeline
+    /// How many transfers have no times.
+    private let untimed: Int
+    private let axis: ChartAxis
+
+    init(of run: TreeReport.LoggedRun) {
+        timeline = run.transfers.timeline(lasting: run.length)
+        untimed = run.transfers.untimed
+        axis = ChartAxis(length: timeline.length)
+    }
+
+    func write(_ html: inout HTMLWriter) {
+        html.element("figure") { html in
+            html.element("h3", text: "Transfers over time")
+            html.element(
+                "figcaption",
+                text:
+                    "\(Counted(timeline.transfers, "transfer")) from \(Counted(timeline.lanes.count + timeline.hostsLeftOut, "host")) in \(TextReport.seconds(Double(timeline.length) / 1000)). Bars above each other ran at the same time."
+            )
+            for lane in timeline.lanes { self.lane(lane, &html) }
+            axis.labels(&html)
+            key(&html)
+        }
+        if timeline.hostsLeftOut > 0 {
+            html.element(
+                "p", ["class": "small faint"],
+                text:
+                    "\(Counted(timeline.hostsLeftOut, "host")) with the least time in transfers left out."
+            )
+        }
+        if untimed > 0 {
+            html.element(
+                "p", ["class": "small faint"],
+                text: "No times were kept of \(Counted(untimed, "more transfer")).")
+        }
+    }
+
+    private func lane(_ lane: Timeline.Lane, _ html: inout HTMLWriter) {
+        html.markup("\n")
+        html.element("div", ["class": "lane"]) { html in
+            html.element("p") { html in
+                html.text(lane.host.isEmpty ? "no server reached" : lane.host)
+                html.element("small", text: lane.words)
+            }
+            html.element("div", ["class": "plot"]) { html in
+                let height = lane.rows.count > 12 ? 5 : 10
+                let gap = lane.rows.count > 12 ? 2 : 3
+                let whole = lane.rows.count * (height + gap) + gap
+                html.element(
+                    "svg",
+                    [
+                        "viewBox": "0 0 \(ChartAxis.width) \(whole)", "height": "\(whole)",
+                        "preserveAspectRatio": "none", "role": "img",
+                        "aria-label": "\(lane.host): \(lane.words)",
+                    ]
+                ) { html in
+                    axis.grid(whole, &html)
+                    for (row, bars) in lane.rows.enumerated() {
+                        for bar in bars {
+                            draw(bar, y: row * (height + gap) + gap, height, &html)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func draw(
+        _ bar: Timeline.Bar, y: Int, _ height: Int, _ html: inout HTMLWriter
+    ) {
+        // What follows at once is set off by a gap, and what is too short to be seen is made longer.
+        let (least, gap) = (Int64(30), Int64(15))
+        let start = min(axis.place(bar.began), ChartAxis.width * 10 - least)
+        let end = axis.place(bar.ended)
+        let look = bar.failed > 0 ? "lost" : bar.transfers > 1 ? "many" : "one"
+        html.element(
+            "rect",
+            [
+                "class": look, "x": ChartAxis.decimal(start), "y": "\(y)",
+                "width": ChartAxis.decimal(max(least, end - start - gap)), "height": "\(height)",
+            ]
+        ) { $0.element("title", text: bar.words) }
+    }
+
+    private func key(_ html: inout HTMLWriter) {
+        let bars = timeline.lanes.flatMap(\.rows).joined()
+        let looks: [(StaticString, String, Bool)] = [
+            ("one", "filled: one transfer", bars.contains { $0.transfers == 1 && $0.failed == 0 }),
+            (
+                "many", "pale: several short ones",
+                bars.contains { $0.transfers > 1 && $0.failed == 0 }
+            ),
+            ("lost", "dashed outline: failed", bars.contains { $0.failed > 0 }),
+        ]
+        html.element("ul", ["class": "key"]) { html in
+            for (look, words, isThere) in looks where isThere {
+                html.element("li") { html in
+                    html.element("svg", ["viewBox": "0 0 24 10", "aria-hidden": "true"]) { html in
+                        html.element(
+                            "rect",
+                            [
+                                "class": "\(look)", "x": "1", "y": "1", "width": "22",
+                                "height": "8",
+                            ], text: "")
+                    }
+                    html.text(words)
+                }
+            }
+        }
+    }
+}
+
+extension Timeline.Lane {
+    fileprivate var words: String {
+        var words = "\(Counted(transfers, "transfer"))"
+        if bytes > 0 { words += ", \(ByteCount(bytes))" }
+        return failed > 0 ? words + ", \(failed) failed" : words
+    }
+}
+
+extension Timeline.Bar {
+    fileprivate var words: String {
+        let time =
+            "\(TextReport.seconds(Double(began) / 1000)) to \(TextReport.seconds(Double(ended) / 1000))"
+        let what =
+            transfers == 1 ? target.path : "\(target.path) and \(transfers - 1) more"
+        var words = "\(what), \(ByteCount(bytes)), \(time)"
+        if failed > 0 { words += transfers == 1 ? ", failed" : ", \(failed) failed" }
+        return words
+    }
+}

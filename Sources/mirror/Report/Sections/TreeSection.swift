@@ -1,0 +1,141 @@
+import MirrorKit
+import MirrorModel
+
+/// How the files in the tree divide: by area, by freshness, by what vouches for them.
+struct TreeSection: ReportSection {
+    let id = "tree"
+    let title = "In the tree"
+    let report: TreeReport
+    let clock: LocalClock
+
+    func write(_ html: inout HTMLWriter) {
+        let shares = report.shares
+        guard report.totals.files > 0 else {
+            return html.element(
+                "p", text: "No file is here. mirror sync MANIFEST fetches what a manifest wants.")
+        }
+        html.element("div", ["class": "pair"]) { html in
+            html.element("div") { html in
+                table(
+                    "By area", Area.allCases.map { ($0.rawValue, $0.promise, shares.areas[$0]) },
+                    &html)
+            }
+            html.element("div") { html in
+                table(
+                    "By freshness",
+                    FileShares.Age.allCases.map { ($0.title, $0.meaning, shares.ages[$0]) }, &html)
+            }
+            html.element("div") { html in
+                table(
+                    "By what vouches for the bytes",
+                    [Verification.digest, .size, .none].map {
+                        ($0.title, $0.meaning, shares.proofs[$0])
+                    }, &html)
+            }
+            html.element("div") { html in notes(&html) }
+        }
+    }
+
+    private func table(
+        _ caption: String, _ rows: [(String, String, FileShares.Share?)], _ html: inout HTMLWriter
+    ) {
+        let all = rows.reduce(Int64(0)) { $0.addingSaturated($1.2?.bytes ?? 0) }
+        html.element("table", ["class": "shares"]) { html in
+            html.element("caption", text: caption)
+            html.heads([("Kind", false), ("Share", false), ("Files", true), ("Size", true)])
+            html.element("tbody") { html in
+                for (name, meaning, share) in rows {
+                    guard let share, share.files > 0 else { continue }
+                    html.element("tr") { html in
+                        html.element("th", ["scope": "row"]) { html in
+                            html.text(name)
+                            html.element("small", text: meaning)
+                        }
+                        html.element("td", ["class": "bar"]) { $0.track(share.bytes, of: all) }
+                        html.element("td", ["class": "num"], text: share.files.grouped)
+                        html.element("td", ["class": "num"], text: "\(ByteCount(share.bytes))")
+                    }
+                }
+            }
+        }
+    }
+
+    private func notes(_ html: inout HTMLWriter) {
+        let totals = report.totals
+        var notes: [String] = []
+        if let next = report.shares.nextDue {
+            notes.append("The next file becomes due \(clock.dateAndTime(of: next)).")
+        }
+        if let oldest = report.shares.oldestConfirmation {
+            notes.append(
+                "Of the files that are asked about, each was confirmed \(clock.dateAndTime(of: oldest)) or later."
+            )
+        }
+        if totals.parts > 0 {
+            notes.append(
+                "\(Counted(totals.parts, "unfinished download")) of \(ByteCount(totals.partBytes)): the next sync goes on with what still fits."
+            )
+        }
+        if let evicted = totals.counts[.evicted] {
+            notes.append(
+                "\(Counted(evicted, "file")) left out for lack of room; mirror get TARGET brings one back."
+            )
+        }
+        if let stale = report.lastEnded?.summary?[.stale], stale > 0 {
+            notes.append("The last run could not confirm \(Counted(stale, "file")), and kept them.")
+        }
+        guard !notes.isEmpty else { return }
+        html.element("ul", ["class": "plain small faint"]) { html in
+            for note in notes { html.element("li", text: note) }
+        }
+    }
+}
+
+extension Area {
+    fileprivate var promise: String {
+        switch self {
+        case .documents: "never evicted, edits are kept"
+        case .caches: "evicted under a quota, fetched again"
+        case .tmp: "thrown away at will"
+        }
+    }
+}
+
+extension FileShares.Age {
+    fileprivate var title: String {
+        switch self {
+        case .settled: "Settled"
+        case .fresh: "Fresh"
+        case .due: "Due"
+        case .unjudged: "Not judged"
+        }
+    }
+
+    fileprivate var meaning: String {
+        switch self {
+        case .settled: "pinned, or never refreshed"
+        case .fresh: "for a known time"
+        case .due: "the next sync asks about it"
+        case .unjudged: "no manifest at hand wants it"
+        }
+    }
+}
+
+extension Verification {
+    /// The name of what vouches for the bytes.
+    var title: String {
+        switch self {
+        case .digest: "Digest"
+        case .size: "Size only"
+        case .none: "Nothing"
+        }
+    }
+
+    fileprivate var meaning: String {
+        switch self {
+        case .digest: "a declared digest proves the bytes"
+        case .size: "the length was the promised one"
+        case .none: "the connection's end was the file's"
+        }
+    }
+}
