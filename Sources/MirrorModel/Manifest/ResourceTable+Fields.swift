@@ -6,7 +6,7 @@ extension ResourceTable {
     }
 
     /// The digest of a resource that declares exactly one; nil for others.
-    func onlyDigest(at position: Int) -> Digest? { digest(of: columns.records[position]) }
+    func onlyDigest(at position: Int) -> Digest? { columns.digest(of: columns.records[position]) }
 
     /// Whether a recorded version is all that one resource asks for: it declares this size and this
     /// sha256 and no other digest, is to be executable or not as recorded, and is nothing special.

@@ -8,7 +8,8 @@ extension ResourceTable {
         let record = columns.records[position]
         guard record.rarity == 0 else { return nil }
         return Source(
-            url: url(of: record), headers: columns.traits.values[Int(record.traits)].headers)
+            url: columns.url(of: record), headers: columns.traits.values[Int(record.traits)].headers
+        )
     }
 
     /// What one resource that has one source declares about its bytes.
@@ -21,7 +22,7 @@ extension ResourceTable {
     ) -> Expectation {
         let record = columns.records[position]
         let mediaType = columns.traits.values[Int(record.traits)].mediaType
-        let digest = digest(of: record)
+        let digest = columns.digest(of: record)
         let provesNoPage = digest?.algorithm.isStrong == true || mediaType != nil
         return Expectation(
             size: record.size < 0 ? nil : record.size, digests: digest.map { [$0] } ?? [],

@@ -30,4 +30,32 @@ struct ResourceRarity: Sendable {
     var digests: [Digest] = []
     var pieces: Pieces?
     var method = RequestMethod.get
+
+    init() {}
+
+    /// Takes over what is rare about a resource; nil if nothing is.
+    init?(_ resource: Resource) {
+        var isRare = false
+        if resource.isNamedByServer {
+            isNamedByServer = true
+            isRare = true
+        }
+        if !resource.mirrors.isEmpty {
+            sources = resource.sources
+            isRare = true
+        }
+        if resource.digests.count > 1 {
+            digests = resource.digests
+            isRare = true
+        }
+        if let pieces = resource.pieces {
+            self.pieces = pieces
+            isRare = true
+        }
+        if resource.method != .get {
+            method = resource.method
+            isRare = true
+        }
+        if !isRare { return nil }
+    }
 }
