@@ -2,8 +2,9 @@ internal import MirrorModel
 
 /// Makes one model of the values that the decoders of all notations read.
 ///
-/// A decoder passes key, value and place. The builder alone decides whether a value is right, and
-/// words the error and the correction. A resource with errors is left out, and reading continues.
+/// A decoder passes key, value and place. `ValueCheck` alone decides whether a value is right, and
+/// words the error and the correction. The builder leaves out a resource with errors, and reading
+/// continues.
 final class ManifestBuilder {
     let check: ValueCheck
     /// Knows base and defaults, and makes each resource.
