@@ -57,7 +57,7 @@ import Testing
             "crash.md",
             "\(Int(PromotionInbox.patience / .milliseconds(1))) ms after its first work"),
         Figure("crash.md", "a batch of \(DurableFlush.fewestForGroup) or more"),
-        Figure("crash.md", "an index of up to \(Database.smallEnoughToVerify >> 10) KiB"),
+        Figure("crash.md", "an index of up to \(IndexCheck.smallEnoughToVerify >> 10) KiB"),
         Figure("manifests.md", "deeper than \(XMLPushParser.deepest) levels"),
         Figure("manifests.md", "more than \(mebibytes(XMLPushParser.longestText)) |"),
         Figure("events.md", "up to \(DiagnosticLog.limit), each with"),

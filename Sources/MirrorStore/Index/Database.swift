@@ -139,6 +139,14 @@ package struct Database: ~Copyable, @unchecked Sendable {
         return values
     }
 
+    /// The one integer that a statement gives.
+    mutating func number(_ sql: String) throws(IndexError) -> Int64 {
+        try first(sql) { (row: inout Row) throws(IndexError) in try row.int() } ?? 0
+    }
+
+    /// A number that changes with each commit of another connection.
+    mutating func changeCount() throws(IndexError) -> Int64 { try number("PRAGMA data_version") }
+
     /// Steps a statement whose rows are pulled one at a time; nil after the last.
     ///
     /// Only one such walk of the same text can be under way.

@@ -7,7 +7,7 @@ extension Index {
     /// Notes that a target was used.
     package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
-            try batch.noteUse(of: target, at: instant)
+            try FileRows.noteUse(of: target, at: instant, in: &batch)
         }
     }
 
@@ -15,7 +15,7 @@ extension Index {
     package func remember(learnedLimits limits: [Host: Int]) throws(MirrorError) {
         if limits.isEmpty { return }
         try writing { (batch: inout Database) throws(IndexError) in
-            try batch.put(learnedLimits: limits, at: SystemClock.now())
+            try HostRows.put(learnedLimits: limits, at: SystemClock.now(), in: &batch)
         }
     }
 
@@ -25,14 +25,16 @@ extension Index {
     ) throws(MirrorError) {
         if evicted.isEmpty, readmitted.isEmpty { return }
         try writing { (batch: inout Database) throws(IndexError) in
-            for file in evicted { try batch.put(file) }
-            for target in readmitted { try batch.removeEvicted(target) }
+            for file in evicted { try EvictedRows.put(file, in: &batch) }
+            for target in readmitted { try EvictedRows.remove(target, in: &batch) }
         }
     }
 
     /// Remembers what has been spent of the budget.
     package func put(_ account: BudgetAccount) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(account) }
+        try writing { (batch: inout Database) throws(IndexError) in
+            try BudgetRow.put(account, in: &batch)
+        }
     }
 
     /// Writes one row.
@@ -42,7 +44,7 @@ extension Index {
     package func put(_ records: [IndexRecord]) throws(MirrorError) {
         guard !records.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
+            for record in records { try FileRows.put(record, in: &batch) }
         }
     }
 
@@ -50,7 +52,7 @@ extension Index {
     package func removeRecords(_ targets: [Target]) throws(MirrorError) {
         guard !targets.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for target in targets { try batch.removeRecord(for: target) }
+            for target in targets { try FileRows.remove(target, in: &batch) }
         }
     }
 
@@ -59,20 +61,22 @@ extension Index {
         owner: String, folder: String, source: SourceKey, target: Target
     ) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
-            try batch.putServerName(target, owner: owner, folder: folder, source: source)
+            try ServerNameRows.put(target, owner: owner, folder: folder, source: source, in: &batch)
         }
     }
 
     /// Remembers a manifest.
     package func put(_ manifest: ManifestRecord) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(manifest) }
+        try writing { (batch: inout Database) throws(IndexError) in
+            try ManifestRows.put(manifest, in: &batch)
+        }
     }
 
     /// Forgets a manifest; what only it owned loses its row.
     package func forgetManifest(named name: String) throws(MirrorError) {
         try changingRows { (batch: inout Database) throws(IndexError) in
-            try batch.release(allOf: name)
-            try batch.removeManifest(named: name)
+            try ManifestRows.release(allOf: name, in: &batch)
+            try ManifestRows.remove(named: name, in: &batch)
         }
     }
 
@@ -81,7 +85,7 @@ extension Index {
         guard !names.isEmpty else { return }
         let names = names.map { [$0.old, $0.new] }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for pair in names { try batch.rename(pair[0], to: pair[1]) }
+            for pair in names { try ManifestRows.rename(pair[0], to: pair[1], in: &batch) }
         }
     }
 
@@ -89,13 +93,16 @@ extension Index {
     package func setOwners(_ owners: [Target: Owners]) throws(MirrorError) {
         guard !owners.isEmpty else { return }
         try changingRows { (batch: inout Database) throws(IndexError) in
-            for (target, owners) in owners { try batch.setOwners(owners, of: target) }
+            for (target, owners) in owners {
+                try FileRows.setOwners(owners, of: target, in: &batch)
+            }
         }
     }
 
     /// Writes a run's row.
     package func put(_ run: RunRecord) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in try batch.put(run) }
+        try writing { (batch: inout Database) throws(IndexError) in try RunRows.put(run, in: &batch)
+        }
     }
 
     private func changingRows(

@@ -16,8 +16,9 @@ extension Index {
     ///
     /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside with its log and a new one is made. One
     /// of a later schema is left untouched: `MirrorError` with `indexNewer`.
-    package static func open(_ root: RootDirectory, now: Instant) throws(MirrorError) -> OpenedIndex
-    {
+    package static func open(
+        _ root: RootDirectory, now: Instant
+    ) throws(MirrorError) -> OpenedIndex {
         let file: IndexFile
         do throws(Errno) {
             file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
@@ -96,7 +97,8 @@ extension Index {
         while let step = Schema.migrations[try database.number("PRAGMA user_version")] {
             try database.run("BEGIN IMMEDIATE; \(step) COMMIT;")
         }
-        try database.verify(fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() })
+        try IndexCheck.verify(
+            fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() }, in: &database)
         return Index(
             location: Location(
                 file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
@@ -132,7 +134,7 @@ extension Index {
             location.preparation = tables
             try database.run(tables)
         }
-        if let view = try database.viewOfPromotedFiles(in: root) {
+        if let view = try PromotedView.sql(of: root, in: &database) {
             location.preparation += view
             try database.run(view)
         }
@@ -141,7 +143,8 @@ extension Index {
             return try openReader(file, root)
         }
         try database.run("PRAGMA query_only = ON;")
-        try database.verify(fileSize: filed { () throws(Errno) in try file.size() })
+        try IndexCheck.verify(
+            fileSize: filed { () throws(Errno) in try file.size() }, in: &database)
         let index = Index(
             location: location, connection: database, isWriter: false, wasCreated: false)
         return OpenedIndex(index: index, notice: nil)

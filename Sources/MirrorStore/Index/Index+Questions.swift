@@ -6,14 +6,14 @@ extension Index {
     /// The parts of a target.
     package func parts(for target: Target) throws(MirrorError) -> [PartRecord] {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.parts(for: target)
+            try PartRows.parts(for: target, in: &database)
         }
     }
 
     /// The record of a target.
     package func record(for target: Target) throws(MirrorError) -> IndexRecord? {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
+            try FileRows.record(for: target, in: &database)
         }
     }
 
@@ -25,7 +25,7 @@ extension Index {
             try database.run("BEGIN")
             let records: [IndexRecord?]
             do throws(IndexError) {
-                records = try database.records(for: targets)
+                records = try RecordSearch.records(for: targets, in: &database)
                 try database.run("COMMIT")
             } catch {
                 try? database.run("ROLLBACK")
@@ -42,7 +42,10 @@ extension Index {
         beginningWith text: String, limit: Int
     ) throws(MirrorError) -> [Target] {
         let (known, evicted) = try reading { (database: inout Database) throws(IndexError) in
-            (try database.targets(from: text, limit: limit), try database.evictedFiles())
+            (
+                try FileRows.targets(from: text, limit: limit, in: &database),
+                try EvictedRows.files(in: &database)
+            )
         }
         let left = evicted.lazy.map(\.target)
         return Array(
@@ -53,14 +56,14 @@ extension Index {
     /// The number of transfers at once that suited each host in earlier runs.
     package func learnedLimits() throws(MirrorError) -> [Host: Int] {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.learnedLimits()
+            try HostRows.learnedLimits(in: &database)
         }
     }
 
     /// The files that were left out of Caches or tmp for room, in the order of their paths' bytes.
     package func evictedFiles() throws(MirrorError) -> [EvictedFile] {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.evictedFiles()
+            try EvictedRows.files(in: &database)
         }
     }
 
@@ -70,14 +73,17 @@ extension Index {
         records: [IndexRecord], folders: [String]
     ) {
         try reading { (database: inout Database) throws(IndexError) in
-            (try database.intents().map(\.record), try database.sets().compactMap(\.folder))
+            (
+                try IntentRows.intents(in: &database).map(\.record),
+                try JournalRows.journals(in: &database).compactMap(\.folder)
+            )
         }
     }
 
     /// The account of the budget; nil if no run had one yet.
     package func budgetAccount() throws(MirrorError) -> BudgetAccount? {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.budgetAccount()
+            try BudgetRow.account(in: &database)
         }
     }
 
@@ -95,27 +101,29 @@ extension Index {
     ) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
             return try projections(
-                readsRecords ? Database.everyRowWithRecord : Database.everyProjection, from: start)
+                readsRecords ? FileRows.everyRowWithRecord : FileRows.everyProjection, from: start)
         } catch { throw error.mirrorError }
     }
 
     /// A walk over the rows of an area, which knows when each file was last used.
     package func cursorOfUses(in area: Area) throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
-            return try projections(Database.everyRowWithUse, from: area.rawValue + "/")
+            return try projections(FileRows.everyRowWithUse, from: area.rawValue + "/")
         } catch { throw error.mirrorError }
     }
 
     /// A walk over all rows, which knows how each file was verified.
     package func cursorOfVerifications() throws(MirrorError) -> ProjectionCursor {
         do throws(IndexError) {
-            return try projections(Database.everyRowWithVerification, from: "")
+            return try projections(FileRows.everyRowWithVerification, from: "")
         } catch { throw error.mirrorError }
     }
 
     /// All parts.
     package func allParts() throws(MirrorError) -> [PartRecord] {
-        try reading { (database: inout Database) throws(IndexError) in try database.parts() }
+        try reading { (database: inout Database) throws(IndexError) in
+            try PartRows.parts(in: &database)
+        }
     }
 
     /// The target that a server's suggestion was fixed to.
@@ -123,18 +131,22 @@ extension Index {
         owner: String, folder: String, source: SourceKey
     ) throws(MirrorError) -> Target? {
         try reading { (database: inout Database) throws(IndexError) in
-            try database.serverName(owner: owner, folder: folder, source: source)
+            try ServerNameRows.target(owner: owner, folder: folder, source: source, in: &database)
         }
     }
 
     /// The manifests that this root remembers.
     package func manifests() throws(MirrorError) -> [ManifestRecord] {
-        try reading { (database: inout Database) throws(IndexError) in try database.manifests() }
+        try reading { (database: inout Database) throws(IndexError) in
+            try ManifestRows.manifests(in: &database)
+        }
     }
 
     /// The runs that are remembered, the earliest first.
     package func runs() throws(MirrorError) -> [RunRecord] {
-        try reading { (database: inout Database) throws(IndexError) in try database.runs() }
+        try reading { (database: inout Database) throws(IndexError) in
+            try RunRows.runs(in: &database)
+        }
     }
 
     private func reading<Value: Sendable>(

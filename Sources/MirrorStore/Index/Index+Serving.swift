@@ -5,14 +5,14 @@ extension Index {
     /// What the index knows of a target's file.
     package func servedFile(at target: Target) throws(MirrorError) -> ServedFile? {
         try asked { (database: inout Database) throws(IndexError) in
-            try database.servedFile(at: target.path)
+            try ServedRows.file(at: target.path, in: &database)
         }
     }
 
     /// The versions that a promotion is about to put at a target, or has put there without saying so yet.
     package func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
         try asked { (database: inout Database) throws(IndexError) in
-            try database.intendedFiles(at: target.path)
+            try ServedRows.intendedFiles(at: target.path, in: &database)
         }
     }
 
@@ -27,21 +27,21 @@ extension Index {
         try asked { (database: inout Database) throws(IndexError) in
             var files: [ServedFile] = []
             for range in ranges where files.count < Index.mostCopies {
-                files += try database.servedFiles(
+                files += try ServedRows.files(
                     with: sha256, from: range.from, to: range.to,
-                    most: Index.mostCopies - files.count)
+                    most: Index.mostCopies - files.count, in: &database)
             }
             return files
         }
     }
 
-    /// The next files beneath a folder; see `Database.servedFiles`.
+    /// The next files beneath a folder; see `ServedRows.files`.
     package func servedFiles(
         beneath folder: String, from start: String, isIncluded: Bool, most: Int64
     ) throws(MirrorError) -> [ServedFile] {
         try asked { (database: inout Database) throws(IndexError) in
-            try database.servedFiles(
-                beneath: folder, from: start, isIncluded: isIncluded, most: most)
+            try ServedRows.files(
+                beneath: folder, from: start, isIncluded: isIncluded, most: most, in: &database)
         }
     }
 

@@ -166,7 +166,11 @@ struct IndexFile: Sendable {
             let verdict = judge(version: version, application: application, isBare: tables == 0)
             guard verdict == .sound else { return verdict }
             if let tables = Schema.substitutes[version] { try database.run(tables) }
-            if thoroughly { try database.verifyAll() } else { try database.check("quick_check") }
+            if thoroughly {
+                try IndexCheck.verifyAll(in: &database)
+            } else {
+                try IndexCheck.check("quick_check", in: &database)
+            }
             return .sound
         } catch {
             if error.isUnreadable { throw error }
@@ -181,12 +185,5 @@ struct IndexFile: Sendable {
         if version > Schema.version { return .newer(version) }
         let isKnown = version == Schema.version || Schema.migrations[version] != nil
         return isKnown ? .sound : .damaged("schema version \(version)")
-    }
-}
-
-extension Database {
-    /// The one integer that a statement gives.
-    mutating func number(_ sql: String) throws(IndexError) -> Int64 {
-        try first(sql) { (row: inout Row) throws(IndexError) in try row.int() } ?? 0
     }
 }

@@ -35,12 +35,12 @@ package struct ProjectionCursor: ~Copyable {
     /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
     /// caller.
     package init(
-        _ database: consuming Database?, _ sql: String = Database.everyProjection,
+        _ database: consuming Database?, _ sql: String = FileRows.everyProjection,
         from start: String, note: @escaping (IndexError) -> Void
     ) throws(IndexError) {
         self.note = note
         self.database = database
-        hasRecord = sql == Database.everyRowWithRecord
+        hasRecord = sql == FileRows.everyRowWithRecord
         do throws(IndexError) {
             statement = try self.database?.start(sql) { $0.add(start) }
         } catch {
@@ -81,7 +81,7 @@ package struct ProjectionCursor: ~Copyable {
     }
 
     /// When the file of the row was last used as far as the index knows, in a walk over
-    /// `Database.everyRowWithUse`.
+    /// `FileRows.everyRowWithUse`.
     package var lastUse: Instant {
         guard let statement else { return Instant(milliseconds: 0) }
         let promoted = text(statement, 9).flatMap(RecordDetails.promotedAt(in:))
@@ -90,13 +90,13 @@ package struct ProjectionCursor: ~Copyable {
         return max(promoted ?? used, used)
     }
 
-    /// How the row's file was verified, in a walk over `Database.everyRowWithVerification`.
+    /// How the row's file was verified, in a walk over `FileRows.everyRowWithVerification`.
     package var verification: Verification {
         guard let statement else { return .none }
         return text(statement, 9).flatMap(RecordDetails.verified(in:)) ?? .none
     }
 
-    /// Where the bytes of the row's file came from, in a walk over `Database.everyRowWithRecord`; nil
+    /// Where the bytes of the row's file came from, in a walk over `FileRows.everyRowWithRecord`; nil
     /// where that is not sound.
     package var origin: RowOrigin? {
         guard let statement, hasRecord, sqlite3_column_type(statement, 10) == SQLITE_INTEGER,
@@ -134,9 +134,12 @@ package struct ProjectionCursor: ~Copyable {
             var row = Row(statement: statement)
             if hasRecord { return try row.record(known: &known) }
             let path = try row.text()
-            guard let record = try database?.record(at: path) else {
-                throw IndexError.damaged("a row is gone")
+            let record = try database?.first(FileRows.oneRecord) {
+                $0.add(path)
+            } read: { (row: inout Row) throws(IndexError) in
+                try row.record()
             }
+            guard let record else { throw IndexError.damaged("a row is gone") }
             return record
         } catch {
             note(error)

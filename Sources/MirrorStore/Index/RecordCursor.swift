@@ -14,7 +14,7 @@ package struct RecordCursor: ~Copyable {
     /// The next record; nil after the last.
     mutating func next() throws(IndexError) -> IndexRecord? {
         do throws(IndexError) {
-            return try database?.next(Database.everyRecord) {
+            return try database?.next(FileRows.everyRecord) {
                 (row: inout Row) throws(IndexError) in try row.record()
             }
         } catch {

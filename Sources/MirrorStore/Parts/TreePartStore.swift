@@ -24,7 +24,9 @@ package final class TreePartStore: PartStore {
 
     package func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
         try indexed { () throws(IndexError) in
-            try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try PartRows.put(record, in: &batch)
+            }
         }
         do throws(Errno) {
             let folder = try root.makeFolder(Area.tmp.rawValue)
@@ -36,7 +38,7 @@ package final class TreePartStore: PartStore {
         let name = record.name
         let isKnown = try indexed { () throws(IndexError) in
             try index.read { (database: inout Database) throws(IndexError) in
-                try database.hasPart(named: name)
+                try PartRows.hasPart(named: name, in: &database)
             }
         }
         guard isKnown else { return nil }
@@ -62,7 +64,9 @@ package final class TreePartStore: PartStore {
 
     package func update(_ record: PartRecord) throws(MirrorError) {
         try indexed { () throws(IndexError) in
-            try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try PartRows.put(record, in: &batch)
+            }
         }
     }
 
@@ -71,7 +75,7 @@ package final class TreePartStore: PartStore {
     ) throws(MirrorError) {
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.log(milestone, from: start, part: name)
+                try PartRows.log(milestone, from: start, part: name, in: &batch)
             }
         }
     }
@@ -86,7 +90,7 @@ package final class TreePartStore: PartStore {
         }
         try indexed { () throws(IndexError) in
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.removePart(named: name)
+                try PartRows.remove(named: name, in: &batch)
             }
         }
     }

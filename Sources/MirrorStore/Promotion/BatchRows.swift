@@ -15,13 +15,13 @@ struct BatchRows {
         // Only what had a name beside the target was noted, and nothing without one has a part.
         if item.isUnnamed { return }
         if !PathText.isFolder(Area.tmp.rawValue, of: item.path) {
-            try database.forgetHiddenFile(item.path)
+            try HiddenFileRows.forget(item.path, in: &database)
         }
         switch item.landing.content {
-        case .part(let name, _): try database.removePart(named: name)
+        case .part(let name, _): try PartRows.remove(named: name, in: &database)
         case .move(let source) where item.kind == .move:
             try write(to: &database)
-            try database.removeRecord(for: source)
+            try FileRows.remove(source, in: &database)
         case .memory, .copy, .copyOfPart, .move: break
         }
     }
@@ -29,7 +29,7 @@ struct BatchRows {
     /// Writes the rows that wait. Whatever else changes rows comes after them.
     mutating func write(to database: inout Database) throws(IndexError) {
         if waiting.isEmpty { return }
-        try database.put(waiting, in: packed)
+        try FileRows.put(waiting, of: packed, in: &database)
         waiting.removeAll(keepingCapacity: true)
     }
 

@@ -55,7 +55,7 @@ struct FolderExchange {
     ) {
         guard let folder = set.set.folder, let target = try? Target(folder),
             let files = try? index.read({ (database: inout Database) throws(IndexError) in
-                try database.recordedFiles(beneath: folder)
+                try FileRows.files(beneath: folder, in: &database)
             }),
             files.allSatisfy({ $0.owners.names.allSatisfy(set.set.owners.contains) })
         else { return nil }

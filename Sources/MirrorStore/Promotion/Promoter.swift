@@ -206,7 +206,10 @@ package final class Promoter: Sendable {
     /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
     private func distrustParts(after error: Errno) {
         guard !error.isNoSpace, let folder = try? root.openFolder(Area.tmp.rawValue) else { return }
-        let promised = (try? index.namesOfPromisedParts()) ?? []
+        let promised =
+            (try? index.read { (database: inout Database) throws(IndexError) in
+                try JournalRows.namesOfPromisedParts(in: &database)
+            }) ?? []
         for name in (try? folder.names(path: "tmp")) ?? []
         where PartName.isPart(name) && !promised.contains(Array(name.utf8)) {
             try? TreePartStore.remove(name, from: folder)

@@ -14,7 +14,7 @@ extension PromotionBatch {
         self.intents = intents
         do throws(IndexError) {
             intended = try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.put(batch: intents)
+                try IntentRows.put(batch: intents, in: &batch)
             }
         } catch {
             for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
@@ -75,14 +75,14 @@ extension PromotionBatch {
         do throws(IndexError) {
             vanished = try index.write { (batch: inout Database) throws(IndexError) in
                 if let intended {
-                    try batch.removeBatch(intended)
+                    try IntentRows.removeBatch(intended, in: &batch)
                     let left = unsettled.sorted().compactMap { staged[$0]?.intent }
-                    if !left.isEmpty { _ = try batch.put(batch: left) }
+                    if !left.isEmpty { _ = try IntentRows.put(batch: left, in: &batch) }
                 } else {
-                    try batch.removeIntents(
+                    try IntentRows.remove(
                         staged.indices.compactMap {
                             unsettled.contains($0) ? nil : staged[$0]?.number
-                        })
+                        }, in: &batch)
                 }
                 let vanished = try write(&rows, to: &batch)
                 try setRows?.write(to: &batch, isSettled: unsettled.isEmpty)
@@ -117,7 +117,7 @@ extension PromotionBatch {
                 }
             case .remove(let removal):
                 try rows.write(to: &batch)
-                try batch.removeRecord(for: removal.target)
+                try FileRows.remove(removal.target, in: &batch)
             }
         }
         try rows.write(to: &batch)
@@ -208,11 +208,12 @@ extension Confirmed {
         switch row {
         case .replaced(let record):
             let stamp = restamped ?? record.stamp
-            if !isAdoption { return try database.replace(record, stamp: stamp) }
-            try database.put(record, stamp: stamp)
+            if !isAdoption { return try FileRows.replace(record, stamp: stamp, in: &database) }
+            try FileRows.put(record, stamp: stamp, in: &database)
             return true
         case .confirmedAgain(let record, let now, let freshUntil):
-            return try database.confirm(record.target, at: now, freshUntil: freshUntil)
+            return try FileRows.confirm(
+                record.target, at: now, freshUntil: freshUntil, in: &database)
         }
     }
 }

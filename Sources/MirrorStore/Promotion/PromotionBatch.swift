@@ -202,7 +202,7 @@ struct PromotionBatch {
     /// Whether a file has the bytes that its row says, whatever its stamp is.
     private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
         let row = try? index.read { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
+            try FileRows.record(for: target, in: &database)
         }
         let file = try entry.open(O_RDONLY)
         let digests = try FileDigests.compute(file, algorithms: [.sha256], path: target.path)

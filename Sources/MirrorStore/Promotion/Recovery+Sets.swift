@@ -155,7 +155,7 @@ extension Recovery {
 
     private func record(of target: Target) throws(IndexError) -> IndexRecord? {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
+            try FileRows.record(for: target, in: &database)
         }
     }
 }

@@ -69,7 +69,7 @@ package struct Recovery {
 
     private mutating func settleIntents() throws {
         let (intents, sets) = try index.read { (database: inout Database) throws(IndexError) in
-            (try database.intents(), try database.sets())
+            (try IntentRows.intents(in: &database), try JournalRows.journals(in: &database))
         }
         guard !intents.isEmpty || !sets.isEmpty else { return }
         var open = sets
@@ -100,10 +100,10 @@ package struct Recovery {
         try flushAll()
         let (done, gone, finished) = (endings, departed, open)
         try index.write { (batch: inout Database) throws(IndexError) in
-            for ending in done { try batch.end(ending) }
-            try batch.removeBatches()
-            for target in gone { try batch.removeRecord(for: target) }
-            for set in finished { try batch.removeSet(set.id) }
+            for ending in done { try ending.write(to: &batch) }
+            try IntentRows.removeBatches(in: &batch)
+            for target in gone { try FileRows.remove(target, in: &batch) }
+            for set in finished { try JournalRows.remove(set.id, in: &batch) }
         }
         try index.makeDurable()
     }
@@ -196,7 +196,7 @@ package struct Recovery {
             // A part with a row is continued or verified by this run; anything else is made again.
             let name = staged.name
             let isPart = try index.read { (database: inout Database) throws(IndexError) in
-                try database.hasPart(named: name)
+                try PartRows.hasPart(named: name, in: &database)
             }
             if isDone || !isPart { try remove(staged) }
         } else if let target {
@@ -217,7 +217,7 @@ package struct Recovery {
     ) throws {
         let target = intent.record.target
         let row = try index.read { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
+            try FileRows.record(for: target, in: &database)
         }
         let isSecondName = try entry.status()?.stamp.inode == status.stamp.inode
         var isOurs = intent.replaces || isSecondName
@@ -230,20 +230,20 @@ package struct Recovery {
     /// Removes hidden files that were made before their intent was written.
     private mutating func removeHiddenFiles() throws {
         let paths = try index.read { (database: inout Database) throws(IndexError) in
-            try database.hiddenFiles()
+            try HiddenFileRows.paths(in: &database)
         }
         let left = paths.filter { !settled.promised.contains(Array($0.utf8)) }
         for path in left { if let entry = try existing(path) { try remove(entry) } }
         guard !left.isEmpty else { return }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for path in left { try batch.forgetHiddenFile(path) }
+            for path in left { try HiddenFileRows.forget(path, in: &batch) }
         }
     }
 
     /// Removes parts without rows, and rows without parts.
     private mutating func settleParts() throws {
         let rows = try index.read { (database: inout Database) throws(IndexError) in
-            try database.partNames()
+            try PartRows.names(in: &database)
         }
         var names: Set<[UInt8]> = []
         if let folder = try opened(Area.tmp.rawValue) {
@@ -263,7 +263,7 @@ package struct Recovery {
         guard !lost.isEmpty else { return }
         settled.removedRows += lost.count
         try index.write { (batch: inout Database) throws(IndexError) in
-            for name in lost { try batch.removePart(named: name) }
+            for name in lost { try PartRows.remove(named: name, in: &batch) }
         }
     }
 
@@ -296,32 +296,5 @@ package struct Recovery {
             if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { return nil }
             throw error
         }
-    }
-}
-
-/// The change of the index that settles an intent.
-struct IntentEnding: Sendable {
-    let intent: PromotionIntent
-    /// The target's stamp when it has the intended bytes; nil leaves its row alone.
-    var stamp: FileStamp?
-    /// Whether the other target, whose file was renamed, has no file any more.
-    var isSourceGone = false
-}
-
-extension Database {
-    fileprivate mutating func end(_ ending: IntentEnding) throws(IndexError) {
-        let intent = ending.intent
-        if let stamp = ending.stamp {
-            var record = intent.record
-            record.stamp = stamp
-            try put(record)
-            if intent.kind == .landing {
-                try removePart(named: FolderCache.split(intent.staged).name)
-            }
-        }
-        if ending.isSourceGone {
-            try execute("DELETE FROM files WHERE path = ?") { $0.add(intent.staged) }
-        }
-        if intent.id > 0 { try removeIntents([intent.id]) }
     }
 }

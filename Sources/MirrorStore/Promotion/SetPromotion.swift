@@ -150,11 +150,11 @@ extension SetPromotion {
         let draft = journal
         journal = try batch.index.write { (database: inout Database) throws(IndexError) in
             var journal = draft
-            for item in items { item.number = try database.put(item.intent) }
+            for item in items { item.number = try IntentRows.put(item.intent, in: &database) }
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
-            journal.id = try database.put(journal)
+            journal.id = try JournalRows.put(journal, in: &database)
             return journal
         }
     }
@@ -181,7 +181,7 @@ extension SetPromotion {
         let id = journal.id
         do throws(IndexError) {
             try batch.index.write { (database: inout Database) throws(IndexError) in
-                try database.renameInsteadOfExchange(ofSet: id)
+                try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
             }
         } catch { throw .failed(error.mirrorError) }
         if journal.isCommitted {
@@ -195,7 +195,7 @@ extension SetPromotion {
         let id = journal.id
         do throws(IndexError) {
             try batch.index.write { (database: inout Database) throws(IndexError) in
-                try database.commitSet(id)
+                try JournalRows.commit(id, in: &database)
             }
         } catch { throw .failed(error.mirrorError) }
         do throws(Errno) { try batch.index.makeDurable() } catch { throw .unflushed(error) }
@@ -231,8 +231,8 @@ extension SetPromotion {
         if id > 0 {
             // If this fails, the next run undoes it.
             try? batch.index.write { (database: inout Database) throws(IndexError) in
-                try database.removeIntents(numbers)
-                try database.removeSet(id)
+                try IntentRows.remove(numbers, in: &database)
+                try JournalRows.remove(id, in: &database)
             }
         }
         var causes: [Int: MirrorError] = [:]

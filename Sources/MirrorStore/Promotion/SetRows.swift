@@ -11,8 +11,8 @@ struct SetRows: Sendable {
 
     /// Writes them; a journal that is not settled stays for the next run.
     func write(to batch: inout Database, isSettled: Bool) throws(IndexError) {
-        for target in removed { try batch.removeRecord(for: target) }
-        for file in restamped { try batch.setStamp(file.stamp, ofFileAt: file.path) }
-        if isSettled { try batch.removeSet(journal) }
+        for target in removed { try FileRows.remove(target, in: &batch) }
+        for file in restamped { try FileRows.setStamp(file.stamp, ofFileAt: file.path, in: &batch) }
+        if isSettled { try JournalRows.remove(journal, in: &batch) }
     }
 }

@@ -35,7 +35,7 @@ import Testing
     @Test func formerSchemaWithoutThemIsReadAndMigrated() throws {
         let index = try Index.open(root, now: start).index
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.makeFormerRecords()
+            try FormerRecords.make(in: &batch)
             try batch.run(
                 """
                 DROP TABLE batches; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;

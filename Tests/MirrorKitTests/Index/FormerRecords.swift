@@ -1,7 +1,8 @@
 @testable import MirrorModel
 @testable import MirrorStore
 
-extension Database {
+/// The tables of version 6, for the tests of its migration.
+enum FormerRecords {
     private static let formerColumns = """
         path, owner, size, modified, changed, inode, sha256, other_algorithm, other_digest, source,
         answered_by, entity_tag, last_modified, strong, media_type, verified, promoted_at,
@@ -18,33 +19,34 @@ extension Database {
 
     /// Makes the tables of rows as version 6 had them, with the rows that there are; intents of batches
     /// become rows.
-    mutating func makeFormerRecords() throws(IndexError) {
-        let records = try all(Database.everyRecord) { (row: inout Row) throws(IndexError) in
+    static func make(in database: inout Database) throws(IndexError) {
+        let records = try database.all(FileRows.everyRecord) {
+            (row: inout Row) throws(IndexError) in
             try row.record()
         }
-        let intents = try self.intents()
-        try removeBatches()
-        try run(
+        let intents = try IntentRows.intents(in: &database)
+        try IntentRows.removeBatches(in: &database)
+        try database.run(
             """
             DROP TABLE files; DROP TABLE intents;
-            CREATE TABLE files (path TEXT PRIMARY KEY, \(Database.formerDefinition)) WITHOUT ROWID;
+            CREATE TABLE files (path TEXT PRIMARY KEY, \(formerDefinition)) WITHOUT ROWID;
             CREATE TABLE intents (
                 id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
                 staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
-                \(Database.formerDefinition));
+                \(formerDefinition));
             PRAGMA user_version = 6;
             """)
         let values = Array(repeating: "?", count: 20).joined(separator: ", ")
         for record in records {
-            try execute("INSERT INTO files (\(Database.formerColumns)) VALUES (\(values))") {
+            try database.execute("INSERT INTO files (\(formerColumns)) VALUES (\(values))") {
                 $0.add(former: record)
             }
         }
         for intent in intents {
-            try execute(
+            try database.execute(
                 """
                 INSERT INTO intents (id, kind, staged, aside, staged_inode, replaces,
-                    \(Database.formerColumns)) VALUES (?, ?, ?, ?, ?, ?, \(values))
+                    \(formerColumns)) VALUES (?, ?, ?, ?, ?, ?, \(values))
                 """
             ) {
                 $0.add(intent.id == 0 ? nil : intent.id)

@@ -16,7 +16,9 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     @Test func aSchemaWhoseColumnsHaveOtherNamesIsDamage() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         try index.close(now: start)
         do {
             let flags = SQLITE_OPEN_READWRITE
@@ -61,12 +63,12 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(record)
+            try FileRows.put(record, in: &batch)
             try batch.run("UPDATE files SET path = '../etc/passwd'")
         }
         #expect(throws: IndexError.self) {
             try index.read { (database: inout Database) throws(IndexError) in
-                try database.records(ownedBy: "maps").count
+                try FileRows.records(ownedBy: "maps", in: &database).count
             }
         }
         try index.close(now: start)
@@ -79,7 +81,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(record)
+            try FileRows.put(record, in: &batch)
             try batch.run(sql)
         }
         try index.close(now: start)
@@ -106,7 +108,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             for value in values {
                 try index.write { (batch: inout Database) throws(IndexError) in
                     try batch.execute("DELETE FROM files")
-                    try batch.put(record)
+                    try FileRows.put(record, in: &batch)
                     // What may not be NULL stays as it is.
                     try batch.execute("UPDATE OR IGNORE files SET \(column) = \(value)")
                 }
@@ -144,7 +146,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         for number in 0..<500 {
             let record = try fullRecord("Documents/\(number)")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.put(record)
+                try FileRows.put(record, in: &batch)
             }
         }
         try index.close(now: start)
@@ -162,7 +164,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             let index = try open().index
             let record = try fullRecord("Documents/a")
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.put(record)
+                try FileRows.put(record, in: &batch)
                 try batch.run("UPDATE files SET path = 'nowhere'")
             }
             #expect(throws: IndexError.self) { try paths(index) }
@@ -177,7 +179,9 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     @Test func corruptionErrorOnASoundIndexKeepsTheIndex() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         #expect(throws: IndexError.doubtful("malformed")) {
             try index.read { (_: inout Database) throws(IndexError) in
                 throw IndexError(code: SQLITE_CORRUPT, words: "malformed")
@@ -200,7 +204,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             provenance: Provenance(source: SourceKey(text: "s"), answeredBy: "a"),
             validators: Validators())
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(part)
+            try PartRows.put(part, in: &batch)
             // Sound pages, and an index that does not have what its table has.
             try batch.run(
                 """

@@ -21,7 +21,7 @@ import Testing
                 try fullRecord("Documents/\(String(repeating: "n", count: 200))/\($0)")
             }
             try index.write { (batch: inout Database) throws(IndexError) in
-                for record in records { try batch.put(record) }
+                for record in records { try FileRows.put(record, in: &batch) }
             }
         }
         func databaseSize() throws -> Int { folder.bytes(of: ".mirror/index.sqlite")?.count ?? 0 }

@@ -56,12 +56,14 @@ extension IndexSuite {
         let index = try open().index
         #expect(index.wasCreated)
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         let (found, owned) = try index.read {
             (database: inout Database) throws(IndexError) in
             (
-                try database.record(for: record.target),
-                try database.records(ownedBy: "maps")
+                try FileRows.record(for: record.target, in: &database),
+                try FileRows.records(ownedBy: "maps", in: &database)
             )
         }
         #expect(found == record)
@@ -80,7 +82,7 @@ extension IndexSuite {
             let isThere = number * 7 % 20 % 3 > 0
             if isThere {
                 try index.write { (batch: inout Database) throws(IndexError) in
-                    try batch.put(record)
+                    try FileRows.put(record, in: &batch)
                 }
             }
             wanted.append(isThere ? record : nil)
@@ -116,7 +118,9 @@ extension IndexSuite {
         ]
         for name in names {
             let record = try fullRecord(name)
-            try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+            try index.write { (batch: inout Database) throws(IndexError) in
+                try FileRows.put(record, in: &batch)
+            }
         }
         let expected = try names.map { try Target($0) }.sorted()
         #expect(try paths(index).map { Array($0.utf8) } == expected.map { Array($0.path.utf8) })
@@ -127,7 +131,7 @@ extension IndexSuite {
         let record = try fullRecord("Documents/a")
         #expect(throws: IndexError.self) {
             try index.write { (batch: inout Database) throws(IndexError) in
-                try batch.put(record)
+                try FileRows.put(record, in: &batch)
                 throw IndexError.database(code: 1, words: "made up")
             }
         }
@@ -137,7 +141,9 @@ extension IndexSuite {
     @Test func onlyTheDatabaseFileStaysAfterClosing() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         try index.makeDurable()
         try index.close(now: start)
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
@@ -150,7 +156,9 @@ extension IndexSuite {
     @Test func readerSeesTheRowsAndLeavesNoFile() throws {
         let writer = try open().index
         let record = try fullRecord("Documents/a")
-        try writer.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try writer.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         let root = try RootDirectory(opening: folder.path)
         let during = try Index.openForReading(root).index
         #expect(try paths(during) == ["Documents/a"])
@@ -228,7 +236,9 @@ extension IndexSuite {
     @Test func aCrashedIndexKeepsItsCommits() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         let crashed = try TemporaryFolder()
         for suffix in ["", "-wal"] {
             let name = ".mirror/index.sqlite" + suffix
@@ -252,16 +262,17 @@ extension IndexSuite {
         let run = RunRecord(id: "01J", startedAt: start, endedAt: nil, exit: nil, summary: nil)
         let target = try Target("Caches/x/given.zip")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(remembered)
-            try batch.put(run)
-            try batch.putServerName(
-                target, owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"))
+            try ManifestRows.put(remembered, in: &batch)
+            try RunRows.put(run, in: &batch)
+            try ServerNameRows.put(
+                target, owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"),
+                in: &batch)
         }
         try index.read { (database: inout Database) throws(IndexError) in
-            #expect(try database.manifests() == [remembered])
-            #expect(try database.runs() == [run])
-            let name = try database.serverName(
-                owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"))
+            #expect(try ManifestRows.manifests(in: &database) == [remembered])
+            #expect(try RunRows.runs(in: &database) == [run])
+            let name = try ServerNameRows.target(
+                owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"), in: &database)
             #expect(name == target)
         }
     }
@@ -272,7 +283,9 @@ extension IndexSuite {
         let path = disk.folder.path
         let index = try open().index
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         if !withLog { try index.close(now: start) }
         for name in folder.names(in: ".mirror") where !name.hasSuffix("-shm") {
             try disk.folder.write(

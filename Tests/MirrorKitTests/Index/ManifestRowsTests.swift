@@ -17,7 +17,7 @@ import Testing
 
     private func manifests(_ index: Index) throws -> [ManifestRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.manifests()
+            try ManifestRows.manifests(in: &database)
         }
     }
 
@@ -29,7 +29,7 @@ import Testing
         ]
         let records = places.enumerated().map { ManifestRecord(name: "\($0)", place: $1) }
         try index.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
+            for record in records { try ManifestRows.put(record, in: &batch) }
         }
         #expect(try manifests(index) == records)
     }
@@ -45,8 +45,8 @@ import Testing
         let index = try Index.open(root, now: start).index
         let record = try fullRecord("Caches/a", owner: "maps")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(record)
-            try batch.makeFormerRecords()
+            try FileRows.put(record, in: &batch)
+            try FormerRecords.make(in: &batch)
             try batch.run(
                 """
                 DROP TABLE manifests; DROP TABLE batches; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;

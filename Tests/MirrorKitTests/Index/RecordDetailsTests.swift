@@ -56,7 +56,7 @@ import Testing
 
     private func stored(_ index: Index) throws -> [IndexRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.all(Database.everyRecord) { (row: inout Row) throws(IndexError) in
+            try database.all(FileRows.everyRecord) { (row: inout Row) throws(IndexError) in
                 try row.record()
             }
         }
@@ -80,7 +80,7 @@ import Testing
         let records = try Self.records()
         #expect(records.count > 60)
         try index.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
+            for record in records { try FileRows.put(record, in: &batch) }
         }
         #expect(try stored(index) == records)
         try walk(index, over: records)
@@ -127,8 +127,9 @@ import Testing
         let index = try open().index
         let record = try fullRecord("Caches/a")
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(record)
-            try batch.noteUse(of: record.target, at: record.promotedAt.advanced(bySeconds: -9))
+            try FileRows.put(record, in: &batch)
+            try FileRows.noteUse(
+                of: record.target, at: record.promotedAt.advanced(bySeconds: -9), in: &batch)
         }
         var cursor = try index.cursorOfUses(in: .caches)
         #expect(try cursor.next())
@@ -142,9 +143,9 @@ import Testing
             record: try fullRecord("Caches/intended"))
         let former = try open().index
         try former.write { (batch: inout Database) throws(IndexError) in
-            for record in records { try batch.put(record) }
-            _ = try batch.put(intent)
-            try batch.makeFormerRecords()
+            for record in records { try FileRows.put(record, in: &batch) }
+            _ = try IntentRows.put(intent, in: &batch)
+            try FormerRecords.make(in: &batch)
         }
         try former.close(now: Instant(seconds: 0))
         let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
@@ -161,7 +162,7 @@ import Testing
         #expect(try stored(opened.index) == records)
         let (version, intents) = try opened.index.read {
             (database: inout Database) throws(IndexError) in
-            (try database.number("PRAGMA user_version"), try database.intents())
+            (try database.number("PRAGMA user_version"), try IntentRows.intents(in: &database))
         }
         #expect(version == Schema.version)
         #expect(intents.map(\.record) == [intent.record])
@@ -173,8 +174,8 @@ import Testing
         let record = try fullRecord("Caches/a")
         let former = try open().index
         try former.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(record)
-            try batch.makeFormerRecords()
+            try FileRows.put(record, in: &batch)
+            try FormerRecords.make(in: &batch)
         }
         try former.close(now: Instant(seconds: 0))
         let watch = try IndexWatch(try RootDirectory(opening: folder.path))
@@ -203,7 +204,7 @@ import Testing
         let bytes = [1] + packed.bytes.dropFirst()
         let read = try index.write { (batch: inout Database) throws(IndexError) in
             try batch.execute("INSERT INTO batches (intents) VALUES (?)") { $0.add(bytes) }
-            return try batch.intents()
+            return try IntentRows.intents(in: &batch)
         }
         #expect(read == intents)
     }
@@ -225,18 +226,18 @@ import Testing
         let other = try fullRecord("Caches/b")
         let former = try open().index
         try former.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(old)
-            try batch.put(other)
-            let number = try batch.put(
+            try FileRows.put(old, in: &batch)
+            try FileRows.put(other, in: &batch)
+            let number = try IntentRows.put(
                 PromotionIntent(
                     kind: .landing, staged: "Caches/.a.mirror-00", stagedInode: stamp.inode,
-                    replaces: false, record: new))
+                    replaces: false, record: new), in: &batch)
             try batch.run(
                 """
                 INSERT INTO sets (owners, is_committed, first_intent, last_intent)
                 VALUES ('maps', 1, \(number), \(number));
                 """)
-            try batch.makeFormerRecords()
+            try FormerRecords.make(in: &batch)
         }
         try former.close(now: Instant(seconds: 0))
         let reader = try Index.openForReading(root)

@@ -27,7 +27,9 @@ import Testing
         let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
         try swap()
         let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         var cursor = try index.records()
         #expect(try cursor.next()?.target == record.target)
         _ = consume cursor

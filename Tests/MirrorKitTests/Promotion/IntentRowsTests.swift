@@ -32,13 +32,15 @@ import Testing
 
     private func put(packed bytes: [UInt8]) throws {
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.removeBatches()
+            try IntentRows.removeBatches(in: &batch)
             try batch.execute("INSERT INTO batches (intents) VALUES (?)") { $0.add(bytes) }
         }
     }
 
     private func read() throws(IndexError) -> [PromotionIntent] {
-        try index.read { (database: inout Database) throws(IndexError) in try database.intents() }
+        try index.read { (database: inout Database) throws(IndexError) in
+            try IntentRows.intents(in: &database)
+        }
     }
 
     @Test func eachColumnOfABatchedIntentComesBack() throws {
@@ -47,11 +49,11 @@ import Testing
             try Self.intent("Caches/b", isFull: false),
         ]
         let number = try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(batch: intents)
+            try IntentRows.put(batch: intents, in: &batch)
         }
         #expect(try read() == intents)
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.removeBatch(number)
+            try IntentRows.removeBatch(number, in: &batch)
         }
         #expect(try read().isEmpty)
     }
@@ -61,9 +63,9 @@ import Testing
             try Self.intent("Documents/a", isFull: true), try Self.intent("Caches/b", isFull: false)
         )
         try index.write { (batch: inout Database) throws(IndexError) in
-            let number = try batch.put(batch: [a])
-            _ = try batch.put(batch: [b])
-            try batch.removeBatch(number)
+            let number = try IntentRows.put(batch: [a], in: &batch)
+            _ = try IntentRows.put(batch: [b], in: &batch)
+            try IntentRows.removeBatch(number, in: &batch)
         }
         #expect(try read() == [b])
     }
@@ -84,7 +86,7 @@ import Testing
             wanted.append(record)
         }
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(rows, in: packed)
+            try FileRows.put(rows, of: packed, in: &batch)
         }
         #expect(try index.records(for: wanted.map(\.target)) == wanted)
     }
@@ -136,7 +138,7 @@ import Testing
         _ = await tree.promote(try tree.landing("Documents/f", "new"))
         await tree.promoter.stop()
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try batch.makeFormerRecords()
+            try FormerRecords.make(in: &batch)
             try batch.run("DROP TABLE batches; PRAGMA user_version = 5")
         }
         try tree.index.close(now: PromotionTree.time)

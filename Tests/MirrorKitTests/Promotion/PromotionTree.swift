@@ -102,7 +102,7 @@ final class PromotionTree: Sendable {
     func record(_ path: String) throws -> IndexRecord? {
         let target = try Target(path)
         return try index.read { (database: inout Database) throws(IndexError) in
-            try database.record(for: target)
+            try FileRows.record(for: target, in: &database)
         }
     }
 
@@ -114,7 +114,9 @@ final class PromotionTree: Sendable {
 
     /// The intents that are left.
     func intents() throws -> [PromotionIntent] {
-        try index.read { (database: inout Database) throws(IndexError) in try database.intents() }
+        try index.read { (database: inout Database) throws(IndexError) in
+            try IntentRows.intents(in: &database)
+        }
     }
 }
 

@@ -66,10 +66,10 @@ struct SetGround {
         let provenance = Provenance(
             source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
         try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try batch.put(
+            try PartRows.put(
                 PartRecord(
                     name: name, target: target, identity: .digest(digest), total: nil,
-                    provenance: provenance, validators: Validators()))
+                    provenance: provenance, validators: Validators()), in: &batch)
         }
         try folder.write(Array(text.utf8), to: "tmp/" + name)
         var expected = Landing.ExpectedFile.nothing
@@ -163,7 +163,7 @@ struct SetGround {
     func expectSettled(_ tree: PromotionTree) throws {
         #expect(try tree.intents().isEmpty)
         let sets = try tree.index.read { (database: inout Database) throws(IndexError) in
-            try database.sets()
+            try JournalRows.journals(in: &database)
         }
         #expect(sets.isEmpty)
         for name in ["a", "same", "deep/b", "gone"] {

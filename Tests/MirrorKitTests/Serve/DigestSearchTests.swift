@@ -22,7 +22,9 @@ import Testing
 
     private func put(_ path: String, _ bytes: [UInt8]) throws -> Digest {
         let record = try fullRecord(path, bytes: bytes)
-        try index.write { (batch: inout Database) throws(IndexError) in try batch.put(record) }
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+        }
         return record.sha256
     }
 

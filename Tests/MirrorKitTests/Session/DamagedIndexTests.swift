@@ -22,7 +22,7 @@ import Testing
         let manifest = Manifest(name: "m", resources: resources)
         try await rig.session.sync(manifest)
         let size = rig.bytes(".mirror/index.sqlite")?.count ?? 0
-        #expect(size > Database.smallEnoughToVerify)
+        #expect(size > IndexCheck.smallEnoughToVerify)
         return manifest
     }
 

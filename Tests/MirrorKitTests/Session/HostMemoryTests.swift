@@ -28,9 +28,9 @@ import Testing
         try tree.index.write { (batch: inout Database) throws(IndexError) in
             for number in 0..<300 {
                 guard let host = Host("h\(number).example:443") else { continue }
-                try batch.put(
+                try HostRows.put(
                     learnedLimits: [host: number + 1],
-                    at: Instant(seconds: time.seconds + Int64(number)))
+                    at: Instant(seconds: time.seconds + Int64(number)), in: &batch)
             }
         }
         let limits = try tree.index.learnedLimits()

@@ -167,7 +167,7 @@ import Testing
             rows.append(try answered(record, by: resource.primary.url, &random))
         }
         try index.write { [rows] (batch: inout Database) throws(IndexError) in
-            for row in rows { try batch.put(row) }
+            for row in rows { try FileRows.put(row, in: &batch) }
         }
         try index.close(now: ScanPathsTests.now)
         for number in 0..<200 where Int.random(in: 0..<9, using: &random) == 0 {

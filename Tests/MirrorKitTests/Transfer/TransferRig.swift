@@ -77,7 +77,7 @@ final class TransferRig: Sendable {
     /// What the index knows of the target's parts.
     func records(_ target: Target) throws -> [PartRecord] {
         try index.read { (database: inout Database) throws(IndexError) in
-            try database.parts(for: target)
+            try PartRows.parts(for: target, in: &database)
         }
     }
 

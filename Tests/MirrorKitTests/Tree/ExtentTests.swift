@@ -47,7 +47,7 @@ import Testing
     private func logged(_ record: PartRecord) throws -> PartRecord {
         try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try database.parts(for: record.target)
+                try PartRows.parts(for: record.target, in: &database)
             }.first)
     }
 
@@ -140,7 +140,7 @@ import Testing
         let (record, _) = try part([0..<100])
         let name = record.name
         try index.write { (batch: inout Database) throws(IndexError) in
-            try batch.makeFormerRecords()
+            try FormerRecords.make(in: &batch)
             try batch.run(
                 """
                 DROP TABLE extents; DROP TABLE batches; DROP TABLE manifests; DROP TABLE evicted; DROP TABLE sets; DROP TABLE set_removals;
@@ -156,7 +156,7 @@ import Testing
         let root = try RootDirectory(opening: folder.path)
         let reader = try Index.openForReading(root).index
         let seen = try reader.read { (database: inout Database) throws(IndexError) in
-            try database.parts()
+            try PartRows.parts(in: &database)
         }
         #expect(seen.map(\.name) == [name])
         try reader.close(now: Instant(seconds: 0))
@@ -171,7 +171,7 @@ import Testing
         try again.log(Milestone(length: 1, sha256: digest), from: 500, part: name)
         #expect(
             try opened.index.read { (database: inout Database) throws(IndexError) in
-                try database.parts().first?.extents.count
+                try PartRows.parts(in: &database).first?.extents.count
             } == 1)
     }
 }

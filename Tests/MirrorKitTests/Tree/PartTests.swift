@@ -143,7 +143,7 @@ import Testing
         try file.write([0, 0, 0, 0, 0], at: 60)
         record = try #require(
             try index.read { (database: inout Database) throws(IndexError) in
-                try database.parts(for: record.target)
+                try PartRows.parts(for: record.target, in: &database)
             }.first)
         #expect(record.milestones.map(\.length) == [10, 40, 90])
         guard var trusted = try PartTrust.establish(record, file: file, other: .md5) else {

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
 /// The account of the budget: one row of `meta` with the period's beginning and the bytes spent.
-extension Database {
+enum BudgetRow {
     /// The account; nil when no run had a budget yet.
-    mutating func budgetAccount() throws(IndexError) -> BudgetAccount? {
-        let text = try first("SELECT value FROM meta WHERE key = 'budget'") { _ in
+    static func account(in database: inout Database) throws(IndexError) -> BudgetAccount? {
+        let text = try database.first("SELECT value FROM meta WHERE key = 'budget'") { _ in
         } read: { (row: inout Row) throws(IndexError) in
             try row.text()
         }
@@ -14,8 +14,8 @@ extension Database {
     }
 
     /// Writes the account.
-    mutating func put(_ account: BudgetAccount) throws(IndexError) {
-        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
+    static func put(_ account: BudgetAccount, in database: inout Database) throws(IndexError) {
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
             $0.add("\(account.start.milliseconds) \(account.spent)")
         }
     }

@@ -1,10 +1,10 @@
 internal import MirrorModel
 
 /// Rows of `evicted`: files that were left out of Caches or tmp for room.
-extension Database {
+enum EvictedRows {
     /// All of them, in the order of their paths' bytes.
-    mutating func evictedFiles() throws(IndexError) -> [EvictedFile] {
-        try all("SELECT path, size, used_at FROM evicted ORDER BY path") {
+    static func files(in database: inout Database) throws(IndexError) -> [EvictedFile] {
+        try database.all("SELECT path, size, used_at FROM evicted ORDER BY path") {
             (row: inout Row) throws(IndexError) in
             EvictedFile(
                 target: try row.target(), size: try row.optionalInt(),
@@ -13,8 +13,10 @@ extension Database {
     }
 
     /// Remembers that a file was left out.
-    mutating func put(_ file: EvictedFile) throws(IndexError) {
-        try execute("INSERT OR REPLACE INTO evicted (path, size, used_at) VALUES (?, ?, ?)") {
+    static func put(_ file: EvictedFile, in database: inout Database) throws(IndexError) {
+        try database.execute(
+            "INSERT OR REPLACE INTO evicted (path, size, used_at) VALUES (?, ?, ?)"
+        ) {
             $0.add(file.target.path)
             $0.add(file.size)
             $0.add(file.lastUse.milliseconds)
@@ -22,7 +24,7 @@ extension Database {
     }
 
     /// Forgets that a file was left out.
-    mutating func removeEvicted(_ target: Target) throws(IndexError) {
-        try execute("DELETE FROM evicted WHERE path = ?") { $0.add(target.path) }
+    static func remove(_ target: Target, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM evicted WHERE path = ?") { $0.add(target.path) }
     }
 }

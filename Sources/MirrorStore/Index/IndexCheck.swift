@@ -1,7 +1,8 @@
 internal import CSQLite
 internal import MirrorModel
 
-extension Database {
+/// The search for damage in a database: SQLite's own check, and a look at every row.
+enum IndexCheck {
     /// The largest database that is read in full when it is opened; 256 KiB are some 900 rows.
     static let smallEnoughToVerify: Int64 = 256 << 10
 
@@ -10,25 +11,25 @@ extension Database {
     /// A larger database is not read twice. Its damage is found when its rows are needed: while a
     /// plan is made, the plan begins anew; later, the damage ends the run, and is marked for the
     /// next one. Throws `damaged`, or the disk's read error.
-    mutating func verify(fileSize: Int64?) throws(IndexError) {
-        guard let fileSize, (1...Database.smallEnoughToVerify).contains(fileSize) else { return }
-        try check("quick_check")
-        try readRows()
+    static func verify(fileSize: Int64?, in database: inout Database) throws(IndexError) {
+        guard let fileSize, (1...smallEnoughToVerify).contains(fileSize) else { return }
+        try check("quick_check", in: &database)
+        try readRows(in: &database)
     }
 
     /// Reads everything, and compares tables with their indexes.
-    mutating func verifyAll() throws(IndexError) {
-        try check("integrity_check")
-        try readRows()
+    static func verifyAll(in database: inout Database) throws(IndexError) {
+        try check("integrity_check", in: &database)
+        try readRows(in: &database)
     }
 
     /// Runs an integrity pragma; throws `damaged` when the pages are inconsistent.
     ///
     /// Throws the disk's error when a page cannot be read. SQLite reports both cases in the same
     /// words, and a new index cures only damage.
-    mutating func check(_ pragma: String) throws(IndexError) {
+    static func check(_ pragma: String, in database: inout Database) throws(IndexError) {
         let words =
-            try first("PRAGMA \(pragma)(1)") {
+            try database.first("PRAGMA \(pragma)(1)") {
                 (row: inout Row) throws(IndexError) in try row.text()
             } ?? "no answer to \(pragma)"
         if words == "ok" { return }
@@ -38,16 +39,16 @@ extension Database {
         throw .damaged(words)
     }
 
-    private mutating func readRows() throws(IndexError) {
-        while try next(
-            Database.everyRecord,
+    private static func readRows(in database: inout Database) throws(IndexError) {
+        while try database.next(
+            FileRows.everyRecord,
             read: { (row: inout Row) throws(IndexError) in try row.checkRecord() })
             != nil
         {}
-        _ = try parts()
-        _ = try intents()
-        _ = try hiddenFiles()
-        _ = try manifests()
-        _ = try runs()
+        _ = try PartRows.parts(in: &database)
+        _ = try IntentRows.intents(in: &database)
+        _ = try HiddenFileRows.paths(in: &database)
+        _ = try ManifestRows.manifests(in: &database)
+        _ = try RunRows.runs(in: &database)
     }
 }

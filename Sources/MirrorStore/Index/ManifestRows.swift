@@ -1,7 +1,7 @@
 internal import MirrorModel
 
 /// Rows of `manifests`, and what manifests own.
-extension Database {
+enum ManifestRows {
     private static let manifestColumns = """
         name, kind, location, beside, resources, size, modified, changed, inode, synced_at, \
         copied_at, copy_name, copy_sha256, source, answered_by, entity_tag, last_modified, strong, \
@@ -9,9 +9,9 @@ extension Database {
         """
 
     /// The remembered manifests, in the order of their names.
-    mutating func manifests() throws(IndexError) -> [ManifestRecord] {
-        let hints = try hints()
-        return try all("SELECT \(Database.manifestColumns) FROM manifests ORDER BY name") {
+    static func manifests(in database: inout Database) throws(IndexError) -> [ManifestRecord] {
+        let hints = try hints(in: &database)
+        return try database.all("SELECT \(manifestColumns) FROM manifests ORDER BY name") {
             (row: inout Row) throws(IndexError) in
             var manifest = try row.manifest()
             manifest.hint = hints[manifest.name] ?? ListHint()
@@ -22,34 +22,41 @@ extension Database {
     // The hints of lists: a row of `meta` for each, named after the manifest.
     private static let hintPrefix = "list "
 
-    private mutating func hints() throws(IndexError) -> [String: ListHint] {
-        let rows = try all("SELECT key, value FROM meta WHERE key >= 'list ' AND key < 'list!'") {
+    private static func hints(
+        in database: inout Database
+    ) throws(IndexError) -> [String: ListHint] {
+        let rows = try database.all(
+            "SELECT key, value FROM meta WHERE key >= 'list ' AND key < 'list!'"
+        ) {
             (row: inout Row) throws(IndexError) in (try row.text(), try row.text())
         }
         return rows.reduce(into: [:]) { hints, row in
-            hints[String(row.0.dropFirst(Database.hintPrefix.count))] = ListHint(text: row.1)
+            hints[String(row.0.dropFirst(hintPrefix.count))] = ListHint(text: row.1)
         }
     }
 
-    private mutating func put(_ hint: ListHint, of name: String) throws(IndexError) {
-        guard !hint.text.isEmpty else { return try removeHint(of: name) }
-        try execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
-            $0.add(Database.hintPrefix + name)
+    private static func put(
+        _ hint: ListHint, of name: String, in database: inout Database
+    ) throws(IndexError) {
+        guard !hint.text.isEmpty else { return try removeHint(of: name, in: &database) }
+        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)") {
+            $0.add(hintPrefix + name)
             $0.add(hint.text)
         }
     }
 
-    private mutating func removeHint(of name: String) throws(IndexError) {
-        try execute("DELETE FROM meta WHERE key = ?") { $0.add(Database.hintPrefix + name) }
+    private static func removeHint(of name: String, in database: inout Database) throws(IndexError)
+    {
+        try database.execute("DELETE FROM meta WHERE key = ?") { $0.add(hintPrefix + name) }
     }
 
     /// Remembers a manifest, or what changed about it.
-    mutating func put(_ manifest: ManifestRecord) throws(IndexError) {
+    static func put(_ manifest: ManifestRecord, in database: inout Database) throws(IndexError) {
         let place = manifest.place.columns
-        try put(manifest.hint, of: manifest.name)
-        try execute(
+        try put(manifest.hint, of: manifest.name, in: &database)
+        try database.execute(
             """
-            INSERT OR REPLACE INTO manifests (\(Database.manifestColumns)) \
+            INSERT OR REPLACE INTO manifests (\(manifestColumns)) \
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         ) {
@@ -73,52 +80,48 @@ extension Database {
     }
 
     /// Forgets a manifest, and the names that servers gave to its files; its files keep their rows.
-    mutating func removeManifest(named name: String) throws(IndexError) {
-        try removeHint(of: name)
-        try execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
-        try execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
-    }
-
-    /// Writes who owns a target.
-    mutating func setOwners(_ owners: Owners, of target: Target) throws(IndexError) {
-        try execute("UPDATE files SET owner = ? WHERE path = ?") {
-            $0.add(owners.text)
-            $0.add(target.path)
-        }
+    static func remove(named name: String, in database: inout Database) throws(IndexError) {
+        try removeHint(of: name, in: &database)
+        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(name) }
+        try database.execute("DELETE FROM server_names WHERE owner = ?") { $0.add(name) }
     }
 
     /// Removes a manifest from the owners of all its targets; a target without an owner loses its row.
-    mutating func release(allOf name: String) throws(IndexError) {
-        try execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
-        try changeSharedOwners { $0.without(name) }
-        try execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
+    static func release(allOf name: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM files WHERE owner = ?") { $0.add(Owners(name).text) }
+        try changeSharedOwners(in: &database) { $0.without(name) }
+        try database.execute("DELETE FROM uses WHERE path NOT IN (SELECT path FROM files)")
     }
 
     /// Gives all that a manifest owns to its new name.
-    mutating func rename(_ old: String, to new: String) throws(IndexError) {
-        try execute("UPDATE files SET owner = ? WHERE owner = ?") {
+    static func rename(
+        _ old: String, to new: String, in database: inout Database
+    ) throws(IndexError) {
+        try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
             $0.add(Owners(new).text)
             $0.add(Owners(old).text)
         }
-        try changeSharedOwners { $0.renaming(old, to: new) }
-        try execute("UPDATE OR REPLACE server_names SET owner = ? WHERE owner = ?") {
+        try changeSharedOwners(in: &database) { $0.renaming(old, to: new) }
+        try database.execute("UPDATE OR REPLACE server_names SET owner = ? WHERE owner = ?") {
             $0.add(new)
             $0.add(old)
         }
-        try removeHint(of: old)
-        try execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
+        try removeHint(of: old, in: &database)
+        try database.execute("DELETE FROM manifests WHERE name = ?") { $0.add(old) }
     }
 
-    private mutating func changeSharedOwners(
-        _ change: (Owners) -> Owners
+    private static func changeSharedOwners(
+        in database: inout Database, _ change: (Owners) -> Owners
     ) throws(IndexError) {
-        let known = try all("SELECT DISTINCT owner FROM files WHERE instr(owner, char(31)) > 0") {
+        let known = try database.all(
+            "SELECT DISTINCT owner FROM files WHERE instr(owner, char(31)) > 0"
+        ) {
             (row: inout Row) throws(IndexError) in Owners(text: try row.text())
         }
         for owners in known {
             let changed = change(owners)
             if changed == owners { continue }
-            try execute("UPDATE files SET owner = ? WHERE owner = ?") {
+            try database.execute("UPDATE files SET owner = ? WHERE owner = ?") {
                 $0.add(changed.text)
                 $0.add(owners.text)
             }

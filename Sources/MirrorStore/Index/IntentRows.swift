@@ -1,40 +1,46 @@
 internal import MirrorModel
 
 /// Rows of `intents` and `batches`: promotions that are under way.
-extension Database {
+enum IntentRows {
     private static let columns =
         "kind, staged, aside, staged_inode, replaces, \(Schema.recordColumns)"
     private static let insertion =
         "INSERT INTO intents (\(columns)) VALUES (?, ?, ?, ?, ?, \(Schema.recordParameters))"
 
     /// Writes an intent of a set; returns its number.
-    mutating func put(_ intent: PromotionIntent) throws(IndexError) -> Int64 {
-        try execute(Database.insertion) { $0.add(intent) }
-        return lastRow
+    static func put(
+        _ intent: PromotionIntent, in database: inout Database
+    ) throws(IndexError) -> Int64 {
+        try database.execute(insertion) { $0.add(intent) }
+        return database.lastRow
     }
 
     /// Writes the intents of a batch as one value; returns the batch's number.
-    mutating func put(batch intents: [PromotionIntent]) throws(IndexError) -> Int64 {
+    static func put(batch intents: [PromotionIntent], in database: inout Database)
+        throws(IndexError) -> Int64
+    {
         var packed = PackedWriter()
         for intent in intents { packed.add(intent) }
-        return try put(batch: packed)
+        return try put(batch: packed, in: &database)
     }
 
     /// Writes packed intents as one value; returns the number of their batch.
-    mutating func put(batch intents: PackedWriter) throws(IndexError) -> Int64 {
+    static func put(
+        batch intents: PackedWriter, in database: inout Database
+    ) throws(IndexError) -> Int64 {
         try intents.withBytes { (bytes) throws(IndexError) in
-            try execute("INSERT INTO batches (intents) VALUES (?)") {
+            try database.execute("INSERT INTO batches (intents) VALUES (?)") {
                 $0.add(lasting: bytes, isText: false)
             }
         }
-        return lastRow
+        return database.lastRow
     }
 
     /// The intents that were not settled, in the order in which they were written: those of batches
     /// before those of sets.
-    mutating func intents() throws(IndexError) -> [PromotionIntent] {
-        try intentsOfBatches()
-            + all("SELECT id, \(Database.columns) FROM intents ORDER BY id") {
+    static func intents(in database: inout Database) throws(IndexError) -> [PromotionIntent] {
+        try intentsOfBatches(in: &database)
+            + database.all("SELECT id, \(columns) FROM intents ORDER BY id") {
                 (row: inout Row) throws(IndexError) in
                 let id = try row.int()
                 var intent = try row.intent()
@@ -43,9 +49,11 @@ extension Database {
             }
     }
 
-    private mutating func intentsOfBatches() throws(IndexError) -> [PromotionIntent] {
+    private static func intentsOfBatches(
+        in database: inout Database
+    ) throws(IndexError) -> [PromotionIntent] {
         var intents: [PromotionIntent] = []
-        try rows("SELECT intents FROM batches ORDER BY id") {
+        try database.rows("SELECT intents FROM batches ORDER BY id") {
             (row: inout Row) throws(IndexError) in
             var packed = try PackedReader(try row.blob())
             while !packed.isAtEnd {
@@ -60,46 +68,28 @@ extension Database {
     }
 
     /// Forgets the intents of a batch.
-    mutating func removeBatch(_ number: Int64) throws(IndexError) {
-        try execute("DELETE FROM batches WHERE id = ?") { $0.add(number) }
+    static func removeBatch(_ number: Int64, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM batches WHERE id = ?") { $0.add(number) }
     }
 
     /// Forgets the intents of all batches, when all were settled.
-    mutating func removeBatches() throws(IndexError) { try execute("DELETE FROM batches") }
+    static func removeBatches(in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM batches")
+    }
 
     /// Forgets intents of sets that were settled.
     ///
     /// Intents of one set have consecutive numbers; one statement removes them.
-    mutating func removeIntents(_ numbers: [Int64]) throws(IndexError) {
+    static func remove(_ numbers: [Int64], in database: inout Database) throws(IndexError) {
         var rest = numbers.sorted()[...]
         while let first = rest.first {
             let end = rest.indices.first { rest[$0] - first != $0 - rest.startIndex }
             let last = rest[(end ?? rest.endIndex) - 1]
-            try execute("DELETE FROM intents WHERE id BETWEEN ? AND ?") {
+            try database.execute("DELETE FROM intents WHERE id BETWEEN ? AND ?") {
                 $0.add(first)
                 $0.add(last)
             }
             rest = rest[(end ?? rest.endIndex)...]
-        }
-    }
-
-    /// Notes the path of a hidden file beside a target, before the file is made.
-    mutating func noteHiddenFile(_ path: String) throws(IndexError) {
-        try execute("INSERT OR REPLACE INTO hidden_files (path) VALUES (?)") { $0.add(path) }
-    }
-
-    /// Forgets a hidden file that no longer exists.
-    mutating func forgetHiddenFile(_ path: String) throws(IndexError) {
-        try execute("DELETE FROM hidden_files WHERE path = ?") { $0.add(path) }
-    }
-
-    /// The hidden files that a run may have left.
-    mutating func hiddenFiles() throws(IndexError) -> [String] {
-        try all("SELECT path FROM hidden_files ORDER BY path") {
-            (row: inout Row) throws(IndexError) in
-            let path = try row.placePath()
-            guard HiddenName.isHidden(FolderCache.split(path).name) else { throw row.nonsense() }
-            return path
         }
     }
 }

@@ -1,12 +1,14 @@
 internal import MirrorModel
 
 /// Rows as a server of the tree asks for them.
-extension Database {
+enum ServedRows {
     private static let columns = "path, size, modified, changed, inode, sha256, details"
 
     /// The row of a path.
-    mutating func servedFile(at path: String) throws(IndexError) -> ServedFile? {
-        try first("SELECT \(Database.columns) FROM files WHERE path = ?") {
+    static func file(
+        at path: String, in database: inout Database
+    ) throws(IndexError) -> ServedFile? {
+        try database.first("SELECT \(columns) FROM files WHERE path = ?") {
             $0.add(path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.servedFile()
@@ -14,8 +16,10 @@ extension Database {
     }
 
     /// The versions that a promotion under way, or one that was interrupted, gives a path.
-    mutating func intendedFiles(at path: String) throws(IndexError) -> [ServedFile] {
-        try all("SELECT \(Database.columns) FROM intents WHERE path = ?") {
+    static func intendedFiles(
+        at path: String, in database: inout Database
+    ) throws(IndexError) -> [ServedFile] {
+        try database.all("SELECT \(columns) FROM intents WHERE path = ?") {
             $0.add(path)
         } read: { (row: inout Row) throws(IndexError) in
             try row.servedFile()
@@ -24,12 +28,13 @@ extension Database {
 
     /// The rows with a digest whose paths are in a range, at most so many: from the first to before
     /// the last.
-    mutating func servedFiles(
-        with sha256: Digest, from first: String, to last: String?, most: Int
+    static func files(
+        with sha256: Digest, from first: String, to last: String?, most: Int,
+        in database: inout Database
     ) throws(IndexError) -> [ServedFile] {
         let end = last == nil ? "" : " AND path < ?"
-        return try all(
-            "SELECT \(Database.columns) FROM files WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?"
+        return try database.all(
+            "SELECT \(columns) FROM files WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?"
         ) {
             $0.add(first)
             if let last { $0.add(last) }
@@ -45,14 +50,15 @@ extension Database {
     /// - Parameters:
     ///   - folder: the folder's path with the slash at its end; empty for all.
     ///   - start: where to begin; its own path, too, if `isIncluded`.
-    mutating func servedFiles(
-        beneath folder: String, from start: String, isIncluded: Bool, most: Int64
+    static func files(
+        beneath folder: String, from start: String, isIncluded: Bool, most: Int64,
+        in database: inout Database
     ) throws(IndexError) -> [ServedFile] {
         // The byte behind the slash bounds what begins with the folder's path.
         let end = folder.isEmpty ? "" : " AND path < ?"
         let sign = isIncluded ? ">=" : ">"
-        return try all(
-            "SELECT \(Database.columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?"
+        return try database.all(
+            "SELECT \(columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?"
         ) {
             $0.add(start)
             if !folder.isEmpty { $0.add(folder.prefix(bytes: folder.utf8.count - 1) + "0") }
@@ -60,11 +66,6 @@ extension Database {
         } read: { (row: inout Row) throws(IndexError) in
             try row.servedFile()
         }
-    }
-
-    /// A number that changes with each commit of another connection (PRAGMA data_version).
-    mutating func changeCount() throws(IndexError) -> Int64 {
-        try number("PRAGMA data_version")
     }
 }
 

@@ -1,9 +1,12 @@
 internal import CSQLite
 internal import MirrorModel
 
-/// The rows of many targets. Those that a run asks for together are mostly neighbours, so that the
-/// next one is the next row; to search for each costs three times as much.
-extension Database {
+/// The search for the records of many targets.
+///
+/// Those that a run asks for together are mostly neighbours, so that the next one is the next row; to
+/// search for each costs three times as much. So the rows are walked as long as that finds targets, and
+/// targets that lie apart are searched for, several at a time.
+struct RecordSearch {
     /// How many records one statement looks for: to begin and end a statement costs more than a row.
     private static let mostAtOnce = 16
     private static let severalRecords: String = {
@@ -16,36 +19,48 @@ extension Database {
     /// A walk of fewer targets has cost more than a search for each: the next ones are searched for.
     private static let shortestWalk = 8
 
-    /// The records of targets, in the order of the list.
-    mutating func records(for targets: [Target]) throws(IndexError) -> [IndexRecord?] {
-        var records: [IndexRecord?] = []
+    private let targets: [Target]
+    /// What was found of the first targets, in their order.
+    private var records: [IndexRecord?] = []
+
+    private init(_ targets: [Target]) {
+        self.targets = targets
         records.reserveCapacity(targets.count)
-        while records.count < targets.count {
-            let before = records.count
-            try walk(targets, into: &records)
-            if records.count < targets.count, records.count - before < Database.shortestWalk {
-                try search(targets, into: &records)
-            }
-        }
-        return records
     }
 
-    /// Appends the records of the next targets, as long as each is at most two rows further on.
-    private mutating func walk(
-        _ targets: [Target], into records: inout [IndexRecord?]
-    ) throws(IndexError) {
+    /// The records of targets, in the order of the list.
+    static func records(
+        for targets: [Target], in database: inout Database
+    ) throws(IndexError) -> [IndexRecord?] {
+        var search = RecordSearch(targets)
+        while search.records.count < targets.count {
+            let before = search.records.count
+            try search.walk(&database)
+            if search.records.count < targets.count,
+                search.records.count - before < shortestWalk
+            {
+                try search.lookUp(&database)
+            }
+        }
+        return search.records
+    }
+
+    /// Finds the records of the next targets, as long as each is at most two rows further on.
+    private mutating func walk(_ database: inout Database) throws(IndexError) {
         let first = records.count
-        let statement = try start(Database.everyRowWithRecord) { $0.add(targets[first].path) }
+        let statement = try database.start(FileRows.everyRowWithRecord) {
+            $0.add(targets[first].path)
+        }
         defer { sqlite3_reset(statement) }
-        var hasRow = try step(statement)
+        var hasRow = try database.step(statement)
         // Behind the last row, the walk stands at one that comes after all targets.
         var known = KnownTexts()
         for at in first..<targets.count {
             let target = targets[at]
-            var order = hasRow ? Database.order(statement, target.path) : 1
+            var order = hasRow ? RecordSearch.order(statement, target.path) : 1
             for _ in 1...2 where order < 0 {
-                hasRow = try step(statement)
-                order = hasRow ? Database.order(statement, target.path) : 1
+                hasRow = try database.step(statement)
+                order = hasRow ? RecordSearch.order(statement, target.path) : 1
             }
             // It is further on, or lies behind.
             if order < 0 || order > 0 && at > first && target < targets[at - 1] { return }
@@ -58,16 +73,14 @@ extension Database {
         }
     }
 
-    /// Appends the records of the next targets, each of which is searched for.
-    private mutating func search(
-        _ targets: [Target], into records: inout [IndexRecord?]
-    ) throws(IndexError) {
+    /// Finds the records of the next targets, each by its path.
+    private mutating func lookUp(_ database: inout Database) throws(IndexError) {
         let start = records.count
-        let end = min(start + Database.mostAtOnce, targets.count)
+        let end = min(start + RecordSearch.mostAtOnce, targets.count)
         var found = [IndexRecord?](repeating: nil, count: end - start)
         var known = KnownTexts()
-        try rows(Database.severalRecords) { binder in
-            for at in start..<(start + Database.mostAtOnce) {
+        try database.rows(RecordSearch.severalRecords) { binder in
+            for at in start..<(start + RecordSearch.mostAtOnce) {
                 binder.add(at < end ? targets[at].path : nil)
             }
         } each: { (row: inout Row) throws(IndexError) in

@@ -2,23 +2,25 @@ internal import MirrorModel
 internal import MirrorParts
 
 /// Rows of `parts`, `part_provenances`, `milestones` and `extents`: unfinished downloads.
-extension Database {
+enum PartRows {
     private static let columns = """
         name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
         total, entity_tag, last_modified, strong, media_type, runs
         """
 
     /// The parts of one target, or all parts, in the order of their names.
-    mutating func parts(for target: Target? = nil) throws(IndexError) -> [PartRecord] {
+    static func parts(
+        for target: Target? = nil, in database: inout Database
+    ) throws(IndexError) -> [PartRecord] {
         let condition = target == nil ? "" : " WHERE target = ?"
-        var parts = try all("SELECT \(Database.columns) FROM parts\(condition) ORDER BY name") {
+        var parts = try database.all("SELECT \(columns) FROM parts\(condition) ORDER BY name") {
             if let target { $0.add(target.path) }
         } read: { (row: inout Row) throws(IndexError) in
             try row.part()
         }
         for at in parts.indices {
             let name = parts[at].name
-            parts[at].provenances = try all(
+            parts[at].provenances = try database.all(
                 """
                 SELECT source, answered_by FROM part_provenances WHERE part = ? ORDER BY position
                 """
@@ -28,22 +30,25 @@ extension Database {
                 guard let provenance = try row.provenance() else { throw row.nonsense() }
                 return provenance
             }
-            parts[at].milestones = try all(
+            parts[at].milestones = try database.all(
                 "SELECT length, sha256 FROM milestones WHERE part = ? ORDER BY length"
             ) {
                 $0.add(name)
             } read: { (row: inout Row) throws(IndexError) in
                 Milestone(length: try row.int(), sha256: try row.digest(.sha256))
             }
-            parts[at].extents = try extents(ofPart: name)
+            parts[at].extents = try extents(ofPart: name, in: &database)
         }
         return parts
     }
 
-    private mutating func extents(ofPart name: String) throws(IndexError) -> [Extent] {
+    private static func extents(
+        ofPart name: String, in database: inout Database
+    ) throws(IndexError) -> [Extent] {
         var extents: [Extent] = []
-        try rows("SELECT start, length, sha256 FROM extents WHERE part = ? ORDER BY start, length")
-        {
+        try database.rows(
+            "SELECT start, length, sha256 FROM extents WHERE part = ? ORDER BY start, length"
+        ) {
             $0.add(name)
         } each: { (row: inout Row) throws(IndexError) in
             let start = try row.int()
@@ -58,16 +63,18 @@ extension Database {
     }
 
     /// The names of all parts, in order.
-    mutating func partNames() throws(IndexError) -> [String] {
-        try all("SELECT name FROM parts ORDER BY name") {
+    static func names(in database: inout Database) throws(IndexError) -> [String] {
+        try database.all("SELECT name FROM parts ORDER BY name") {
             (row: inout Row) throws(IndexError) in
             try row.text()
         }
     }
 
     /// Whether the index has a row for a part.
-    mutating func hasPart(named name: String) throws(IndexError) -> Bool {
-        try first("SELECT 1 FROM parts WHERE name = ?") {
+    static func hasPart(
+        named name: String, in database: inout Database
+    ) throws(IndexError) -> Bool {
+        try database.first("SELECT 1 FROM parts WHERE name = ?") {
             $0.add(name)
         } read: { (_: inout Row) throws(IndexError) in
             true
@@ -75,14 +82,14 @@ extension Database {
     }
 
     /// Writes a part's row and its provenances; milestones are logged separately.
-    mutating func put(_ part: PartRecord) throws(IndexError) {
+    static func put(_ part: PartRecord, in database: inout Database) throws(IndexError) {
         let parameters = Array(repeating: "?", count: 15).joined(separator: ", ")
-        try execute(
-            "INSERT OR REPLACE INTO parts (\(Database.columns)) VALUES (\(parameters))"
+        try database.execute(
+            "INSERT OR REPLACE INTO parts (\(columns)) VALUES (\(parameters))"
         ) { $0.add(part) }
-        try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(part.name) }
+        try database.execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(part.name) }
         for (position, provenance) in part.provenances.enumerated() {
-            try execute(
+            try database.execute(
                 """
                 INSERT INTO part_provenances (part, position, source, answered_by) \
                 VALUES (?, ?, ?, ?)
@@ -96,12 +103,13 @@ extension Database {
     }
 
     /// Logs a milestone of a part: the length, from `start`, that its digest vouches for.
-    mutating func log(
-        _ milestone: Milestone, from start: Int64 = 0, part name: String
+    static func log(
+        _ milestone: Milestone, from start: Int64 = 0, part name: String,
+        in database: inout Database
     ) throws(IndexError) {
         // A late worker may log after its part was forgotten: then nothing is inserted.
         guard start == 0 else {
-            try execute(
+            try database.execute(
                 """
                 INSERT OR REPLACE INTO extents (part, start, length, sha256) \
                 SELECT name, ?, ?, ? FROM parts WHERE name = ?
@@ -114,7 +122,7 @@ extension Database {
             }
             return
         }
-        try execute(
+        try database.execute(
             """
             INSERT OR REPLACE INTO milestones (part, length, sha256) \
             SELECT name, ?, ? FROM parts WHERE name = ?
@@ -127,11 +135,11 @@ extension Database {
     }
 
     /// Forgets a part.
-    mutating func removePart(named name: String) throws(IndexError) {
-        try execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
-        try execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
-        try execute("DELETE FROM milestones WHERE part = ?") { $0.add(name) }
-        try execute("DELETE FROM extents WHERE part = ?") { $0.add(name) }
+    static func remove(named name: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM parts WHERE name = ?") { $0.add(name) }
+        try database.execute("DELETE FROM part_provenances WHERE part = ?") { $0.add(name) }
+        try database.execute("DELETE FROM milestones WHERE part = ?") { $0.add(name) }
+        try database.execute("DELETE FROM extents WHERE part = ?") { $0.add(name) }
     }
 }
 

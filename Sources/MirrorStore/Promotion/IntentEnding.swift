@@ -1,0 +1,26 @@
+internal import MirrorModel
+
+/// The change of the index that settles an intent.
+struct IntentEnding: Sendable {
+    let intent: PromotionIntent
+    /// The target's stamp when it has the intended bytes; nil leaves its row alone.
+    var stamp: FileStamp?
+    /// Whether the other target, whose file was renamed, has no file any more.
+    var isSourceGone = false
+
+    /// Writes the rows of what was completed, and forgets an intent that is a row.
+    func write(to database: inout Database) throws(IndexError) {
+        if let stamp {
+            var record = intent.record
+            record.stamp = stamp
+            try FileRows.put(record, in: &database)
+            if intent.kind == .landing {
+                try PartRows.remove(named: FolderCache.split(intent.staged).name, in: &database)
+            }
+        }
+        if isSourceGone {
+            try database.execute("DELETE FROM files WHERE path = ?") { $0.add(intent.staged) }
+        }
+        if intent.id > 0 { try IntentRows.remove([intent.id], in: &database) }
+    }
+}
