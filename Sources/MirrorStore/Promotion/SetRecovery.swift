@@ -1,0 +1,205 @@
+internal import Glibc
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+
+/// Settles a set whose promotion was interrupted: a committed journal is carried out, any other is undone.
+///
+/// Something may be in the way that only people can remove. Then the journal stays, and so does what the
+/// set is made of; the rest of the root is not held up.
+struct SetRecovery {
+    let journal: SetJournal
+    /// The intents of its files.
+    let intents: [PromotionIntent]
+    let tree: RecoveryTree
+    let index: Index
+    let now: Instant
+
+    /// Whether an intent is one of the set's.
+    func contains(_ intent: PromotionIntent) -> Bool { journal.contains(intent) }
+
+    /// Gives the files of a committed set their final names; what each name holds then is settled with
+    /// all other intents. False where something is in the way.
+    func carryOn(_ settled: inout Recovery.Settled) throws -> Bool {
+        try attempt(&settled, carryOut) != nil
+    }
+
+    /// Finishes a committed set whose files have their names; returns orphans that have no file any more,
+    /// nil where something is in the way.
+    func finish(_ settled: inout Recovery.Settled) throws -> [Target]? {
+        try attempt(&settled, end)
+    }
+
+    /// Takes a step; nil where something is in the way, so that the journal stays.
+    private func attempt<Value>(
+        _ settled: inout Recovery.Settled, _ step: (inout Recovery.Settled) throws -> Value
+    ) throws -> Value? {
+        let cause: MirrorError
+        do { return try step(&settled) } catch let error as Errno
+            where error.isObstacle || error.isNoSpace
+        {
+            cause = MirrorError(error)
+        } catch PromotionFault.failed(let error) {
+            cause = error
+        }
+        settled.unfinishedSets.append(UnfinishedSet(journal, intents, cause))
+        for path in intents.map(\.staged) + [journal.aside].compactMap(\.self) {
+            settled.promised.insert(Array(path.utf8))
+        }
+        return nil
+    }
+
+    /// Takes the step of `carryOn`. Throws what is in the way.
+    private func carryOut(_ settled: inout Recovery.Settled) throws {
+        if !journal.isCommitted || journal.folder == nil, let aside = journal.aside {
+            // It was built and not exchanged: it holds further names of files, and no others.
+            try OldFolder.ofNames(tree.root, now).remove(aside)
+        }
+        guard journal.isCommitted else { return }
+        if let folder = journal.folder, let aside = journal.aside {
+            var isThere = try isNew(folder, in: folder)
+            if !isThere, try isNew(aside, in: folder) {
+                isThere = try exchange(aside, with: folder)
+            }
+            if isThere { return try noteExchange(aside, folder) }
+        }
+        for intent in intents {
+            try place(intent, &settled)
+            try tree.flushIfMany()
+        }
+    }
+
+    /// Takes the step of `finish`. Throws what is in the way.
+    private func end(_ settled: inout Recovery.Settled) throws -> [Target] {
+        guard journal.isCommitted else { return [] }
+        let departed = try journal.removals.compactMap { path in try depart(path) }
+        if let aside = journal.aside, let folder = journal.folder {
+            let contents = try oldFolder().settle(aside, beside: folder)
+            settled.conflicts += contents.kept.compactMap(\.conflict)
+            settled.kept += contents.kept.filter { $0.conflict == nil }.map(\.place)
+            for path in contents.touched.sorted() {
+                tree.noteUnflushed(try tree.root.openFolder(path), path)
+                try tree.flushIfMany()
+            }
+            tree.folders.drop()
+        }
+        settled.finishedSets.append(journal.owners)
+        return departed
+    }
+
+    private func oldFolder() -> OldFolder {
+        let wanted = Dictionary(
+            intents.map { (Array($0.record.target.path.utf8), $0) }, uniquingKeysWith: { $1 })
+        return OldFolder(root: tree.root, now: now) { path, entry, status in
+            guard let target = try? Target(path) else { return false }
+            let intent = wanted[Array(path.utf8)]
+            if intent?.replaces == true { return true }
+            if let intent, try tree.holds(entry, status, intent.record) { return true }
+            guard let row = try record(of: target) else { return false }
+            return try tree.holds(entry, status, row)
+        } isReplaced: { path, entry, status in
+            // What stayed, as mirror knows it: a file of other people's may be the later one.
+            guard wanted[Array(path.utf8)] == nil, let target = try? Target(path),
+                let row = try record(of: target)
+            else { return false }
+            return try tree.holds(entry, status, row)
+        }
+    }
+
+    /// Removes an orphan that is as its row says; returns it where it has no file any more.
+    private func depart(_ path: String) throws -> Target? {
+        let target = try Target(path)
+        guard let entry = try tree.existing(path), let status = try entry.status() else {
+            return target
+        }
+        guard let row = try record(of: target), try tree.holds(entry, status, row) else {
+            return nil
+        }
+        try entry.unlink()
+        tree.noteUnflushed(entry.folder, target.folder)
+        try tree.flushIfMany()
+        return target
+    }
+
+    /// Whether a folder holds the new set: all that came to it, and nothing that left.
+    private func isNew(_ place: String, in folder: String) throws -> Bool {
+        guard try tree.existing(place + "/.") != nil else { return false }
+        for intent in intents {
+            let rest = intent.record.target.path.utf8.dropFirst(folder.utf8.count)
+            guard let path = String(rest), let entry = try tree.existing(place + path),
+                let status = try entry.status(), try tree.holds(entry, status, intent.record)
+            else { return false }
+        }
+        for path in journal.removals {
+            guard let rest = String(path.utf8.dropFirst(folder.utf8.count)) else { return false }
+            // One that somebody edited is in both.
+            guard let entry = try tree.existing(place + rest), let status = try entry.status(),
+                let row = try record(of: try Target(path))
+            else { continue }
+            if try tree.holds(entry, status, row) { return false }
+        }
+        return true
+    }
+
+    /// Exchanges the folders; false where that cannot be done.
+    private func exchange(_ aside: String, with folder: String) throws -> Bool {
+        do throws(Errno) {
+            try FolderExchange.perform(aside, with: folder, &tree.folders)
+            return true
+        } catch { return false }
+    }
+
+    /// An exchange lasts once both folders that hold a name of it were flushed.
+    private func noteExchange(_ aside: String, _ folder: String) throws {
+        for path in [PathText.folder(of: folder), PathText.folder(of: aside)] {
+            tree.noteUnflushed(try tree.folders.open(path).descriptor, path)
+        }
+    }
+
+    /// Gives staged bytes their final name, if they have not got it. Throws what is in the way.
+    private func place(
+        _ intent: PromotionIntent, _ settled: inout Recovery.Settled
+    ) throws {
+        let target = intent.record.target
+        let folder: FolderCache.Folder
+        do throws(Errno) { folder = try tree.folders.make(target.folder) } catch {
+            throw obstacle(above: target, error)
+        }
+        let entry = DirectoryEntry(folder: folder.descriptor, name: target.name, path: target.path)
+        tree.noteUnflushed(folder.descriptor, target.folder)
+        if let there = try entry.status(), try tree.holds(entry, there, intent.record) { return }
+        guard let source = try tree.existing(intent.staged), let status = try source.status(),
+            try tree.holds(source, status, intent.record)
+        else { return settled.lost.append(target) }
+        let landing = Landing(
+            target: target, content: .part(source.name, status.stamp), record: intent.record,
+            expected: .nothing, modified: status.stamp.modified / 1_000_000_000,
+            isExecutable: intent.record.isExecutable,
+            onConflict: intent.replaces ? .replace : .rename)
+        let staged = StagedFile(
+            landing: landing, kind: intent.kind, path: intent.staged, aside: intent.aside,
+            stamp: status.stamp)
+        let placed = try Placement(index: index, now: now, probe: PromotionProbe())
+            .place(staged, folders: &tree.folders)
+        if let conflict = placed.conflict { settled.conflicts.append(conflict) }
+    }
+
+    /// Names the one folder above a target that is none.
+    private func obstacle(above target: Target, _ error: Errno) -> Errno {
+        guard [ENOTDIR, ELOOP].contains(error.number) else { return error }
+        var path = ""
+        for component in target.folder.parts(at: "/") {
+            path += path.isEmpty ? String(component) : "/" + String(component)
+            do throws(Errno) { _ = try tree.root.openFolder(path) } catch {
+                return Errno(number: error.number, call: error.call, path: path)
+            }
+        }
+        return error
+    }
+
+    private func record(of target: Target) throws(IndexError) -> IndexRecord? {
+        try index.read { (database: inout Database) throws(IndexError) in
+            try FileRows.record(for: target, in: &database)
+        }
+    }
+}
