@@ -255,6 +255,20 @@ struct FolderExchange {
         return stamps
     }
 
+    /// Has the journal say that the files are renamed instead, and removes the new folder.
+    func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
+        let id = journal.id
+        do throws(IndexError) {
+            try index.write { (database: inout Database) throws(IndexError) in
+                try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
+            }
+        } catch { throw .failed(error.mirrorError) }
+        if journal.isCommitted {
+            do throws(Errno) { try index.makeDurable() } catch { throw .unflushed(error) }
+        }
+        removeAside()
+    }
+
     /// Removes the new folder, which holds nothing but further names, and never the old one.
     func removeAside() {
         guard let built = try? root.openFolder(aside).status(path: aside),

@@ -11,12 +11,7 @@ package final class Promoter: Sendable {
     private let inbox = Mutex(PromotionInbox())
     private let wakeup: WakeSignal
     private let thread = Mutex<NativeThread?>(nil)
-    private let root: RootDirectory
-    private let index: Index
-    private let flush: DurableFlush
-    private let now: @Sendable () -> Instant
-    private let probe: PromotionProbe
-    private let unnamed: UnnamedFiles
+    private let environment: PromotionEnvironment
     /// Sets of earlier runs that must be finished before anything of theirs may change.
     private let unfinished: [UnfinishedSet]
 
@@ -34,14 +29,10 @@ package final class Promoter: Sendable {
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
         probe: PromotionProbe, unfinished: [UnfinishedSet] = []
     ) throws(MirrorError) {
-        self.root = root
         self.unfinished = unfinished
-        self.index = index
-        self.now = now
-        self.probe = probe
-        unnamed = UnnamedFiles(isAllowed: probe.allowsUnnamedFiles)
         do throws(Errno) {
-            flush = try DurableFlush(root: root, probe: probe)
+            environment = try PromotionEnvironment(
+                root: root, index: index, probe: probe, now: now)
             wakeup = try WakeSignal()
             let started = try NativeThread("promotions") { self.run() }
             thread.withLock { $0 = started }
@@ -57,7 +48,9 @@ package final class Promoter: Sendable {
             if let refusal = inbox.refusal { return (refusal as MirrorError?, false) }
             var isUrgent = false
             for work in works {
-                if inbox.add(work, at: now, greatest: flush.greatestBatch) { isUrgent = true }
+                if inbox.add(work, at: now, greatest: environment.flush.greatestBatch) {
+                    isUrgent = true
+                }
             }
             return (nil, isUrgent)
         }
@@ -108,11 +101,11 @@ package final class Promoter: Sendable {
     }
 
     private func run() {
-        var pipeline = PromotionPipeline(root: root, flush: flush)
+        var pipeline = PromotionPipeline(in: environment)
         while true {
             let decision = inbox.withLock {
                 $0.next(
-                    at: ContinuousClock().now, greatest: flush.greatestBatch,
+                    at: ContinuousClock().now, greatest: environment.flush.greatestBatch,
                     isBusy: !pipeline.isEmpty)
             }
             switch decision {
@@ -142,12 +135,9 @@ package final class Promoter: Sendable {
             if works.isEmpty {
                 try pipeline.advance()
             } else {
-                try pipeline.add(
-                    PromotionBatch(
-                        works, root: root, index: index, flush: flush, now: now(), probe: probe,
-                        unnamed: unnamed))
+                try pipeline.add(PromotionBatch(works, in: environment))
             }
-            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+            do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
                 throw .failed(error.mirrorError)
             }
         } catch {
@@ -157,19 +147,23 @@ package final class Promoter: Sendable {
     }
 
     private func promote(_ set: SetLanding, _ work: PromotionWork) {
-        var promotion = SetPromotion(
-            set, root: root, index: index, flush: flush, now: now(), probe: probe,
-            unnamed: unnamed)
+        var isCommitted = false
         do throws(PromotionFault) {
-            let result = try promotion.run()
+            let result: SetResult
+            switch try SetPromotion(set, in: environment).prepare() {
+            case .left(let left): result = left
+            case .committed(var committed):
+                isCommitted = true
+                result = try committed.carryOut()
+            }
             work.receiver.promoted([PromotionEnd(work.number, .set(set, result))])
-            do throws(IndexError) { try index.checkpointIfNeeded() } catch {
+            do throws(IndexError) { try environment.index.checkpointIfNeeded() } catch {
                 refuseAll(error.mirrorError, failing: [])
             }
         } catch {
             var cause = cause(of: error)
             let result: SetResult
-            if promotion.isCommitted {
+            if isCommitted {
                 cause = halfway(cause, set)
                 result = .unfinished(cause)
             } else {
@@ -205,9 +199,10 @@ package final class Promoter: Sendable {
     /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
     /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
     private func distrustParts(after error: Errno) {
-        guard !error.isNoSpace, let folder = try? root.openFolder(Area.tmp.rawValue) else { return }
+        guard !error.isNoSpace, let folder = try? environment.root.openFolder(Area.tmp.rawValue)
+        else { return }
         let promised =
-            (try? index.read { (database: inout Database) throws(IndexError) in
+            (try? environment.index.read { (database: inout Database) throws(IndexError) in
                 try JournalRows.namesOfPromisedParts(in: &database)
             }) ?? []
         for name in (try? folder.names(path: "tmp")) ?? []
@@ -221,7 +216,7 @@ package final class Promoter: Sendable {
         return MirrorError(
             .inputOutput,
             """
-            \(root.path): \(error.path) did not reach the disk: \(error). Nothing since the last \
+            \(environment.root.path): \(error.path) did not reach the disk: \(error). Nothing since the last \
             good flush is trusted. Check the disk, then run again.
             """)
     }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
@@ -9,66 +8,24 @@ internal import MirrorSystem
 /// only then somebody is told. Many files share each flush, and so do the batches of a
 /// `PromotionPipeline`.
 struct PromotionBatch {
-    let root: RootDirectory
-    let index: Index
-    let flush: DurableFlush
-    let now: Instant
-    let probe: PromotionProbe
-    let unnamed: UnnamedFiles
-
-    var folders: FolderCache
-    let works: [PromotionWork]
-    /// Staged files by the position of their work.
-    var staged: [StagedFile?]
-    /// The intents as the index has them; for a set, whose intents are rows, its files' rows only.
-    var intents = PackedWriter()
-    /// The number under which the index has the intents; nil before, and for a set, whose intents are rows.
-    var intended: Int64?
-    /// Files that were adopted and must be flushed by themselves.
-    var adopted: [Descriptor] = []
-    /// Whether there are adopted files, or files that were given another mode.
-    private(set) var hasChecked = false
-    /// Stamps of files that were given another mode, by the position of their work.
-    var restamped: [Int: FileStamp] = [:]
-    var failures: [Int: MirrorError] = [:]
+    private var group: PromotionGroup
     /// Works whose failure was told before the batch ended.
-    private(set) var told: Set<Int> = []
-    /// What failed after a name had changed: its intent stays, and the next run settles it.
-    var unsettled: Set<Int> = []
-    /// Folders whose entries changed.
-    var touched: [[UInt8]: String] = [:]
-    var lastTouched: String?
-    /// What the rows of a set need besides those of its files; nil for works that stand alone.
-    var setRows: SetRows?
-    /// Whether a flush of the whole file system serves it.
-    let isGroup: Bool
+    private var told: Set<Int> = []
     /// What must be on the disk before its next step; nil when it has ended.
     private(set) var waitsFor: Awaited? = .bytes
     /// Whether that is on the disk.
     private(set) var isFlushed = false
 
-    init(
-        _ works: [PromotionWork], root: RootDirectory, index: Index, flush: DurableFlush,
-        now: Instant, probe: PromotionProbe, unnamed: UnnamedFiles
-    ) {
-        self.root = root
-        self.index = index
-        self.flush = flush
-        self.now = now
-        self.probe = probe
-        self.unnamed = unnamed
-        self.works = works
-        staged = Array(repeating: nil, count: works.count)
-        folders = FolderCache(root)
-        isGroup = flush.isGroup(count: works.count)
+    init(_ works: [PromotionWork], in environment: PromotionEnvironment) {
+        group = PromotionGroup(works, in: environment)
     }
 
     /// Writes the new bytes and records what is intended.
     mutating func begin() throws(PromotionFault) {
         stage()
-        try reached(.staged)
-        try intend()
-        try reached(.intended)
+        try group.reached(.staged)
+        intend()
+        try group.reached(.intended)
     }
 
     /// Goes a step on, once what it waited for is on the disk; after the last one, each work has been
@@ -78,34 +35,37 @@ struct PromotionBatch {
         isFlushed = false
         switch waitsFor {
         case .bytes:
-            try reached(.flushedBytes)
+            try group.reached(.flushedBytes)
             try place()
-            try reached(.placed)
+            try group.reached(.placed)
             waitsFor = .names
         case .names:
-            try reached(.flushedNames)
-            cleanUp()
-            try reached(.cleaned)
-            try record()
+            try group.reached(.flushedNames)
+            group.cleanUp()
+            try group.reached(.cleaned)
+            try group.record()
             waitsFor = .rows
         case .rows:
-            try reached(.indexed)
+            try group.reached(.indexed)
             tell()
             waitsFor = nil
         case nil: break
         }
     }
 
+    /// Whether a flush of the whole file system gives it some of what it waits for.
+    var sharesFlush: Bool { waitsFor.map(group.sharesFlush) ?? false }
+
     /// Flushes what a flush of the whole file system did not; then it can go on.
     mutating func flushRest(afterShared isShared: Bool) throws(Errno) {
-        if let waitsFor { try flushRest(waitsFor, afterShared: isShared) }
+        if let waitsFor { try group.flushRest(waitsFor, afterShared: isShared) }
         isFlushed = true
     }
 
     /// Whether nothing else may be under way beside it: what it moves, or what it empties a folder of, may
     /// be where another batch has begun.
     var standsAlone: Bool {
-        works.contains { work in
+        group.works.contains { work in
             switch work.task {
             case .land(let landing): if case .move = landing.content { true } else { false }
             case .landSet, .remove: true
@@ -117,95 +77,89 @@ struct PromotionBatch {
     /// Works that do not know yet how they ended.
     var untold: [PromotionWork] {
         if waitsFor == nil { return [] }
-        return works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
-    }
-
-    func reached(_ step: PromotionStep) throws(PromotionFault) {
-        if !probe.goesOn(step) { throw .stopped }
+        return group.works.enumerated().filter { !told.contains($0.offset) }.map(\.element)
     }
 
     // In the order of submission: a copy is made before its source is removed. A failure is told at
     // once: when the disk is full, nothing more should be asked for meanwhile.
     private mutating func stage() {
         var staging = Staging(
-            index: index, groupDevice: isGroup ? flush.device : nil, unnamed: unnamed)
-        for at in works.indices {
+            index: group.environment.index, groupDevice: group.groupDevice,
+            unnamed: group.environment.unnamed)
+        for at in group.works.indices {
             do throws(MirrorError) {
-                switch works[at].task {
+                switch group.works[at].task {
                 case .land(let landing):
-                    staged[at] = try staging.stage(landing, folders: &folders)
-                case .confirm(let confirmed): try check(confirmed, at)
-                case .remove(let removal): try remove(removal)
+                    group.staged[at] = try staging.stage(landing, folders: &group.folders.cache)
+                case .confirm(let confirmed):
+                    try group.checked.check(
+                        confirmed, at: at, folders: &group.folders.cache,
+                        groupDevice: group.groupDevice)
+                case .remove(let removal): try group.remove(removal)
                 case .landSet: break
                 }
             } catch {
-                failures[at] = error
+                group.failures[at] = error
                 told.insert(at)
-                works[at].receiver.promoted([works[at].failed(error)])
+                group.works[at].receiver.promoted([group.works[at].failed(error)])
             }
         }
     }
 
-    private mutating func check(_ confirmed: Confirmed, _ at: Int) throws(MirrorError) {
-        guard confirmed.isAdoption || confirmed.mode != nil else { return }
-        hasChecked = true
-        let target = confirmed.target
-        do throws(Errno) {
-            let file = try folders.entry(target.path).open(O_RDONLY)
-            let status = try file.status(path: target.path)
-            guard status.isFile, status.stamp == confirmed.record.stamp else {
-                throw Errno(number: ESTALE, call: "statx", path: target.path)
-            }
-            if let mode = confirmed.mode {
-                try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
-                restamped[at] = try file.status(path: target.path).stamp
-            }
-            if !isGroup || status.device != flush.device { adopted.append(file) }
+    /// Writes the intents; if that fails, no staged file is placed.
+    private mutating func intend() {
+        guard group.hasStaged else { return }
+        do throws(IndexError) {
+            try group.intents.write(group.staged, to: group.environment.index)
         } catch {
-            if error.number == ESTALE {
-                throw MirrorError(
-                    .sourceChanged, "\(target): it changed after it was read. Run again.",
-                    target: target)
+            for at in group.staged.indices where group.staged[at] != nil {
+                group.abandon(at, error.mirrorError)
             }
-            throw MirrorError(error, target: target)
+            group.staged = Array(repeating: nil, count: group.staged.count)
         }
     }
 
-    /// Removes a file that mirror put there; one that is gone already is no error.
-    mutating func remove(_ removal: Removal) throws(MirrorError) {
-        guard let entry = try removable(removal) else { return }
-        do throws(Errno) { try entry.unlink() } catch {
-            throw MirrorError(error, target: removal.target)
+    /// Gives everything its final name.
+    private mutating func place() throws(PromotionFault) {
+        let placement = group.placement
+        for at in group.staged.indices {
+            guard let item = group.staged[at] else { continue }
+            let target = item.landing.target
+            do { try group.place(item, placement) } catch let fault as PromotionFault {
+                guard case .failed(let error) = fault else { throw fault }
+                group.giveUp(at, error)
+            } catch let error as Errno {
+                group.giveUp(at, MirrorError(error, target: target))
+            } catch let error as IndexError {
+                group.giveUp(at, error.mirrorError)
+            } catch {
+                group.giveUp(at, MirrorError(.internalError, "\(target): \(error)", target: target))
+            }
         }
-        touch(removal.target.folder)
     }
 
-    /// The entry of a file that may be removed; nil where there is none. Throws where it is not the file
-    /// that mirror put there.
-    mutating func removable(_ removal: Removal) throws(MirrorError) -> DirectoryEntry? {
-        let target = removal.target
-        do throws(Errno) {
-            let entry = try folders.entry(target.path)
-            guard let there = try entry.status() else { return nil }
-            var isOurs = there.isFile
-            if isOurs, removal.stamp != there.stamp { isOurs = try isAsRecorded(entry, target) }
-            if isOurs { return entry }
-        } catch {
-            if error.number == ENOENT { return nil }
-            throw MirrorError(error, target: target)
+    /// Tells each work how it ended.
+    private func tell() {
+        var reports = PromotionReports()
+        for at in group.works.indices {
+            if let error = group.failures[at] {
+                if !told.contains(at) {
+                    reports.add(group.works[at].failed(error), for: group.works[at])
+                }
+                continue
+            }
+            let end: PromotionEnd.Result
+            switch group.works[at].task {
+            case .land(let landing):
+                let placed = group.staged[at]?.placed
+                let stamp = placed?.stamp ?? landing.record.stamp
+                end = .landed(landing, .landed(landing, stamp, conflict: placed?.conflict))
+            case .landSet: continue
+            case .confirm: end = .confirmed
+            case .remove: end = .removed(nil)
+            }
+            reports.add(PromotionEnd(group.works[at].number, end), for: group.works[at])
         }
-        throw MirrorError(
-            .conflict, "\(target): it is no longer the file that mirror put there, so it was kept.",
-            target: target)
-    }
-
-    /// Whether a file has the bytes that its row says, whatever its stamp is.
-    private func isAsRecorded(_ entry: DirectoryEntry, _ target: Target) throws(Errno) -> Bool {
-        let row = try? index.read { (database: inout Database) throws(IndexError) in
-            try FileRows.record(for: target, in: &database)
-        }
-        let file = try entry.open(O_RDONLY)
-        let digests = try FileDigests.compute(file, algorithms: [.sha256], path: target.path)
-        return row != nil && digests?.first == row?.sha256
+        reports.deliver()
     }
 }

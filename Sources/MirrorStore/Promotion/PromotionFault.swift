@@ -10,6 +10,18 @@ enum PromotionFault: Error {
     /// A test pulled the plug here.
     case stopped
 
+    /// What stopped a promotion that cannot be undone any more.
+    init(_ error: any Error, at target: Target?) {
+        switch error {
+        case let fault as PromotionFault: self = fault
+        case let error as Errno: self = .failed(MirrorError(error, target: target))
+        case let error as IndexError: self = .failed(error.mirrorError)
+        default:
+            let place = target?.path ?? "A set"
+            self = .failed(MirrorError(.internalError, "\(place): \(error)", target: target))
+        }
+    }
+
     /// Something at the target that is no file.
     static func obstructed(_ target: Target, _ there: FileStatus) -> PromotionFault {
         let kind = there.kind?.rawValue ?? "file"

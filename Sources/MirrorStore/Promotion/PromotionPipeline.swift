@@ -8,8 +8,7 @@ internal import MirrorSystem
 /// whose flush has ended, and another batch writes its bytes: what they do waits for the next flush. Each
 /// still goes through all steps in their order, and is told last.
 struct PromotionPipeline {
-    private let root: RootDirectory
-    private let flush: DurableFlush
+    private let environment: PromotionEnvironment
     /// The oldest first; no two wait for the same flush of the same kind.
     private var batches: [PromotionBatch] = []
     /// A batch that waits for their ends, because it stands alone.
@@ -19,10 +18,7 @@ struct PromotionPipeline {
     /// Started when a flush first has company.
     private var flushes: FlushThread?
 
-    init(root: RootDirectory, flush: DurableFlush) {
-        self.root = root
-        self.flush = flush
-    }
+    init(in environment: PromotionEnvironment) { self.environment = environment }
 
     /// Whether nothing waits for the disk.
     var isEmpty: Bool { batches.isEmpty }
@@ -58,11 +54,11 @@ struct PromotionPipeline {
         let waiting = batches.indices.filter { !batches[$0].isFlushed }
         let isLast = waiting.allSatisfy { batches[$0].waitsFor == .rows }
         // Folders that are made from here on wait for the next flush.
-        let made = isLast ? [] : root.takeUnflushedFolders()
+        let made = isLast ? [] : environment.root.takeUnflushedFolders()
         let isShared = waiting.contains { batches[$0].sharesFlush }
         if isShared { try flushShared() } else { try work() }
         do throws(Errno) {
-            try flush.flush(made, besideGroup: isShared)
+            try environment.flush.flush(made, besideGroup: isShared)
             for at in waiting { try batches[at].flushRest(afterShared: isShared) }
         } catch { throw .unflushed(error) }
         batches.removeAll { $0.waitsFor == nil }
@@ -81,7 +77,7 @@ struct PromotionPipeline {
 
     /// Flushes the whole file system, with work beside it.
     private mutating func flushShared() throws(PromotionFault) {
-        let flush = flush
+        let flush = environment.flush
         if hasWork, flushes == nil {
             flushes = try? FlushThread { () throws(Errno) in try flush.flushGroup() }
         }

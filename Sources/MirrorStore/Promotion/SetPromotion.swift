@@ -2,41 +2,42 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The promotion of a set: everything is prepared, then the journal is committed, then it is carried out.
+/// The promotion of a set up to its commit: everything is prepared, then the journal is committed.
 ///
-/// Whatever can fail is tried before the commit: until then the set can be left as it was. From the
-/// commit on, this run or the next carries the journal out. The steps are those of `PromotionBatch`,
-/// with one more flush; where the set has a folder to itself, one exchange stands for all renames.
+/// Whatever can fail is tried here: until the commit the set can be left as it was. From the commit on,
+/// this run or the next carries the journal out (`CommittedSet`). The steps are those of a
+/// `PromotionBatch`, with one more flush; where the set has a folder to itself, one exchange stands for
+/// all renames.
 struct SetPromotion {
-    let set: SetLanding
-    let placement: Placement
-    var batch: PromotionBatch
-    var exchange: FolderExchange?
-    private(set) var journal: SetJournal
+    /// How the preparation ended.
+    enum Preparation {
+        /// The set is as it was, for these reasons.
+        case left(SetResult)
+        /// The set cannot be left as it was any more.
+        case committed(CommittedSet)
+    }
+
+    private let set: SetLanding
+    private var group: PromotionGroup
+    private var exchange: FolderExchange?
+    private var journal: SetJournal
     /// A flush of a staged file that failed, which is final.
     private var unflushed: Errno?
 
-    /// Whether the journal was committed, so that the set cannot be left as it was any more.
-    var isCommitted: Bool { journal.isCommitted }
-
-    init(
-        _ set: SetLanding, root: RootDirectory, index: Index, flush: DurableFlush, now: Instant,
-        probe: PromotionProbe, unnamed: UnnamedFiles
-    ) {
+    init(_ set: SetLanding, in environment: PromotionEnvironment) {
         self.set = set
-        // The works carry the landings through the batch; nobody is told one by one.
+        // The works carry the landings through the group; nobody is told one by one.
         let works = set.landings.map {
             PromotionWork(task: .land($0.landing), number: $0.position, receiver: Silence.receiver)
         }
-        batch = PromotionBatch(
-            works, root: root, index: index, flush: flush, now: now, probe: probe, unnamed: unnamed)
-        placement = Placement(index: index, now: now, probe: probe)
+        group = PromotionGroup(works, in: environment)
         journal = SetJournal(owners: Owners(set.set.owners))
         journal.removals = set.removals.map(\.removal.target.path)
     }
 
-    /// Promotes the set, or leaves the tree as it was. Throws what ends every later promotion too.
-    mutating func run() throws(PromotionFault) -> SetResult {
+    /// Prepares the set and commits its journal, or leaves the tree as it is. Throws what ends every
+    /// later promotion too.
+    consuming func prepare() throws(PromotionFault) -> Preparation {
         do throws(MirrorError) {
             try stage()
             try checkTargets()
@@ -44,17 +45,19 @@ struct SetPromotion {
         } catch {
             let result = undo(because: error)
             if let unflushed { throw .unflushed(unflushed) }
-            return result
+            return .left(result)
         }
-        try batch.reached(.staged)
-        do throws(IndexError) { try intend() } catch { return undo(because: error.mirrorError) }
-        try batch.reached(.intended)
+        try group.reached(.staged)
+        do throws(IndexError) { try intend() } catch {
+            return .left(undo(because: error.mirrorError))
+        }
+        try group.reached(.intended)
         do throws(PromotionFault) {
             try buildAside()
-            try batch.reached(.builtAside)
-            try batch.flush(.bytes)
+            try group.reached(.builtAside)
+            try group.flush(.bytes)
             try flushFolders()
-            try batch.reached(.flushedBytes)
+            try group.reached(.flushedBytes)
             try commit()
         } catch {
             // What a test stops is left as a crash would leave it.
@@ -62,14 +65,10 @@ struct SetPromotion {
             _ = undo(because: nil)
             throw error
         }
-        try batch.reached(.committed)
-        return try carryOut()
+        return .committed(
+            CommittedSet(set: set, group: group, exchange: exchange, journal: journal))
     }
-}
 
-// MARK: Before the commit
-
-extension SetPromotion {
     /// The position of the member that failed, for `undo`.
     private func failed(_ at: Int, _ error: MirrorError) -> MirrorError {
         var error = error
@@ -79,18 +78,18 @@ extension SetPromotion {
 
     private mutating func stage() throws(MirrorError) {
         var staging = Staging(
-            index: batch.index, groupDevice: batch.isGroup ? batch.flush.device : nil,
-            unnamed: batch.unnamed)
+            index: group.environment.index, groupDevice: group.groupDevice,
+            unnamed: group.environment.unnamed)
         // A file without a name would have to stay open until the end.
         staging.makesUnnamed = false
         for (at, member) in set.landings.enumerated() {
             do throws(MirrorError) {
-                let item = try staging.stage(member.landing, folders: &batch.folders)
-                batch.staged[at] = item
+                let item = try staging.stage(member.landing, folders: &group.folders.cache)
+                group.staged[at] = item
                 do throws(Errno) {
                     // A set can be larger than the number of files that may be open.
                     try item.flushNow()
-                    if batch.root.hasManyUnflushedFolders { try flushMadeFolders() }
+                    if group.environment.root.hasManyUnflushedFolders { try flushMadeFolders() }
                 } catch {
                     unflushed = error
                     throw MirrorError(error)
@@ -104,13 +103,13 @@ extension SetPromotion {
         for (at, member) in set.landings.enumerated() {
             let target = member.landing.target
             do {
-                let entry = try batch.folders.entry(target.path)
+                let entry = try group.folders.cache.entry(target.path)
                 try entry.mayChange()
                 guard let there = try entry.status() else { continue }
                 guard there.isFile else { throw PromotionFault.obstructed(target, there) }
                 if member.landing.onConflict == .keep,
-                    try !placement.isOurs(entry, there, landing: member.landing),
-                    try !placement.isWanted(entry, there, member.landing.record)
+                    try !group.placement.isOurs(entry, there, landing: member.landing),
+                    try !group.placement.isWanted(entry, there, member.landing.record)
                 {
                     throw PromotionFault.kept(target)
                 }
@@ -130,7 +129,7 @@ extension SetPromotion {
         for departure in set.removals {
             let target = departure.removal.target
             do throws(MirrorError) {
-                let entry = try batch.removable(departure.removal)
+                let entry = try group.removable(departure.removal)
                 do throws(Errno) { try entry?.mayChange() } catch { throw MirrorError(error) }
             } catch {
                 var error = error
@@ -143,12 +142,14 @@ extension SetPromotion {
     /// Writes journal and intents in one transaction.
     private mutating func intend() throws(IndexError) {
         exchange = FolderExchange(
-            set, root: batch.root, index: batch.index, now: batch.now, probe: batch.probe)
+            set, root: group.environment.root, index: group.environment.index, now: group.now,
+            probe: group.environment.probe)
         journal.folder = exchange?.folder
         journal.aside = exchange?.aside
-        let items = batch.staged.compactMap(\.self)
+        let items = group.staged.compactMap(\.self)
         let draft = journal
-        journal = try batch.index.write { (database: inout Database) throws(IndexError) in
+        journal = try group.environment.index.write {
+            (database: inout Database) throws(IndexError) in
             var journal = draft
             for item in items { item.number = try IntentRows.put(item.intent, in: &database) }
             if let first = items.first?.number, let last = items.last?.number, first <= last {
@@ -163,54 +164,47 @@ extension SetPromotion {
     private mutating func buildAside() throws(PromotionFault) {
         guard exchange != nil else { return }
         // The journal must last before the folder does: nothing else knows of it.
-        do throws(Errno) { try batch.index.makeDurable() } catch { throw .unflushed(error) }
+        do throws(Errno) { try group.environment.index.makeDurable() } catch {
+            throw .unflushed(error)
+        }
         do {
             try exchange?.build(
-                batch.staged, placement: placement, folders: &batch.folders,
-                groupDevice: batch.isGroup ? batch.flush.device : nil)
+                group.staged, placement: group.placement, folders: &group.folders.cache,
+                groupDevice: group.groupDevice)
         } catch let fault as PromotionFault {
             throw fault
         } catch let error as Errno where !error.isObstacle {
             throw .failed(MirrorError(error))
-        } catch { try renameInstead() }
-    }
-
-    mutating func renameInstead() throws(PromotionFault) {
-        guard let built = exchange else { return }
-        exchange = nil
-        let id = journal.id
-        do throws(IndexError) {
-            try batch.index.write { (database: inout Database) throws(IndexError) in
-                try JournalRows.renameInsteadOfExchange(ofSet: id, in: &database)
-            }
-        } catch { throw .failed(error.mirrorError) }
-        if journal.isCommitted {
-            do throws(Errno) { try batch.index.makeDurable() } catch { throw .unflushed(error) }
+        } catch {
+            let built = exchange
+            exchange = nil
+            try built?.giveUp(journal, in: group.environment.index)
+            group.folders.cache.drop()
         }
-        built.removeAside()
-        batch.folders.drop()
     }
 
     private mutating func commit() throws(PromotionFault) {
         let id = journal.id
         do throws(IndexError) {
-            try batch.index.write { (database: inout Database) throws(IndexError) in
+            try group.environment.index.write { (database: inout Database) throws(IndexError) in
                 try JournalRows.commit(id, in: &database)
             }
         } catch { throw .failed(error.mirrorError) }
-        do throws(Errno) { try batch.index.makeDurable() } catch { throw .unflushed(error) }
+        do throws(Errno) { try group.environment.index.makeDurable() } catch {
+            throw .unflushed(error)
+        }
         journal.isCommitted = true
     }
 
     /// Flushes the folders of everything that must be there after the commit, where no group flush writes
     /// them out.
     private mutating func flushFolders() throws(PromotionFault) {
-        var paths = Set(batch.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
+        var paths = Set(group.staged.compactMap { $0.map { PathText.folder(of: $0.path) } })
         if let exchange { paths.insert(PathText.folder(of: exchange.aside)) }
         do throws(Errno) {
             for path in paths.sorted() {
-                let folder = try batch.folders.open(path)
-                if !batch.isGroup || folder.device != batch.flush.device {
+                let folder = try group.folders.cache.open(path)
+                if folder.device != group.groupDevice {
                     try folder.descriptor.flush(path: path)
                 }
             }
@@ -219,18 +213,19 @@ extension SetPromotion {
 
     /// What a group flush writes out waits for that of the bytes.
     private func flushMadeFolders() throws(Errno) {
-        try batch.flush.flush(batch.root.takeUnflushedFolders(), besideGroup: batch.isGroup)
+        try group.environment.flush.flush(
+            group.environment.root.takeUnflushedFolders(), besideGroup: group.groupDevice != nil)
     }
 
     /// Leaves everything as it was. Parts stay, so that the next run need not fetch them again.
     private mutating func undo(because error: MirrorError?) -> SetResult {
         exchange?.removeAside()
         exchange = nil
-        for at in batch.staged.indices { batch.abandon(at, MirrorError(.internalError, "undone")) }
-        let (id, numbers) = (journal.id, batch.staged.compactMap { $0?.number }.filter { $0 > 0 })
+        for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
+        let (id, numbers) = (journal.id, group.staged.compactMap { $0?.number }.filter { $0 > 0 })
         if id > 0 {
             // If this fails, the next run undoes it.
-            try? batch.index.write { (database: inout Database) throws(IndexError) in
+            try? group.environment.index.write { (database: inout Database) throws(IndexError) in
                 try IntentRows.remove(numbers, in: &database)
                 try JournalRows.remove(id, in: &database)
             }

@@ -1,0 +1,56 @@
+internal import CLinux
+internal import Glibc
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The files of confirmations that need more than a row: those that mirror adopts, and those that get
+/// another mode.
+///
+/// Each is looked at once more before anything is promised, and flushed before its row is written.
+struct CheckedFiles {
+    /// Whether there was none.
+    private(set) var isEmpty = true
+    /// Files that must be flushed by themselves.
+    private var unflushed: [Descriptor] = []
+    /// Stamps of files that were given another mode, by the position of their work.
+    private var stamps: [Int: FileStamp] = [:]
+
+    /// The stamp of a work's file since its mode was set; nil where it has the mode that it had.
+    func stamp(of at: Int) -> FileStamp? { stamps[at] }
+
+    /// Looks at the file of a work, and gives it its mode.
+    ///
+    /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
+    mutating func check(
+        _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
+    ) throws(MirrorError) {
+        guard confirmed.isAdoption || confirmed.mode != nil else { return }
+        isEmpty = false
+        let target = confirmed.target
+        do throws(Errno) {
+            let file = try folders.entry(target.path).open(O_RDONLY)
+            let status = try file.status(path: target.path)
+            guard status.isFile, status.stamp == confirmed.record.stamp else {
+                throw Errno(number: ESTALE, call: "statx", path: target.path)
+            }
+            if let mode = confirmed.mode {
+                try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
+                stamps[at] = try file.status(path: target.path).stamp
+            }
+            if status.device != groupDevice { unflushed.append(file) }
+        } catch {
+            if error.number == ESTALE {
+                throw MirrorError(
+                    .sourceChanged, "\(target): it changed after it was read. Run again.",
+                    target: target)
+            }
+            throw MirrorError(error, target: target)
+        }
+    }
+
+    /// Flushes the files that no group flush writes out.
+    mutating func flush(beneath root: RootDirectory) throws(Errno) {
+        for file in unflushed { try file.flushBytes(path: root.path) }
+        unflushed = []
+    }
+}
