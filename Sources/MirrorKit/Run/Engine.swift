@@ -66,14 +66,14 @@ final class Engine: Sendable {
     private static func openIndex(
         of root: RootDirectory
     ) throws(MirrorError) -> (OpenedIndex, Recovery.Settled) {
-        let opened = try Index.open(root, now: SystemClock.now())
+        let opened = try IndexOpening.open(root, now: SystemClock.now())
         do throws(MirrorError) {
             return (opened, try Recovery.settle(root, opened.index, now: SystemClock.now()))
         } catch {
             guard opened.index.hasSeenDamage else { throw error }
             try opened.index.close(now: SystemClock.now())
         }
-        let anew = try Index.open(root, now: SystemClock.now())
+        let anew = try IndexOpening.open(root, now: SystemClock.now())
         return (anew, try Recovery.settle(root, anew.index, now: SystemClock.now()))
     }
 
@@ -112,7 +112,7 @@ final class Engine: Sendable {
             let made = try TransferLoop(
                 configuration: configuration, parts: parts, observer: runs,
                 remembered: (try? index.learnedLimits()) ?? [:],
-                remember: { [index] in try? index.remember(learnedLimits: $0) },
+                remember: { [index] in try? index.changes.remember(learnedLimits: $0) },
                 admit: { gate.admit($0, for: $1) })
             loop = made
             return made

@@ -93,7 +93,7 @@ final class PermissionWatch {
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
         // An account that cannot be written is written later, or the index is beyond use anyway.
         do {
-            try index.put(account)
+            try index.changes.put(account)
             isUnwritten = false
         } catch {}
     }

@@ -73,7 +73,7 @@ extension RunThread {
             try engine.claims.reserve(
                 target, for: step.target, by: claimant(position), in: engine.root)
             if let source = plan.resource(of: step)?.primary.url {
-                try engine.index.rememberServerName(
+                try engine.index.changes.rememberServerName(
                     owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
                     source: SourceKey(source), target: target)
             }

@@ -27,7 +27,7 @@ struct TreeListing {
         var scan = StatCursor(root)
         var hasRows = false
         while true {
-            let rows = try index.servedFiles(
+            let rows = try index.served.files(
                 beneath: prefix, from: start, isIncluded: isIncluded, most: TreeListing.batch)
             guard let last = rows.last else { break }
             hasRows = true
@@ -48,7 +48,7 @@ struct TreeListing {
         }
         if hasRows || path.isEmpty || Area(rawValue: path) != nil { return listing }
         // The page behind the last entry is one, if the folder is.
-        let first = try index.servedFiles(
+        let first = try index.served.files(
             beneath: prefix, from: prefix, isIncluded: false, most: 1)
         return first.isEmpty ? nil : listing
     }

@@ -73,11 +73,11 @@ final class TreeResponder: Responder {
         at target: Target, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply {
         let index = try watch.current().index
-        guard let row = try index.servedFile(at: target) else {
+        guard let row = try index.served.file(at: target) else {
             if let reply = try promoted(target, since: nil, for: request, isRepeated) {
                 return reply
             }
-            let beneath = try index.servedFiles(
+            let beneath = try index.served.files(
                 beneath: target.path + "/", from: target.path + "/", isIncluded: false, most: 1)
             return .answer(
                 beneath.isEmpty ? .refusal(404) : .redirect(toFolder: target.path), nil)
@@ -106,12 +106,12 @@ final class TreeResponder: Responder {
         _ target: Target, since row: ServedFile?, for request: ServedRequest, _ isRepeated: Bool
     ) throws(MirrorError) -> ServerReply? {
         let index = try watch.current().index
-        if let newer = try index.servedFile(at: target), newer != row,
+        if let newer = try index.served.file(at: target), newer != row,
             case .good(let file, let representation) = open(newer)
         {
             return .answer(ServedAnswer(to: request, with: representation), file)
         }
-        for intended in try index.intendedFiles(at: target) {
+        for intended in try index.served.intendedFiles(at: target) {
             switch open(intended) {
             case .good(let file, let representation):
                 return .answer(ServedAnswer(to: request, with: representation), file)

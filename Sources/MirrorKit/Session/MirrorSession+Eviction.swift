@@ -46,7 +46,7 @@ extension MirrorSession {
             }
             report.fail(failed)
             let left = Set(failed.map(\.file.target))
-            try engine.index.note(
+            try engine.index.changes.note(
                 evicted: chosen.lazy.filter { !left.contains($0.target) }.map {
                     EvictedFile(target: $0.target, size: $0.stamp.size, lastUse: $0.lastUsed)
                 }, readmitted: [])

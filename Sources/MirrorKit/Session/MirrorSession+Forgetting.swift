@@ -44,7 +44,7 @@ extension MirrorSession {
             guard report.failures.isEmpty else { return report }
             try await Offload.run {
                 if deleting { try ForgetScan.discardParts(of: name, in: engine) }
-                try engine.index.forgetManifest(named: name)
+                try engine.index.changes.forgetManifest(named: name)
                 do throws(Errno) { try engine.index.makeDurable() } catch {
                     throw MirrorError(error)
                 }

@@ -181,11 +181,11 @@ extension MirrorSession {
                     copy: copies[manifest.record.name])
                 if let record { changed.append(record) }
             }
-            try engine.index.renameManifests(
+            try engine.index.changes.renameManifests(
                 FormerNames.of(plan.manifests, among: rows, root: root)
                     .map { (old: $0.key, new: plan.manifests[$0.value].owner) })
             guard !changed.isEmpty else { return }
-            for record in changed { try engine.index.put(record) }
+            for record in changed { try engine.index.changes.put(record) }
             let names = Set(rows.compactMap(\.copyName))
             guard changed.contains(where: { $0.copyName.map(names.contains) == false }) else {
                 return

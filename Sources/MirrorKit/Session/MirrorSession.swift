@@ -227,7 +227,7 @@ extension MirrorSession {
             guard let root = try location.openIfThere() else {
                 return TreeView(root: nil, index: nil)
             }
-            return TreeView(root: root, index: try Index.openForReading(root).index)
+            return TreeView(root: root, index: try IndexOpening.openForReading(root).index)
         }
         // The index is closed here. Its last reference may be dropped on another thread, after the
         // process has ended, and then the files of SQLite's log and shared memory stay.
@@ -251,7 +251,7 @@ extension MirrorSession {
     func noteUse(of target: Target) async {
         // A use that is not noted may cost a request later, and nothing now.
         guard let engine = try? await opening?.value else { return }
-        try? engine.index.noteUse(of: target, at: SystemClock.now())
+        try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
     }
 
     /// Passes an acquired engine to a body, and releases it afterwards.

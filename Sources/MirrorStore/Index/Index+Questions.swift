@@ -149,6 +149,11 @@ extension Index {
         }
     }
 
+    /// A number that changes whenever another process has written to the index.
+    package func changeCount() throws(MirrorError) -> Int64 {
+        try reading { (database: inout Database) throws(IndexError) in try database.changeCount() }
+    }
+
     private func reading<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {

@@ -1,6 +1,4 @@
-internal import CLinux
 internal import CSQLite
-internal import Glibc
 package import MirrorModel
 package import MirrorSystem
 internal import Synchronization
@@ -11,56 +9,27 @@ internal import Synchronization
 /// the disk: `makeDurable` does that, at the moments when a promise depends on it. A crash of the
 /// machine before that loses the latest commits, in order from the end, and never half of one.
 package final class Index: Sendable {
-    /// How many pages, of SQLite's usual 4 KiB, the log may gather.
-    private static let pagesToCheckpoint = 2048
-
     /// How further connections are opened; nil for an index that is not on disk.
-    private let location: Location?
+    private let location: IndexLocation?
     private let connection: Mutex<Database>
-    /// Checkpoints run on a second connection, so that writers need not wait for the disk.
-    private let checkpointing = Mutex<Database?>(nil)
-    /// The write-ahead log, open once something was written: a run that finds nothing to do leaves the
-    /// index as it is.
-    private let log: Mutex<Descriptor?>
+    private let log: WriteAheadLog
+    private let damage: IndexDamage
     private let isWriter: Bool
-    private let sawDamage = Atomic<Bool>(false)
-    private let isBeyondDoubt = Atomic<Bool>(false)
-    /// Why the index answers no more questions: each would wait as long as the first did.
-    private let lost = Mutex<IndexError?>(nil)
     private let isClosed = Atomic<Bool>(false)
     /// Whether it was made by this run: there was none, or a damaged one.
     let wasCreated: Bool
-
-    /// Where the index is, and how it is opened.
-    package struct Location: Sendable {
-        let file: IndexFile
-        /// A path, or a URI with parameters.
-        let name: String
-        let flags: Int32
-        /// Holds a private copy as long as it is read.
-        let copy: PrivateCopy?
-        /// What a connection runs before it reads.
-        var preparation = ""
-
-        /// Whether SQLite may write to it, as it does even to read beside others.
-        var isWritable: Bool { flags & SQLITE_OPEN_READWRITE != 0 }
-
-        /// Opens a further connection.
-        func connect() throws(IndexError) -> Database {
-            let database = try Database(name, flags: flags, beneath: file.folder)
-            if !preparation.isEmpty { try database.run(preparation) }
-            return database
-        }
-    }
+    /// Whether rows that a plan has read are still those of the index.
+    package let rows = RowsState()
 
     package init(
-        location: Location?, connection: consuming Database, isWriter: Bool, wasCreated: Bool
+        location: IndexLocation?, connection: consuming Database, isWriter: Bool, wasCreated: Bool
     ) {
         self.location = location
         self.connection = Mutex(connection)
         self.isWriter = isWriter
-        log = Mutex(nil)
         self.wasCreated = wasCreated
+        log = WriteAheadLog(of: location, isWriter: isWriter)
+        damage = IndexDamage(markedBeside: isWriter ? location?.file : nil)
         if let location { OpenIndexes.add(location.file) }
     }
 
@@ -68,25 +37,28 @@ package final class Index: Sendable {
         if !isClosed.load(ordering: .acquiring), let location { OpenIndexes.remove(location.file) }
     }
 
-    /// Whether rows that a plan has read are still those of the index.
-    package let rows = RowsState()
+    /// The changes that a session makes.
+    package var changes: IndexChanges { IndexChanges(index: self) }
 
-    /// Whether it shows what other processes write: neither a copy nor a file that is taken to stay, nor
-    /// one of an earlier version, which the next run migrates.
-    var isLive: Bool {
-        location.map { $0.copy == nil && $0.isWritable && $0.preparation.isEmpty } ?? false
-    }
+    /// What a server of the tree asks.
+    package var served: ServedRows { ServedRows(index: self) }
+
+    /// Whether it shows what other processes write.
+    var isLive: Bool { location?.isLive ?? false }
+
+    /// Whether reading it showed damage, certain or not.
+    package var hasSeenDamage: Bool { damage.isSeen }
 
     /// Reads with the writing connection, so that it sees what was written.
     ///
     /// Only the store calls this and `write`. A session asks by `Index+Questions`, and writes by
-    /// `Index+Changes`.
+    /// `IndexChanges`.
     package func read<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
-            try refuseIfLost()
-            do throws(IndexError) { return try body(&database) } catch { throw noted(error) }
+            try damage.refuseIfLost()
+            do throws(IndexError) { return try body(&database) } catch { throw damage.noted(error) }
         }
     }
 
@@ -95,9 +67,9 @@ package final class Index: Sendable {
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(IndexError) -> Value {
         try connection.withLock { database throws(IndexError) in
-            try refuseIfLost()
+            try damage.refuseIfLost()
             do throws(IndexError) {
-                try openLog(&database)
+                try log.open(&database)
                 try database.run("BEGIN IMMEDIATE")
                 let value = try body(&database)
                 try database.run("COMMIT")
@@ -105,7 +77,7 @@ package final class Index: Sendable {
             } catch {
                 // SQLite has rolled back by itself after some errors; then this one does nothing.
                 try? database.run("ROLLBACK")
-                throw noted(error)
+                throw damage.noted(error)
             }
         }
     }
@@ -114,12 +86,12 @@ package final class Index: Sendable {
     /// snapshot that later writes do not disturb.
     package func records() throws(IndexError) -> RecordCursor {
         guard let location else { return RecordCursor(nil) { _ in } }
-        try refuseIfLost()
+        try damage.refuseIfLost()
         do throws(IndexError) {
             return RecordCursor(try location.connect()) {
-                _ = self.noted($0)
+                _ = self.damage.noted($0)
             }
-        } catch { throw noted(error) }
+        } catch { throw damage.noted(error) }
     }
 
     /// A walk over the rows from a path on, in brief; a snapshot like the other.
@@ -127,64 +99,27 @@ package final class Index: Sendable {
         _ sql: String, from start: String
     ) throws(IndexError) -> ProjectionCursor {
         guard let location else { return try ProjectionCursor(nil, from: start) { _ in } }
-        try refuseIfLost()
+        try damage.refuseIfLost()
         do throws(IndexError) {
             return try ProjectionCursor(
                 try location.connect(), sql, from: start
-            ) { _ = self.noted($0) }
-        } catch { throw noted(error) }
+            ) { _ = self.damage.noted($0) }
+        } catch { throw damage.noted(error) }
     }
 
-    /// Waits until every commit so far is on the disk (fdatasync(2) of the write-ahead log).
-    ///
-    /// The log's own descriptor is used: to open and close the database file would drop SQLite's
-    /// POSIX locks. An error is final; a second call would not report it again.
-    package func makeDurable() throws(Errno) {
-        try log.withLock { $0 }?.flushBytes(path: ".mirror/index.sqlite-wal")
-    }
+    /// Waits until every commit so far is on the disk. An error is final.
+    package func makeDurable() throws(Errno) { try log.flush() }
 
     /// Whether a flush of a whole file system includes the index's log.
-    func isOnDevice(_ device: UInt64) -> Bool {
-        guard isWriter, let folder = location?.file.folder else { return false }
-        return (try? folder.status(path: ".mirror").device) == device
-    }
+    func isOnDevice(_ device: UInt64) -> Bool { log.isOnDevice(device) }
 
-    /// Makes the log, before the first transaction: its name must be on the disk before its bytes
-    /// count.
-    private func openLog(_ database: inout Database) throws(IndexError) {
-        guard isWriter, let folder = location?.file.folder, log.withLock({ $0 }) == nil else {
-            return
-        }
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
-            $0.add(SystemClock.now().rfc3339)
-        }
-        do throws(Errno) {
-            try folder.flush(path: ".mirror")
-            let name = IndexFile.name + "-wal"
-            let opened = Descriptor(
-                owning: try retrying("openat", ".mirror/" + name) {
-                    linux_openat(folder.number, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
-                })
-            log.withLock { $0 = opened }
-        } catch { throw IndexError.file(error) }
-    }
-
-    /// Carries the log into the database file when it has grown to 8 MiB; writers go on meanwhile.
+    /// Carries the log into the database file when it has grown to 8 MiB.
     func checkpointIfNeeded() throws(IndexError) {
-        guard let location else { return }
         let pages = connection.withLock { $0.pagesInLog }
-        guard pages >= Index.pagesToCheckpoint else { return }
-        try refuseIfLost()
-        try checkpointing.withLock { database throws(IndexError) in
-            if try database?.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE) != nil { return }
-            var opened = try location.connect()
-            // It must have read once to find the log.
-            _ = try opened.number("PRAGMA user_version")
-            try opened.checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
-            database = consume opened
-        }
-        // A writer that never rests keeps the log from beginning anew: hold it back for once.
-        guard pages >= 8 * Index.pagesToCheckpoint else { return }
+        guard log.isLong(pages) else { return }
+        try damage.refuseIfLost()
+        try log.checkpoint()
+        guard log.isOverdue(pages) else { return }
         try read { (database: inout Database) throws(IndexError) in
             _ = try database.checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
         }
@@ -195,11 +130,11 @@ package final class Index: Sendable {
     package func close(now: Instant) throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
-            checkpointing.withLock { $0 = nil }
+            log.close()
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { OpenIndexes.remove(location.file) } }
                 var failure: IndexError?
-                if isWriter, !sawDamage.load(ordering: .acquiring), lost.withLock({ $0 == nil }) {
+                if isWriter, !damage.isSeen, damage.isReachable {
                     do throws(IndexError) {
                         try database.checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)
                     } catch { failure = error }
@@ -208,30 +143,11 @@ package final class Index: Sendable {
                 location?.copy?.remove()
                 if let failure { throw failure }
             }
-            if isWriter, let location, isBeyondDoubt.load(ordering: .acquiring) {
+            if isWriter, let location, damage.isCertain {
                 do throws(Errno) { _ = try location.file.setAside(at: now) } catch {
                     throw IndexError.file(error)
                 }
             }
         }
-    }
-
-    /// Whether reading it showed damage, certain or not.
-    package var hasSeenDamage: Bool { sawDamage.load(ordering: .acquiring) }
-
-    private func noted(_ error: IndexError) -> IndexError {
-        if error.isWithoutLock { lost.withLock { $0 = error } }
-        guard error.damage != nil, isWriter else { return error }
-        if !sawDamage.exchange(true, ordering: .acquiringAndReleasing) {
-            location?.file.put(.doubted)
-        }
-        if case .damaged = error, !isBeyondDoubt.exchange(true, ordering: .acquiringAndReleasing) {
-            location?.file.put(.damaged)
-        }
-        return error
-    }
-
-    private func refuseIfLost() throws(IndexError) {
-        if let error = lost.withLock({ $0 }) { throw error }
     }
 }

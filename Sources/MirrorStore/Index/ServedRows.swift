@@ -1,47 +1,59 @@
-internal import MirrorModel
+package import MirrorModel
 
-/// Rows as a server of the tree asks for them.
-enum ServedRows {
+/// The rows of files as a server of the tree asks for them: few columns, and one answer a call.
+package struct ServedRows {
     private static let columns = "path, size, modified, changed, inode, sha256, details"
+    /// Of so many files with the same bytes one is expected to be as it was put there. A tree may have
+    /// a hundred thousand empty files.
+    private static let mostCopies = 64
 
-    /// The row of a path.
-    static func file(
-        at path: String, in database: inout Database
-    ) throws(IndexError) -> ServedFile? {
-        try database.first("SELECT \(columns) FROM files WHERE path = ?") {
-            $0.add(path)
-        } read: { (row: inout Row) throws(IndexError) in
-            try row.servedFile()
+    let index: Index
+
+    /// What the index knows of a target's file.
+    package func file(at target: Target) throws(MirrorError) -> ServedFile? {
+        try ask { (database: inout Database) throws(IndexError) in
+            try database.first("SELECT \(ServedRows.columns) FROM files WHERE path = ?") {
+                $0.add(target.path)
+            } read: { (row: inout Row) throws(IndexError) in
+                try row.servedFile()
+            }
         }
     }
 
-    /// The versions that a promotion under way, or one that was interrupted, gives a path.
-    static func intendedFiles(
-        at path: String, in database: inout Database
-    ) throws(IndexError) -> [ServedFile] {
-        try database.all("SELECT \(columns) FROM intents WHERE path = ?") {
-            $0.add(path)
-        } read: { (row: inout Row) throws(IndexError) in
-            try row.servedFile()
+    /// The versions that a promotion is about to put at a target, or has put there without saying so yet.
+    package func intendedFiles(at target: Target) throws(MirrorError) -> [ServedFile] {
+        try ask { (database: inout Database) throws(IndexError) in
+            try database.all("SELECT \(ServedRows.columns) FROM intents WHERE path = ?") {
+                $0.add(target.path)
+            } read: { (row: inout Row) throws(IndexError) in
+                try row.servedFile()
+            }
         }
     }
 
-    /// The rows with a digest whose paths are in a range, at most so many: from the first to before
-    /// the last.
-    static func files(
-        with sha256: Digest, from first: String, to last: String?, most: Int,
-        in database: inout Database
-    ) throws(IndexError) -> [ServedFile] {
-        let end = last == nil ? "" : " AND path < ?"
-        return try database.all(
-            "SELECT \(columns) FROM files WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?"
-        ) {
-            $0.add(first)
-            if let last { $0.add(last) }
-            $0.add(sha256.bytes)
-            $0.add(Int64(most))
-        } read: { (row: inout Row) throws(IndexError) in
-            try row.servedFile()
+    /// The files with a digest whose paths are in one of the ranges: from the first to before the last.
+    package func files(
+        with sha256: Digest, in ranges: [(from: String, to: String?)]
+    ) throws(MirrorError) -> [ServedFile] {
+        try ask { (database: inout Database) throws(IndexError) in
+            var files: [ServedFile] = []
+            for range in ranges where files.count < ServedRows.mostCopies {
+                let end = range.to == nil ? "" : " AND path < ?"
+                files += try database.all(
+                    """
+                    SELECT \(ServedRows.columns) FROM files \
+                    WHERE path >= ?\(end) AND +sha256 = ? LIMIT ?
+                    """
+                ) {
+                    $0.add(range.from)
+                    if let last = range.to { $0.add(last) }
+                    $0.add(sha256.bytes)
+                    $0.add(Int64(ServedRows.mostCopies - files.count))
+                } read: { (row: inout Row) throws(IndexError) in
+                    try row.servedFile()
+                }
+            }
+            return files
         }
     }
 
@@ -50,22 +62,30 @@ enum ServedRows {
     /// - Parameters:
     ///   - folder: the folder's path with the slash at its end; empty for all.
     ///   - start: where to begin; its own path, too, if `isIncluded`.
-    static func files(
-        beneath folder: String, from start: String, isIncluded: Bool, most: Int64,
-        in database: inout Database
-    ) throws(IndexError) -> [ServedFile] {
+    package func files(
+        beneath folder: String, from start: String, isIncluded: Bool, most: Int64
+    ) throws(MirrorError) -> [ServedFile] {
         // The byte behind the slash bounds what begins with the folder's path.
         let end = folder.isEmpty ? "" : " AND path < ?"
         let sign = isIncluded ? ">=" : ">"
-        return try database.all(
-            "SELECT \(columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?"
-        ) {
-            $0.add(start)
-            if !folder.isEmpty { $0.add(folder.prefix(bytes: folder.utf8.count - 1) + "0") }
-            $0.add(most)
-        } read: { (row: inout Row) throws(IndexError) in
-            try row.servedFile()
+        let sql = """
+            SELECT \(ServedRows.columns) FROM files WHERE path \(sign) ?\(end) ORDER BY path LIMIT ?
+            """
+        return try ask { (database: inout Database) throws(IndexError) in
+            try database.all(sql) {
+                $0.add(start)
+                if !folder.isEmpty { $0.add(folder.prefix(bytes: folder.utf8.count - 1) + "0") }
+                $0.add(most)
+            } read: { (row: inout Row) throws(IndexError) in
+                try row.servedFile()
+            }
         }
+    }
+
+    private func ask<Value: Sendable>(
+        _ body: (inout Database) throws(IndexError) -> Value
+    ) throws(MirrorError) -> Value {
+        try indexed { () throws(IndexError) in try index.read(body) }
     }
 }
 

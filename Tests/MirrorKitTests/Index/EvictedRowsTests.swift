@@ -18,22 +18,22 @@ import Testing
     }
 
     @Test func evictedFilesAreRememberedUntilTheyAreReadmitted() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         let large = EvictedFile(
             target: try Target("Caches/z"), size: 1 << 40, lastUse: Instant(milliseconds: 5))
         let unknown = EvictedFile(
             target: try Target("Caches/a"), size: nil, lastUse: Instant(milliseconds: 6))
-        try index.note(evicted: [large, unknown], readmitted: [])
+        try index.changes.note(evicted: [large, unknown], readmitted: [])
         #expect(try index.evictedFiles() == [unknown, large])
-        try index.note(evicted: [], readmitted: [large.target, try Target("Caches/none")])
+        try index.changes.note(evicted: [], readmitted: [large.target, try Target("Caches/none")])
         #expect(try index.evictedFiles() == [unknown])
         try index.close(now: start)
-        let again = try Index.open(root, now: start).index
+        let again = try IndexOpening.open(root, now: start).index
         #expect(try again.evictedFiles() == [unknown])
     }
 
     @Test func formerSchemaWithoutThemIsReadAndMigrated() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         try index.write { (batch: inout Database) throws(IndexError) in
             try FormerRecords.make(in: &batch)
             try batch.run(
@@ -43,14 +43,14 @@ import Testing
                 """)
         }
         try index.close(now: start)
-        let reader = try Index.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root).index
         #expect(try reader.evictedFiles() == [])
         try reader.close(now: start)
-        let opened = try Index.open(root, now: start)
+        let opened = try IndexOpening.open(root, now: start)
         #expect(opened.notice == nil)
         let file = EvictedFile(
             target: try Target("Caches/a"), size: 3, lastUse: Instant(milliseconds: 6))
-        try opened.index.note(evicted: [file], readmitted: [])
+        try opened.index.changes.note(evicted: [file], readmitted: [])
         #expect(try opened.index.evictedFiles() == [file])
     }
 }

@@ -85,7 +85,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             try batch.run(sql)
         }
         try index.close(now: start)
-        let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         #expect(reader.notice != nil)
         #expect(try paths(reader.index).isEmpty)
         let opened = try open()

@@ -9,7 +9,7 @@ import Testing
     /// The log's file stays as long as it was, so its length must not be taken for what it holds.
     @Test func checkpointedLogIsNotCheckpointedAgainAtOnce() throws {
         let folder = try TemporaryFolder()
-        let index = try Index.open(
+        let index = try IndexOpening.open(
             try RootDirectory(opening: folder.path), now: Instant(seconds: 0)
         )
         .index

@@ -36,7 +36,7 @@ protocol IndexSuite {
 
 extension IndexSuite {
     func open() throws -> OpenedIndex {
-        try Index.open(try RootDirectory(opening: folder.path), now: start)
+        try IndexOpening.open(try RootDirectory(opening: folder.path), now: start)
     }
 
     func paths(_ index: Index) throws -> [String] {
@@ -105,7 +105,7 @@ extension IndexSuite {
             record.verified = number % 2 == 0 ? .digest : .none
             return record
         }
-        try index.put(rows)
+        try index.changes.put(rows)
         let targets = try numbers.map { try Target("Caches/\($0)") }
         let wanted = targets.map { target in rows.first { $0.target == target } }
         #expect(try index.records(for: targets) == wanted)
@@ -160,18 +160,18 @@ extension IndexSuite {
             try FileRows.put(record, in: &batch)
         }
         let root = try RootDirectory(opening: folder.path)
-        let during = try Index.openForReading(root).index
+        let during = try IndexOpening.openForReading(root).index
         #expect(try paths(during) == ["Documents/a"])
         try during.close(now: start)
         try writer.close(now: start)
-        let after = try Index.openForReading(root).index
+        let after = try IndexOpening.openForReading(root).index
         #expect(try paths(after) == ["Documents/a"])
         try after.close(now: start)
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
     }
 
     @Test func aReaderOfARootWithoutAnIndexSeesNothingAndMakesNothing() throws {
-        let index = try Index.openForReading(try RootDirectory(opening: folder.path)).index
+        let index = try IndexOpening.openForReading(try RootDirectory(opening: folder.path)).index
         #expect(try paths(index).isEmpty)
         #expect(folder.names().isEmpty)
     }
@@ -225,9 +225,9 @@ extension IndexSuite {
         let names = folder.names(in: ".mirror")
         let before = names.map { folder.bytes(of: ".mirror/" + $0) }
         let root = try RootDirectory(opening: folder.path)
-        let writing = #expect(throws: MirrorError.self) { try Index.open(root, now: start) }
+        let writing = #expect(throws: MirrorError.self) { try IndexOpening.open(root, now: start) }
         #expect(writing?.code == .indexNewer)
-        let reading = #expect(throws: MirrorError.self) { try Index.openForReading(root) }
+        let reading = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
         #expect(reading?.code == .indexNewer)
         #expect(folder.names(in: ".mirror") == names)
         #expect(names.map { folder.bytes(of: ".mirror/" + $0) } == before)
@@ -245,8 +245,8 @@ extension IndexSuite {
             try crashed.write(try #require(folder.bytes(of: name)), to: name)
         }
         let root = try RootDirectory(opening: crashed.path)
-        #expect(try paths(try Index.openForReading(root).index) == ["Documents/a"])
-        #expect(try paths(try Index.open(root, now: start).index) == ["Documents/a"])
+        #expect(try paths(try IndexOpening.openForReading(root).index) == ["Documents/a"])
+        #expect(try paths(try IndexOpening.open(root, now: start).index) == ["Documents/a"])
     }
 
     @Test func manifestsRunsAndServerNamesComeBack() throws {
@@ -293,7 +293,7 @@ extension IndexSuite {
         }
         let remount = try #require(popen("mount -o remount,ro '\(path)'", "w"))
         #expect(pclose(remount) == 0)
-        let reader = try Index.openForReading(try RootDirectory(opening: path)).index
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: path)).index
         #expect(try paths(reader) == ["Documents/a"])
         try reader.close(now: start)
     }

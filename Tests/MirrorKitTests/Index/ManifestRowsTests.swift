@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func everyKindOfPlaceComesBack() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         let places: [ManifestPlace] = [
             .relative("../m.json"), .either(relative: "../ci/m.json", absolute: "/w/ci/m.json"),
             .absolute("/etc/m.json"), .url(SourceKey(text: "https://a/m.json")),
@@ -42,7 +42,7 @@ import Testing
 
     /// The table as version 2 made it, with two manifests of one name.
     private func makeVersion2() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         let record = try fullRecord("Caches/a", owner: "maps")
         try index.write { (batch: inout Database) throws(IndexError) in
             try FileRows.put(record, in: &batch)
@@ -73,10 +73,10 @@ import Testing
         far.copyName = "x.manifest"
         var maps = ManifestRecord(name: "maps", place: .absolute("/a/new.json"))
         maps.syncedAt = Instant(milliseconds: 2000)
-        let reader = try Index.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root).index
         #expect(try manifests(reader) == [far, maps])
         try reader.close(now: start)
-        let opened = try Index.open(root, now: start)
+        let opened = try IndexOpening.open(root, now: start)
         #expect(opened.notice == nil)
         #expect(try manifests(opened.index) == [far, maps])
         #expect(try opened.index.record(for: try Target("Caches/a"))?.owners == Owners("maps"))
@@ -89,31 +89,31 @@ import Testing
     @Test func suspectedIndexOfTheFormerSchemaIsNotDamaged() throws {
         try makeVersion2()
         try folder.write([], to: ".mirror/index.doubted")
-        let opened = try Index.open(root, now: start)
+        let opened = try IndexOpening.open(root, now: start)
         #expect(opened.notice == nil)
         #expect(try manifests(opened.index).map(\.name) == ["far", "maps"])
     }
 
     @Test func forgottenManifestTakesItsOwnRowsAndLeavesSharedRows() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "b"])
         let records = [try fullRecord("Caches/own", owner: "a"), shared]
-        try index.put(records)
-        try index.put(ManifestRecord(name: "a", place: .absolute("/a.json")))
-        try index.forgetManifest(named: "a")
+        try index.changes.put(records)
+        try index.changes.put(ManifestRecord(name: "a", place: .absolute("/a.json")))
+        try index.changes.forgetManifest(named: "a")
         #expect(try index.record(for: try Target("Caches/own")) == nil)
         #expect(try index.record(for: try Target("Caches/shared"))?.owners == Owners("b"))
         #expect(try manifests(index).isEmpty)
     }
 
     @Test func renamedManifestKeepsAllItsRows() throws {
-        let index = try Index.open(root, now: start).index
+        let index = try IndexOpening.open(root, now: start).index
         var shared = try fullRecord("Caches/shared", owner: "a")
         shared.owners = Owners(["a", "c"])
-        try index.put([try fullRecord("Caches/own", owner: "a"), shared])
-        try index.put(ManifestRecord(name: "a", place: .absolute("/a.json")))
-        try index.renameManifests([(old: "a", new: "b")])
+        try index.changes.put([try fullRecord("Caches/own", owner: "a"), shared])
+        try index.changes.put(ManifestRecord(name: "a", place: .absolute("/a.json")))
+        try index.changes.renameManifests([(old: "a", new: "b")])
         #expect(try index.record(for: try Target("Caches/own"))?.owners == Owners("b"))
         #expect(try index.record(for: try Target("Caches/shared"))?.owners == Owners(["b", "c"]))
         #expect(try manifests(index).isEmpty)

@@ -148,7 +148,7 @@ import Testing
             try FormerRecords.make(in: &batch)
         }
         try former.close(now: Instant(seconds: 0))
-        let reader = try Index.openForReading(try RootDirectory(opening: folder.path))
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         #expect(reader.notice == nil)
         #expect(try stored(reader.index) == records)
         // A walk has a connection of its own.
@@ -240,7 +240,7 @@ import Testing
             try FormerRecords.make(in: &batch)
         }
         try former.close(now: Instant(seconds: 0))
-        let reader = try Index.openForReading(root)
+        let reader = try IndexOpening.openForReading(root)
         #expect(reader.notice == nil)
         #expect(try stored(reader.index) == [new, other])
         try reader.index.close(now: Instant(seconds: 0))

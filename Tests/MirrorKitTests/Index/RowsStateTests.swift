@@ -51,11 +51,11 @@ import Testing
         let record = try fullRecord("Caches/a")
         let other = try Target("Caches/b")
         let changes: [() throws -> Void] = [
-            { try index.put(record) },
-            { try index.setOwners([record.target: Owners(["a", "b"])]) },
-            { try index.renameManifests([("a", "c")]) },
-            { try index.forgetManifest(named: "c") },
-            { try index.removeRecords([other]) },
+            { try index.changes.put(record) },
+            { try index.changes.setOwners([record.target: Owners(["a", "b"])]) },
+            { try index.changes.renameManifests([("a", "c")]) },
+            { try index.changes.forgetManifest(named: "c") },
+            { try index.changes.removeRecords([other]) },
         ]
         for (number, change) in changes.enumerated() {
             let mark = index.rows.beginRun(since: index.rows.mark)
@@ -69,10 +69,10 @@ import Testing
     @Test func whatIsNoRowOfAFileChangesNothing() throws {
         let index = try open().index
         let mark = index.rows.beginRun(since: index.rows.mark)
-        try index.put([])
-        try index.setOwners([:])
-        try index.noteUse(of: try Target("Caches/a"), at: Instant(seconds: 1))
-        try index.put(ManifestRecord(name: "m", place: .absolute("/m.json")))
+        try index.changes.put([])
+        try index.changes.setOwners([:])
+        try index.changes.noteUse(of: try Target("Caches/a"), at: Instant(seconds: 1))
+        try index.changes.put(ManifestRecord(name: "m", place: .absolute("/m.json")))
         #expect(index.rows.areThose(of: mark))
     }
 }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func aLinkInTheFoldersPlaceLeadsNoConnectionAway() throws {
-        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try swap()
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
@@ -40,9 +40,9 @@ import Testing
     }
 
     @Test func aReaderOfASwappedFolderReadsTheFolder() throws {
-        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try index.close(now: now)
-        let reader = try Index.openForReading(try RootDirectory(opening: folder.path)).index
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path)).index
         try swap()
         var cursor = try reader.records()
         #expect(try cursor.next() == nil)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func allConnectionsToAnIndexHaveOneDescriptor() throws {
-        let index = try Index.open(try RootDirectory(opening: folder.path), now: now).index
+        let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         let root = try RootDirectory(opening: folder.path)
         let first = IndexFile(folder: try root.openFolder(".mirror"), root: root)
         let second = IndexFile(folder: try root.openFolder(".mirror"), root: root)

@@ -12,7 +12,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        index = try Index.open(
+        index = try IndexOpening.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time
         ).index
     }
@@ -125,7 +125,7 @@ import Testing
     @Test func damagedIntentsAreFoundWhenTheIndexIsOpened() throws {
         try put(packed: [PackedWriter.version, 9])
         try index.close(now: PromotionTree.time)
-        let opened = try Index.open(
+        let opened = try IndexOpening.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time)
         #expect(opened.notice?.contains("damaged") == true)
     }
@@ -142,7 +142,7 @@ import Testing
             try batch.run("DROP TABLE batches; PRAGMA user_version = 5")
         }
         try tree.index.close(now: PromotionTree.time)
-        let reader = try Index.openForReading(tree.root)
+        let reader = try IndexOpening.openForReading(tree.root)
         #expect(reader.notice == nil)
         try reader.index.close(now: PromotionTree.time)
         let next = try PromotionTree(folder)

@@ -207,7 +207,7 @@ import Testing
         let tree = try PromotionTree(ground.folder)
         var record = try await tree.put(ground.path("other"), "other")
         record.owners = Owners("n")
-        try tree.index.put(record)
+        try tree.index.changes.put(record)
         await tree.promoter.stop()
         try tree.index.close(now: PromotionTree.time)
         #expect(try await ground.promote().promoted?.way == .rename)
@@ -230,7 +230,7 @@ import Testing
         let ground = try await Ground(way)
         _ = try await ground.promote(PromotionProbe(goesOn: { $0 != step }))
         let root = try RootDirectory(opening: ground.folder.path)
-        let reader = try Index.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root).index
         for name in ["a", "same"] {
             let target = try Target(ground.path(name))
             let there = try FileDigests.read(target, in: root)?.digests.first

@@ -16,7 +16,7 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         let root = try RootDirectory(opening: folder.path)
-        index = try Index.open(root, now: start).index
+        index = try IndexOpening.open(root, now: start).index
         watch = try IndexWatch(root)
     }
 

@@ -34,7 +34,7 @@ import Testing
         let rig = try SessionRig()
         let manifest = try await synced(rig)
         let root = try RootDirectory(opening: rig.folder.path + "/root")
-        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         try index.write { (batch: inout Database) throws(IndexError) in try batch.run(sql) }
         try index.close(now: Instant(seconds: 0))
 

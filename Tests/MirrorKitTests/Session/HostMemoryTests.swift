@@ -17,8 +17,8 @@ import Testing
     @Test func indexRemembersThePaceOfHosts() throws {
         let tree = try PromotionTree()
         #expect(try tree.index.learnedLimits() == [:])
-        try tree.index.remember(learnedLimits: [try host(80): 32, try host(81): 2])
-        try tree.index.remember(learnedLimits: [try host(81): 9])
+        try tree.index.changes.remember(learnedLimits: [try host(80): 32, try host(81): 2])
+        try tree.index.changes.remember(learnedLimits: [try host(81): 9])
         #expect(try tree.index.learnedLimits() == [try host(80): 32, try host(81): 9])
     }
 
@@ -57,9 +57,9 @@ import Testing
         let folder = try Folder.temporary()
         defer { folder.remove() }
         let root = try RootDirectory(opening: folder.path)
-        let index = try Index.open(root, now: Instant(seconds: 0)).index
+        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         let name = Host(try SourceURL(server.url))
-        try index.remember(learnedLimits: [name: count])
+        try index.changes.remember(learnedLimits: [name: count])
         try index.close(now: Instant(seconds: 0))
         let session = try MirrorSession(root: folder.path)
         let resources = try (0..<count).map {
@@ -68,7 +68,7 @@ import Testing
         let summary = try await session.sync(Manifest(name: "m", resources: resources))
         #expect(summary[.fetched] == count)
         // And it is known again: what it got in the end.
-        let again = try Index.openForReading(root).index
+        let again = try IndexOpening.openForReading(root).index
         #expect(try again.learnedLimits()[name] ?? 0 >= HostPace.start)
     }
 }

@@ -70,7 +70,7 @@ import Testing
         let root = try RootDirectory(opening: session.root)
         let scan = try Scan(
             manifests: manifests, options: options, root: root,
-            index: try Index.openForReading(root).index, now: ScanPathsTests.now,
+            index: try IndexOpening.openForReading(root).index, now: ScanPathsTests.now,
             splitting: many, isCancelled: { false })
         return Made(try scan.plan(for: "root"))
     }
@@ -161,7 +161,7 @@ import Testing
         try await session.sync(Manifest(name: "one", resources: first))
         var rows: [IndexRecord] = []
         let root = try RootDirectory(opening: session.root)
-        let index = try Index.open(root, now: ScanPathsTests.now).index
+        let index = try IndexOpening.open(root, now: ScanPathsTests.now).index
         for resource in first {
             let record = try #require(try index.record(for: resource.target))
             rows.append(try answered(record, by: resource.primary.url, &random))

@@ -18,7 +18,7 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         let root = try RootDirectory(opening: folder.path)
-        index = try Index.open(root, now: Instant(seconds: 0)).index
+        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         store = TreePartStore(root: root, index: index)
     }
 
@@ -154,13 +154,13 @@ import Testing
         }
         try index.close(now: Instant(seconds: 0))
         let root = try RootDirectory(opening: folder.path)
-        let reader = try Index.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root).index
         let seen = try reader.read { (database: inout Database) throws(IndexError) in
             try PartRows.parts(in: &database)
         }
         #expect(seen.map(\.name) == [name])
         try reader.close(now: Instant(seconds: 0))
-        let opened = try Index.open(root, now: Instant(seconds: 0))
+        let opened = try IndexOpening.open(root, now: Instant(seconds: 0))
         #expect(opened.notice == nil)
         let version = try opened.index.read { (database: inout Database) throws(IndexError) in
             try database.number("PRAGMA user_version")

@@ -18,7 +18,7 @@ import Testing
         folder = try TemporaryFolder()
         target = try Target("Caches/a.bin")
         root = try RootDirectory(opening: folder.path)
-        index = try Index.open(root, now: Instant(seconds: 0)).index
+        index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         store = TreePartStore(root: root, index: index)
     }
 

@@ -11,7 +11,14 @@ package struct OpenedIndex: Sendable {
     package let notice: String?
 }
 
-extension Index {
+/// The opening of an index: its files are judged, then opened, brought to this version, or made anew.
+///
+/// What looks like damage is looked at twice, because the disk may have failed a read. Only a run that
+/// holds the root's lock moves a damaged index aside; a reader does without it.
+package struct IndexOpening {
+    private let file: IndexFile
+    private let root: RootDirectory
+
     /// Opens the index of a root for writing; the caller holds the root's lock.
     ///
     /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside with its log and a new one is made. One
@@ -24,27 +31,30 @@ extension Index {
             file = IndexFile(folder: try root.makeFolder(".mirror"), root: root)
         } catch { throw MirrorError(error) }
         PrivateCopy.removeLeftovers(in: file.folder)
-        return try indexed { () throws(IndexError) in
-            var notice: String?
-            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
-            case .newer(let version): throw IndexError.newer(version: version)
-            case .damaged(let words): notice = try setAside(file, words: words, now: now)
-            case .missing:
-                // A log without a database would be replayed into the new one.
-                if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
-                    _ = try setAside(file, words: "", now: now)
-                }
-                return OpenedIndex(index: try open(file, isNew: true), notice: nil)
-            case .sound:
-                do throws(IndexError) {
-                    return OpenedIndex(index: try openTwice(file), notice: nil)
-                } catch {
-                    guard let words = error.damage else { throw error }
-                    notice = try setAside(file, words: words, now: now)
-                }
+        let opening = IndexOpening(file: file, root: root)
+        return try indexed { () throws(IndexError) in try opening.openWriter(now: now) }
+    }
+
+    private func openWriter(now: Instant) throws(IndexError) -> OpenedIndex {
+        var notice: String?
+        switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+        case .newer(let version): throw IndexError.newer(version: version)
+        case .damaged(let words): notice = try setAside(words: words, now: now)
+        case .missing:
+            // A log without a database would be replayed into the new one.
+            if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
+                _ = try setAside(words: "", now: now)
             }
-            return OpenedIndex(index: try open(file, isNew: true), notice: notice)
+            return OpenedIndex(index: try open(isNew: true), notice: nil)
+        case .sound:
+            do throws(IndexError) {
+                return OpenedIndex(index: try openTwice(), notice: nil)
+            } catch {
+                guard let words = error.damage else { throw error }
+                notice = try setAside(words: words, now: now)
+            }
         }
+        return OpenedIndex(index: try open(isNew: true), notice: notice)
     }
 
     /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
@@ -58,32 +68,35 @@ extension Index {
             if error.number == ENOENT { return try indexed(empty) }
             throw MirrorError(error)
         }
-        return try indexed { () throws(IndexError) in
-            switch OpenIndexes.contains(file) ? .sound : try file.judge() {
-            case .newer(let version): throw IndexError.newer(version: version)
-            case .missing: return try empty()
-            case .damaged(let words): return try emptyInstead(ofDamaged: words)
-            case .sound:
-                do throws(IndexError) { return try openReader(file, root) } catch {
-                    guard let words = error.damage else { throw error }
-                    return try emptyInstead(ofDamaged: words)
-                }
+        let opening = IndexOpening(file: file, root: root)
+        return try indexed { () throws(IndexError) in try opening.openReader() }
+    }
+
+    private func openReader() throws(IndexError) -> OpenedIndex {
+        switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+        case .newer(let version): throw IndexError.newer(version: version)
+        case .missing: return try IndexOpening.empty()
+        case .damaged(let words): return try emptyInstead(ofDamaged: words)
+        case .sound:
+            do throws(IndexError) { return try openSoundReader() } catch {
+                guard let words = error.damage else { throw error }
+                return try emptyInstead(ofDamaged: words)
             }
         }
     }
 
     /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.
-    private static func openTwice(_ file: IndexFile) throws(IndexError) -> Index {
+    private func openTwice() throws(IndexError) -> Index {
         let index: Index
-        do throws(IndexError) { index = try open(file, isNew: false) } catch {
+        do throws(IndexError) { index = try open(isNew: false) } catch {
             guard error.damage != nil, !OpenIndexes.contains(file) else { throw error }
-            index = try open(file, isNew: false)
+            index = try open(isNew: false)
         }
         file.removeMarks()
         return index
     }
 
-    private static func open(_ file: IndexFile, isNew: Bool) throws(IndexError) -> Index {
+    private func open(isNew: Bool) throws(IndexError) -> Index {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
         var database = try Database(file.path, flags: flags, beneath: file.folder)
         try database.run(
@@ -100,31 +113,30 @@ extension Index {
         try IndexCheck.verify(
             fileSize: isNew ? 0 : filed { () throws(Errno) in try file.size() }, in: &database)
         return Index(
-            location: Location(
+            location: IndexLocation(
                 file: file, name: file.path, flags: flags & ~SQLITE_OPEN_CREATE, copy: nil),
             connection: database, isWriter: true, wasCreated: isNew)
     }
 
-    private static func openReader(
-        _ file: IndexFile, _ root: RootDirectory
-    ) throws(IndexError) -> OpenedIndex {
+    /// Opens a sound index for reading.
+    private func openSoundReader() throws(IndexError) -> OpenedIndex {
         let isWritable =
             faccessat(file.folder.number, ".", W_OK, 0) == 0
             && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
-        var location: Location
+        var location: IndexLocation
         if isWritable {
             // The last reader to leave removes the shared memory that it needed, so it may write.
             let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW
-            location = Location(file: file, name: file.path, flags: flags, copy: nil)
+            location = IndexLocation(file: file, name: file.path, flags: flags, copy: nil)
         } else if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
             let copy = try filed { () throws(Errno) in
                 try PrivateCopy(from: file.folder, path: file.folderPath)
             }
-            location = Location(
+            location = IndexLocation(
                 file: file, name: copy.path, flags: SQLITE_OPEN_READWRITE, copy: copy)
         } else {
-            let name = "file:\(escaped(file.path))?immutable=1"
-            location = Location(
+            let name = "file:\(IndexOpening.escaped(file.path))?immutable=1"
+            location = IndexLocation(
                 file: file, name: name, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, copy: nil)
         }
         var database = try Database(location.name, flags: location.flags, beneath: file.folder)
@@ -140,7 +152,7 @@ extension Index {
         }
         // A run may have migrated it meanwhile, and then it is as it should be.
         guard try database.number("PRAGMA user_version") == version else {
-            return try openReader(file, root)
+            return try openSoundReader()
         }
         try database.run("PRAGMA query_only = ON;")
         try IndexCheck.verify(
@@ -159,15 +171,13 @@ extension Index {
         return OpenedIndex(index: index, notice: nil)
     }
 
-    private static func emptyInstead(ofDamaged words: String) throws(IndexError) -> OpenedIndex {
+    private func emptyInstead(ofDamaged words: String) throws(IndexError) -> OpenedIndex {
         OpenedIndex(
-            index: try empty().index,
+            index: try IndexOpening.empty().index,
             notice: "The index is damaged (\(words)); the next sync rebuilds it.")
     }
 
-    private static func setAside(
-        _ file: IndexFile, words: String, now: Instant
-    ) throws(IndexError) -> String {
+    private func setAside(words: String, now: Instant) throws(IndexError) -> String {
         let name = try filed { () throws(Errno) in try file.setAside(at: now) }
         return """
             The index was damaged (\(words)). It is kept as .mirror/\(name), and a new one is made \

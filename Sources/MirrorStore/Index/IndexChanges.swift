@@ -3,7 +3,11 @@ internal import MirrorSystem
 
 /// The changes that a session makes to the index: one transaction a call, errors as callers of the
 /// library see them.
-extension Index {
+///
+/// Where rows of files change, a run is told that those that its plan has may be others (`RowsState`).
+package struct IndexChanges {
+    let index: Index
+
     /// Notes that a target was used.
     package func noteUse(of target: Target, at instant: Instant) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in
@@ -108,14 +112,14 @@ extension Index {
     private func changingRows(
         _ body: (inout Database) throws(IndexError) -> Void
     ) throws(MirrorError) {
-        rows.change()
-        defer { rows.change() }
+        index.rows.change()
+        defer { index.rows.change() }
         try writing(body)
     }
 
     private func writing<Value: Sendable>(
         _ body: (inout Database) throws(IndexError) -> Value
     ) throws(MirrorError) -> Value {
-        try indexed { () throws(IndexError) in try write(body) }
+        try indexed { () throws(IndexError) in try index.write(body) }
     }
 }
