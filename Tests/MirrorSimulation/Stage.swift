@@ -124,9 +124,9 @@ final class Stage {
 
     /// Time is about to pass: no transfer may wait for its turn while the window has room.
     private func checkRunWaitsForNothing() {
-        guard !run.machine.isOver, !run.machine.isEnding, run.machine.steps.localUnderWay == 0
+        guard !run.machine.isOver, !run.machine.isEnding, run.machine.steps.book.table.local == 0
         else { return }
-        var window = run.machine.steps.window
+        var window = run.machine.steps.transfers.window
         let next = window.next()
         if !next.isEmpty, run.machine.hasBegun { note("\(next) could be handed to the loop") }
     }

@@ -31,8 +31,8 @@ package final class RunMachine {
         earlyEnd = RunEnd(deadline: rules.deadline)
     }
 
-    var plan: Plan { steps.plan }
-    private var now: Int64 { steps.now.elapsed }
+    var plan: Plan { steps.book.plan }
+    private var now: Int64 { steps.book.now.elapsed }
 
     /// Whether the last step has ended.
     package var isOver: Bool { phase == .over }
@@ -44,17 +44,19 @@ package final class RunMachine {
     package var wait: Int64? { isOver || hasToLeaveOut ? 0 : earlyEnd.wait(at: now) }
 
     /// Whether something ended the run early.
-    package var isEnding: Bool { steps.isEnding }
+    package var isEnding: Bool { steps.book.isEnding }
 
     /// What the transfers have brought, and what is left.
-    package var totals: RunTotals { steps.meter.totals(at: now) }
+    package var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
 
     /// Takes the actions to carry out, in order; the next ones use the memory of those before.
-    package func takeActions(into actions: inout [RunAction]) { steps.takeActions(into: &actions) }
+    package func takeActions(into actions: inout [RunAction]) {
+        steps.book.takeActions(into: &actions)
+    }
 
     /// Takes in what happened.
     package func take(_ input: RunInput, at moment: RunMoment) {
-        steps.now = moment
+        steps.book.now = moment
         guard !isOver else { return }
         if hasToLeaveOut { leaveOutWhatWaits() }
         switch input {
@@ -62,49 +64,38 @@ package final class RunMachine {
         case .roomIsShort: evictsFirst = true
         case .refused(let error): refuse(error)
         case .tick: break
-        case .pause(let target): steps.pause(target)
-        case .resume(let target): steps.resume(target)
-        case .cancel(let target, let discarding): steps.cancel(target, discardingPart: discarding)
-        case .permission(let deferral): steps.permit(deferral)
-        case .putAside(let target): steps.putAside(target)
         case .end(let ending, let discarding): end(ending, discardingParts: discarding)
-        case .found(let rows): for known in rows { steps.found(known.row, for: known.position) }
-        case .claimed(let rows): steps.claimed(rows)
-        case .occupied(let positions): steps.occupied(positions)
-        case .unreadable(let positions, let error): steps.unreadable(positions, error)
-        case .joined(let position, let end): steps.rejoin(position, end)
-        case .transfer(let position, let event): steps.take(event, of: position)
-        case .named(let position, let body, let target):
-            steps.arrived(body, at: target, for: position)
-        case .landed(let position, let result): steps.landed(position, result)
-        case .confirmed(let position, let error): steps.confirmed(position, error)
         case .removed(let position, let error): removed(position, error)
-        case .setEnded(let set, let result): steps.setEnded(set, result)
+        case .found, .claimed, .occupied, .unreadable, .joined, .transfer, .named, .landed,
+            .confirmed, .setEnded, .pause, .resume, .cancel, .permission, .putAside:
+            steps.take(input)
         }
-        if earlyEnd.isDue(at: now) { end(.error(.deadlineIsOver(steps.rules.deadline, Summary()))) }
+        if earlyEnd.isDue(at: now) {
+            end(.error(.deadlineIsOver(steps.book.rules.deadline, Summary())))
+        }
         // Advancing can bring a failure that ends the run, which changes how to advance.
         repeat {
-            if let ending = steps.ending { end(ending) }
+            if let ending = steps.book.ending { end(ending) }
             advance()
         } while isEnding && earlyEnd.ending == nil
     }
 
     /// The targets of steps that had begun and were not finished when the run ended early.
     package var interrupted: [Target] {
-        steps.accounts.interrupted.map { plan.steps.target(at: $0) }
+        steps.book.accounts.interrupted.map { plan.steps.target(at: $0) }
     }
 
     /// The run's numbers, once it is over.
     ///
     /// - Parameter parts: how much of each interrupted transfer a later run can go on from, in bytes.
     package func close(parts: [Int64], at elapsed: Int64) -> Summary {
-        steps.accounts.ledger.enterParts(parts)
-        let ledger = steps.accounts.ledger
+        steps.book.accounts.ledger.enterParts(parts)
+        let ledger = steps.book.accounts.ledger
         var error: MirrorError?
         var exit: Int32?
         switch earlyEnd.ending {
         case .error(let cause) where cause.code == .deadline:
-            error = .deadlineIsOver(steps.rules.deadline, ledger.summary)
+            error = .deadlineIsOver(steps.book.rules.deadline, ledger.summary)
         case .error(let cause): error = cause
         case .interrupted(let code):
             exit = code
@@ -134,9 +125,9 @@ extension RunMachine {
             }
         }
         for target in plan.supersededParts.keys.sorted() where plan.keeps(target) {
-            steps.discardSupersededParts(of: target)
+            steps.book.discardSupersededParts(of: target)
         }
-        if !plan.abandonedParts.isEmpty { steps.act(.discard(parts: plan.abandonedParts)) }
+        if !plan.abandonedParts.isEmpty { steps.book.act(.discard(parts: plan.abandonedParts)) }
         let local = adopted + others
         steps.open(local, kept: kept)
         queue = StepQueue(local)
@@ -146,7 +137,7 @@ extension RunMachine {
 
     /// Nothing was begun: each resource was left out, and is counted as that.
     private func refuse(_ error: MirrorError) {
-        steps.accounts.ledger.enterLeftOut(plan.wantedSteps)
+        steps.book.accounts.ledger.enterLeftOut(plan.wantedSteps)
         _ = earlyEnd.note(.error(error), at: now)
         phase = .over
     }
@@ -161,28 +152,29 @@ extension RunMachine {
         }
         if phase == .evicting {
             beginRemovals()
-            guard queue.isEmpty, removing == 0 else { return steps.act(.hurry) }
+            guard queue.isEmpty, removing == 0 else { return steps.book.act(.hurry) }
             phase = .transferring
-            steps.sets.noteHopeless()
+            steps.book.sets.noteHopeless()
         }
         if phase == .transferring {
-            if !isEnding { steps.transferMore() }
-            steps.settleSets()
-            if steps.accounts.open.isEmpty { startRemoving() }
+            steps.advance()
+            if steps.book.accounts.open.isEmpty { startRemoving() }
         }
         if phase == .removing {
             beginRemovals()
-            if queue.isEmpty, steps.accounts.open.isEmpty { phase = .over }
+            if queue.isEmpty, steps.book.accounts.open.isEmpty { phase = .over }
         }
         // No work will come soon that could share a flush with the waiting works.
-        if steps.window.running.isEmpty, queue.isEmpty, !steps.accounts.open.isEmpty {
-            steps.act(.hurry)
+        if steps.transfers.window.running.isEmpty, queue.isEmpty, !steps.book.accounts.open.isEmpty
+        {
+            steps.book.act(.hurry)
         }
     }
 
     private func beginLocalSteps() {
-        while case let positions = queue.take(underWay: steps.localUnderWay), !positions.isEmpty {
-            steps.begin(positions) { _ in .local }
+        while case let positions = queue.take(underWay: steps.book.table.local), !positions.isEmpty
+        {
+            steps.book.begin(positions) { _ in .local }
         }
     }
 
@@ -199,9 +191,9 @@ extension RunMachine {
         phase = .removing
         let removals = plan.steps.indices.filter {
             plan.steps.isRemoval(at: $0) && !(evictsFirst && plan.steps.isEviction(at: $0))
-                && !steps.isOfSet($0)
+                && !steps.book.sets.has($0)
         }
-        if isEnding { return leaveRemovals(removals) }
+        if isEnding { return steps.book.leaveRemovals(removals) }
         queue = StepQueue(removals)
     }
 
@@ -210,7 +202,11 @@ extension RunMachine {
             let positions = queue.take(underWay: removing)
             if positions.isEmpty { return }
             for position in positions {
-                if isEnding { leaveRemovals(CollectionOfOne(position)) } else { remove(position) }
+                if isEnding {
+                    steps.book.leaveRemovals(CollectionOfOne(position))
+                } else {
+                    remove(position)
+                }
             }
         }
     }
@@ -222,21 +218,21 @@ extension RunMachine {
     /// Begins the removal of an orphan, or of a file that there is no room for.
     private func remove(_ position: Int) {
         let step = plan.steps[position]
-        if phase == .removing, step.kind == .evicted, steps.hasRoom(for: step) {
+        if phase == .removing, step.kind == .evicted, steps.book.accounts.takeRoom(for: step) {
             return keep(position, step)
         }
-        steps.accounts.open(CollectionOfOne(position))
+        steps.book.accounts.open(CollectionOfOne(position))
         removing += 1
         guard case .ours(let stamp, _) = step.existing else {
             return removed(position, .obstructed(step))
         }
-        steps.act(.remove(position, Removal(target: step.target, stamp: stamp)))
+        steps.book.act(.remove(position, Removal(target: step.target, stamp: stamp)))
     }
 
     /// Keeps a file in the room of one that did not come.
     private func keep(_ position: Int, _ step: Step) {
         guard step.resource != nil else { return }
-        steps.finish(
+        steps.book.finish(
             position,
             Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
@@ -245,22 +241,14 @@ extension RunMachine {
 
     /// Enters the end of a removal; a file that stayed is reported, and an orphan stays one.
     private func removed(_ position: Int, _ error: MirrorError?) {
-        guard steps.accounts.open.contains(position) else { return }
+        guard steps.book.accounts.open.contains(position) else { return }
         removing -= 1
         let step = plan.steps[position]
         if step.kind == .evicted, step.resource != nil {
-            if let error { return steps.fail(position, error) }
-            return steps.finish(position, Event.Done(evicted: step))
+            if let error { return steps.book.fail(position, error) }
+            return steps.book.finish(position, Event.Done(evicted: step))
         }
-        steps.departed(position, error)
-    }
-
-    /// Leaves files whose removal does not come in this run.
-    private func leaveRemovals(_ positions: some Collection<Int>) {
-        for position in positions {
-            steps.accounts.close(position)
-            steps.accounts.ledger.enterRemovalLeft(of: plan.steps[position])
-        }
+        steps.book.depart(position, error)
     }
 }
 
@@ -271,7 +259,7 @@ extension RunMachine {
     private func end(_ ending: RunEnding, discardingParts: Bool = false) {
         if discardingParts { steps.cancel(nil, discardingPart: true) }
         guard earlyEnd.note(ending, at: now) else { return }
-        steps.noteEnding(ending)
+        steps.book.noteEnding(ending)
         guard phase != .waiting else { return }
         // Running steps come first, because leaving out a million steps takes a while.
         steps.cancel(nil, discardingPart: false)
@@ -282,25 +270,25 @@ extension RunMachine {
         hasToLeaveOut = false
         let rest = queue.takeRest()
         if phase == .removing || phase == .evicting {
-            leaveRemovals(rest)
+            steps.book.leaveRemovals(rest)
         } else {
-            steps.leaveOut(rest)
+            steps.book.leaveOut(rest)
         }
         steps.leaveOutWhatWaits()
     }
 
     /// Stops waiting for work that the loop or the disk still has.
     private func abandon() {
-        for position in plan.steps.indices where steps.accounts.open.contains(position) {
+        for position in plan.steps.indices where steps.book.accounts.open.contains(position) {
             if plan.steps.isRemoval(at: position) {
-                leaveRemovals(CollectionOfOne(position))
+                steps.book.leaveRemovals(CollectionOfOne(position))
             } else {
-                steps.breakOff(position)
+                steps.abandon(position)
             }
         }
-        steps.settleSets()
+        steps.advance()
         if phase != .removing { startRemoving() }
         phase = .over
-        steps.act(.abandonPromotions)
+        steps.book.act(.abandonPromotions)
     }
 }

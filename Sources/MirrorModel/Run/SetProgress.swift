@@ -1,30 +1,25 @@
-/// How far the sets of a run have come: which of their steps have not ended, and which hold bytes.
+/// How far the sets of a run have come: which of their steps are pending, and what keeps a set from
+/// being promoted.
+///
+/// A step of a set is pending until it has ended, or holds what it was to bring.
 struct SetProgress {
     /// The sets of the plan.
     let sets: AtomicSets
     private let plan: Plan
     private var states: [State]
-    /// Steps of sets that have neither ended nor hold verified bytes.
     private var pending = PositionSet()
-    /// Steps that hold what their set promotes.
-    private var held: [Int: StepWork] = [:]
 
     /// How far one set is.
-    struct State {
+    private struct State {
         /// How many of its steps are pending.
         var pending = 0
-        /// The steps that hold something, in the order in which they came to it.
-        var held: [Int] = []
         /// What keeps it from being promoted; the first that is no deferral, else the first.
         var obstacle: SetObstacle?
         /// How many there are.
         var obstacles = 0
         /// Whether its transfers need not begin.
         var isHopeless = false
-        var stage = Stage.gathering
     }
-
-    enum Stage { case gathering, promoting, over }
 
     init(_ plan: Plan) {
         self.plan = plan
@@ -35,13 +30,16 @@ struct SetProgress {
     /// Whether the plan has no set.
     var isEmpty: Bool { states.isEmpty }
 
-    subscript(set: Int) -> State {
-        get { states[set] }
-        set { states[set] = newValue }
-    }
-
     /// The set that a step belongs to.
     func set(of position: Int) -> Int? { sets.set(of: position, in: plan) }
+
+    /// Whether a step is promoted together with others.
+    func has(_ position: Int) -> Bool { !isEmpty && set(of: position) != nil }
+
+    /// Whether a set without this step's bytes is not whole.
+    func isEssential(_ position: Int) -> Bool {
+        has(position) && plan.resource(of: plan.steps[position])?.isOptional != true
+    }
 
     /// Counts steps that have begun.
     mutating func open(_ positions: some Sequence<Int>) {
@@ -58,6 +56,26 @@ struct SetProgress {
         states[set].pending -= 1
     }
 
+    /// Whether none of a set's steps is pending.
+    func isComplete(_ set: Int) -> Bool { states[set].pending == 0 }
+
+    /// The steps that remove the orphans of a set.
+    func removals(of set: Int) -> [Int] {
+        plan.steps.indices.filter {
+            plan.steps.isRemoval(at: $0) && self.set(of: $0) == set
+        }
+    }
+}
+
+// MARK: Obstacles
+
+extension SetProgress {
+    /// What keeps a set from being promoted; nil while nothing does.
+    func obstacle(of set: Int) -> SetObstacle? { states[set].obstacle }
+
+    /// How many things do.
+    func obstacles(of set: Int) -> Int { states[set].obstacles }
+
     /// Notes what keeps the set of a step from being promoted.
     mutating func note(_ obstacle: SetObstacle, at position: Int) {
         if let set = set(of: position) { note(obstacle, ofSet: set) }
@@ -71,23 +89,14 @@ struct SetProgress {
         }
     }
 
-    /// Keeps what a step holds until its set is complete.
-    mutating func hold(_ position: Int, _ work: StepWork) {
-        guard let set = set(of: position) else { return }
-        close(position)
-        held[position] = work
-        states[set].held.append(position)
-    }
-
-    /// What a step holds.
-    func work(at position: Int) -> StepWork? { held[position] }
-
-    /// Takes what a step holds, because the step ends or begins again; nil where it holds nothing.
-    mutating func takeHeld(_ position: Int) -> StepWork? { held.removeValue(forKey: position) }
-
-    /// The sets none of whose steps is pending, and that were neither promoted nor left.
-    var complete: [Int] {
-        states.indices.filter { states[$0].stage == .gathering && states[$0].pending == 0 }
+    /// Notes a step's end if it leaves the set incomplete.
+    mutating func note(_ done: Event.Done, isAcceptedStale: Bool, at position: Int) {
+        guard isEssential(position) else { return }
+        if case .deferred(let deferral) = done.reason {
+            note(.deferred(done.target, deferral), at: position)
+        } else if done.outcome == .stale, !isAcceptedStale {
+            note(.stale(done.target), at: position)
+        }
     }
 
     /// Notes which sets cannot be promoted, whatever their transfers bring.
@@ -101,12 +110,5 @@ struct SetProgress {
     func isHopeless(_ position: Int) -> Bool {
         guard !states.isEmpty, let set = set(of: position) else { return false }
         return states[set].isHopeless
-    }
-
-    /// The steps that remove the orphans of a set.
-    func removals(of set: Int) -> [Int] {
-        plan.steps.indices.filter {
-            plan.steps.isRemoval(at: $0) && self.set(of: $0) == set
-        }
     }
 }

@@ -1,99 +1,78 @@
 /// The steps of a run, each from its row to its end.
 ///
-/// `Settler` decides what becomes of a step, and `TransferWindow` which transfers may begin. A
-/// failure that ends the run is noted here, and `RunMachine` acts on it.
+/// `Settler` decides what becomes of a step, and this carries it out. `StepBook` has the steps under
+/// way and ends them, `TransferFlow` begins and steers transfers, and `SetFlow` holds what is
+/// promoted as a whole. A failure that ends the run is noted in the book, and `RunMachine` acts on
+/// it.
 struct StepFlow: ~Copyable {
-    let plan: Plan
-    let rules: RunRules
-    let settler: Settler
-    let sharing: RequestSharing
-    var accounts: StepAccounts
-    private(set) var meter = RunMeter()
-    var window = TransferWindow()
-    var works: [Serial: StepWork] = [:]
-    /// How many of them are steps that need no server.
-    var localUnderWay = 0
-    /// The sets that are promoted as a whole.
-    var sets: SetProgress
-    /// Steps whose targets another run of the process has.
-    var joined: Set<Int> = []
-    var steering: Steering
-    /// The cause that ends the run, or has ended it.
-    private(set) var ending: RunEnding?
-    private var actions: [RunAction] = []
-    /// Bytes that the plan made room for in Caches and that did not come.
-    private var roomLeft: Int64 = 0
-    /// When the input came that is acted on.
-    var now = RunMoment(elapsed: 0, time: Instant(seconds: 0))
+    var book: StepBook
+    private(set) var transfers: TransferFlow
+    private var sets: SetFlow
+    private let settler: Settler
 
     init(_ plan: Plan, rules: RunRules) {
-        self.plan = plan
-        self.rules = rules
+        book = StepBook(plan, rules: rules)
+        transfers = TransferFlow(rules)
+        sets = SetFlow(book.sets)
         settler = Settler(plan: plan, onConflict: rules.onConflict)
-        sharing = RequestSharing(plan)
-        steering = Steering(aside: rules.paused)
-        accounts = StepAccounts(plan)
-        sets = SetProgress(plan)
-        for position in sharing.leaders {
-            meter.add(position, plan.steps.expectedBytes(at: position))
-        }
-    }
-
-    /// Adds something that is to be done.
-    mutating func act(_ action: RunAction) { actions.append(action) }
-
-    /// Whether a file that was to go fits in the room of those that did not come; takes that room.
-    mutating func hasRoom(for step: Step) -> Bool {
-        guard case .overQuota = step.reason, let size = step.size, size <= roomLeft else {
-            return false
-        }
-        roomLeft -= size
-        return true
-    }
-
-    /// Takes the actions to carry out, in order; the next ones use the memory of those before.
-    mutating func takeActions(into taken: inout [RunAction]) {
-        if !taken.isEmpty { taken.removeAll(keepingCapacity: true) }
-        if !actions.isEmpty { swap(&taken, &actions) }
     }
 
     /// Opens the steps that need no server and the transfers; so many files are kept as they are.
     mutating func open(_ local: [Int], kept: Int) {
-        accounts.ledger.enterKept(kept)
-        accounts.open(local)
-        accounts.open(sharing.leaders)
-        accounts.open(sharing.followers.values.joined())
-        if !sets.isEmpty {
-            sets.open(local)
-            sets.open(sharing.leaders)
-            sets.open(sharing.followers.values.joined())
-        }
-        window.fill(JobFeed(plan.turns(of: sharing.leaders), window: rules.window))
+        book.open(local, kept: kept)
+        transfers.fill(book)
     }
 
-    var isEnding: Bool { ending != nil }
+    /// Begins as many transfers as may begin now, and settles the sets that are complete.
+    mutating func advance() {
+        if !book.isEnding { transfers.beginMore(&book) }
+        sets.settle(&book)
+    }
 
-    /// Notes what ends the run.
-    mutating func noteEnding(_ ending: RunEnding) { self.ending = self.ending ?? ending }
+    /// Takes in what happened to a step, or what is wished for its transfer.
+    mutating func take(_ input: RunInput) {
+        switch input {
+        case .found(let rows): for known in rows { found(known.row, for: known.position) }
+        case .claimed(let rows): transfers.claimed(rows, &book)
+        case .occupied(let positions): transfers.occupied(positions, &book)
+        case .unreadable(let positions, let error): unreadable(positions, error)
+        case .joined(let position, let end): transfers.rejoin(position, end, &book)
+        case .transfer(let position, let event): take(event, of: position)
+        case .named(let position, let body, let target): arrived(body, at: target, for: position)
+        case .landed(let position, let result): landed(position, result)
+        case .confirmed(let position, let error): confirmed(position, error)
+        case .setEnded(let set, let result): sets.ended(set, result, &book, &transfers)
+        case .pause(let target): transfers.pause(target, &book)
+        case .resume(let target): transfers.resume(target, &book)
+        case .cancel(let target, let discarding): cancel(target, discardingPart: discarding)
+        case .permission(let deferral): transfers.permit(deferral, &book)
+        case .putAside(let target): transfers.putAside(target, &book)
+        case .ready, .roomIsShort, .refused, .removed, .end, .tick: break
+        }
+    }
+
+    /// Ends the transfer of a target, or all; one that has not begun ends at once.
+    mutating func cancel(_ target: Target?, discardingPart: Bool) {
+        let ended = transfers.cancel(target, discardingPart: discardingPart, &book)
+        if let ended, let target { settle(.cancelled(target), ended) }
+    }
+
+    /// Ends the steps that wait for their turn, for a resume, or for another run.
+    mutating func leaveOutWhatWaits() { transfers.leaveOutWhatWaits(&book) }
+
+    /// Ends a step that the loop or the disk still has.
+    mutating func abandon(_ position: Int) {
+        sets.putBack(position, &book)
+        book.breakOff(position)
+    }
 }
 
-extension StepFlow {
-    /// Begins steps: their rows are read.
-    mutating func begin(_ positions: some Sequence<Int>, _ purpose: (Step) -> StepWork.Purpose) {
-        var wishes: [RowWish] = []
-        for position in positions {
-            let step = plan.steps[position]
-            let work = StepWork(step, purpose(step))
-            if work.isLocal { localUnderWay += 1 }
-            works[position] = work
-            wishes.append(RowWish(position: position, target: step.rowTarget))
-        }
-        if !wishes.isEmpty { act(.read(wishes)) }
-    }
+// MARK: From the row to the settlement
 
+extension StepFlow {
     /// Continues a step whose row is there.
-    mutating func found(_ row: IndexRecord?, for position: Int) {
-        guard let work = works[position] else { return }
+    private mutating func found(_ row: IndexRecord?, for position: Int) {
+        guard let work = book.table[position] else { return }
         work.row = row
         let step = work.step
         switch work.purpose {
@@ -101,30 +80,32 @@ extension StepFlow {
         case .local: settleLocally(position, work)
         case .sharesBytes(let landed, let content):
             carryOut(
-                settler.share(landed, with: step, as: content, row: row, now: now.time), position)
+                settler.share(landed, with: step, as: content, row: row, now: book.now.time),
+                position)
         case .sharesAnswer(let answer):
-            carryOut(settler.settle(answer, for: step, row: row, now: now.time), position)
-        case .sharesEnd(let done): finish(position, done, isAcceptedStale: acceptsStale(row))
-        case .deferred(let deferral): settle(deferral, position)
+            carryOut(settler.settle(answer, for: step, row: row, now: book.now.time), position)
+        case .sharesEnd(let done):
+            book.finish(position, done, isAcceptedStale: book.acceptsStale(row))
+        case .deferred(let deferral): book.postpone(position, deferral)
         case .failed(let error): settle(error, position)
         }
     }
 
     private mutating func settleLocally(_ position: Int, _ work: StepWork) {
-        if isEnding { return breakOff(position) }
+        if book.isEnding { return book.breakOff(position) }
         let step = work.step
-        if step.kind == .evicted, isEssential(position) {
-            return fail(position, .noRoomForSet(step))
+        if step.kind == .evicted, book.sets.isEssential(position) {
+            return book.fail(position, .noRoomForSet(step))
         }
         guard
             let settlement = settler.settleLocally(
-                step, row: work.row, now: now.time, isOfSet: isOfSet(position))
+                step, row: work.row, now: book.now.time, isOfSet: book.sets.has(position))
         else {
-            return fetchInstead(position)
+            return transfers.fetchInstead(position, &book)
         }
         if case .land = settlement {
-            accounts.noteBegun(position)
-            act(
+            book.accounts.noteBegun(position)
+            book.act(
                 .tell(
                     .start(
                         .init(
@@ -134,79 +115,122 @@ extension StepFlow {
         carryOut(settlement, position)
     }
 
-    /// A copy whose source is gone, or turned out to have other bytes, is fetched.
-    mutating func fetchInstead(_ position: Int) {
-        if works.removeValue(forKey: position)?.isLocal == true { localUnderWay -= 1 }
-        add([position])
-    }
-
-    /// Begins transfers that the plan did not count.
-    mutating func add(_ positions: [Int]) {
-        for position in positions { meter.add(position, plan.steps[position].expectedBytes) }
-        transfer(positions)
-    }
-
-    /// Begins the transfers of steps that were to share the bytes of another.
-    mutating func transferFollowers(of position: Int) {
-        if let followers = sharing.followers[position] { add(followers) }
-    }
-
-    /// Counts what the transfer of a step tells.
-    mutating func count(_ event: TransferEvent, of work: StepWork) {
-        let old = work.count ?? TransferCount(work.step.expectedBytes)
-        var new = old
-        new.take(event, of: work.step)
-        work.count = new
-        meter.change(from: old, to: new, at: now.elapsed)
-    }
-
     /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
-    mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
+    private mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
-            guard let work = works[position] else { continue }
+            guard let work = book.table[position] else { continue }
             switch work.purpose {
             case .failed, .deferred, .sharesEnd: found(nil, for: position)
             case .transfer:
                 // Letting a target go that was not taken has no effect.
                 work.isClaimed = true
-                window.ended(position)
-                fail(position, error)
-                transferFollowers(of: position)
-            case .local, .sharesBytes, .sharesAnswer: fail(position, error)
+                transfers.window.ended(position)
+                book.fail(position, error)
+                transfers.addFollowers(of: position, &book)
+            case .local, .sharesBytes, .sharesAnswer: book.fail(position, error)
             }
         }
     }
 
     /// Carries out the settlement of a step.
-    mutating func carryOut(_ settlement: Settlement, _ position: Int) {
+    private mutating func carryOut(_ settlement: Settlement, _ position: Int) {
         switch settlement {
         case .land(let landing, let done):
-            works[position]?.done = done
-            if isOfSet(position) { return hold(position, .land(landing)) }
-            works[position]?.bytesInMemory = landing.bytesInMemory
-            window.landingBegins(bytesInMemory: landing.bytesInMemory)
-            act(.land(position, landing))
+            let work = book.table[position]
+            work?.done = done
+            if book.sets.has(position) { return sets.hold(position, .land(landing), &book) }
+            work?.bytesInMemory = landing.bytesInMemory
+            transfers.window.landingBegins(bytesInMemory: landing.bytesInMemory)
+            book.act(.land(position, landing))
         case .confirm(let confirmed, let done):
-            works[position]?.done = done
-            if confirmed.mode != nil, isOfSet(position) {
-                return hold(position, .confirm(confirmed))
+            book.table[position]?.done = done
+            if confirmed.mode != nil, book.sets.has(position) {
+                return sets.hold(position, .confirm(confirmed), &book)
             }
-            act(.confirm(position, confirmed))
+            book.act(.confirm(position, confirmed))
         case .finish(let done):
-            finish(
+            book.finish(
                 position, done,
-                isAcceptedStale: done.outcome != .stale || acceptsStale(works[position]?.row))
-        case .fail(let error): fail(position, error)
+                isAcceptedStale: done.outcome != .stale
+                    || book.acceptsStale(book.table[position]?.row))
+        case .fail(let error): book.fail(position, error)
         }
     }
 
-    /// Whether a step is promoted together with others.
-    func isOfSet(_ position: Int) -> Bool { !sets.isEmpty && sets.set(of: position) != nil }
+    /// No source could give the bytes.
+    private mutating func settle(_ error: MirrorError, _ position: Int) {
+        guard let work = book.table[position] else { return }
+        if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
+        carryOut(settler.settle(error, for: work.step, row: work.row), position)
+        book.beginFollowers(of: position) { step in
+            var shared = error
+            shared.message = "\(step.target): as \(error.message)"
+            return .failed(shared)
+        }
+    }
+}
 
-    private func acceptsStale(_ row: IndexRecord?) -> Bool {
-        guard rules.acceptsStale else { return false }
-        guard let longest = rules.longestStale, let row else { return true }
-        return row.wasConfirmed(within: longest, of: now.time)
+// MARK: What a transfer tells
+
+extension StepFlow {
+    /// Takes in what a transfer tells.
+    private mutating func take(_ event: TransferEvent, of position: Int) {
+        guard let work = book.table[position] else { return }
+        book.accounts.count(event, of: work, at: book.now.elapsed)
+        work.note(event, at: book.now.elapsed)
+        // Before the step goes on, because that may tell its end.
+        if let news = event.news(of: work.step) { book.act(.tell(news)) }
+        switch event {
+        case .started: book.accounts.noteBegun(position)
+        case .retry(_, _, let wait, _): if wait > 0 { transfers.window.delayed(position) }
+        case .progress, .verifying, .restart: break
+        case .ended(let result): ended(position, work, result)
+        }
+    }
+
+    private mutating func ended(_ position: Int, _ work: StepWork, _ result: TransferResult) {
+        transfers.window.ended(position)
+        book.accounts.ledger.enter(result.cost)
+        switch result {
+        case .received(let body):
+            if book.plan.isNamedByServer(work.step), case .nothing = work.step.existing {
+                book.act(.name(position, body))
+            } else {
+                arrived(body, at: .success(work.step.target), for: position)
+            }
+        case .notModified(let answer, _):
+            carryOut(
+                settler.settle(answer, for: work.step, row: work.row, now: book.now.time),
+                position)
+            book.beginFollowers(of: position) { _ in .sharesAnswer(answer) }
+        case .failed(let error, _): settle(error, position)
+        case .cancelled(let cost):
+            if cost.requests > 0 { book.accounts.noteBegun(position) }
+            if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {
+                return book.postpone(position, deferral, cost)
+            }
+            settle(.cancelled(work.step.target), position)
+        }
+    }
+
+    /// A verified body: the file stays when it has these bytes already, else they get its name.
+    private mutating func arrived(
+        _ body: ReceivedBody, at target: Result<Target, MirrorError>, for position: Int
+    ) {
+        guard let work = book.table[position] else { return }
+        switch target {
+        case .failure(let error):
+            book.fail(position, error)
+            transfers.addFollowers(of: position, &book)
+        case .success(let target):
+            let settlement = settler.settle(
+                body, at: target, for: work.step, row: work.row, now: book.now.time)
+            carryOut(settlement, position)
+            guard case .confirm(let confirmed, _) = settlement else { return }
+            // A leftover costs room and nothing else: the next run tries again.
+            if case .part(let name, _) = body.content { book.act(.discard(parts: [name])) }
+            book.share(confirmed.record, ofStep: position, as: .copy(of: confirmed.target))
+        }
     }
 }
 
@@ -214,127 +238,25 @@ extension StepFlow {
 
 extension StepFlow {
     /// Continues a step whose bytes have their final name, or failed to get it.
-    mutating func landed(_ position: Int, _ result: LandingResult) {
-        guard let work = works[position], let done = work.done.take() else { return }
-        window.landingEnded(bytesInMemory: work.bytesInMemory)
+    private mutating func landed(_ position: Int, _ result: LandingResult) {
+        guard let work = book.table[position], let done = work.done.take() else { return }
+        transfers.window.landingEnded(bytesInMemory: work.bytesInMemory)
         switch result {
         case .landed(let landing, let stamp, _):
-            conclude(position, consume done, result)
-            if sharing.followers[position] != nil {
-                share(
-                    landing.record(stamp: stamp), ofStep: position, as: .copy(of: landing.target))
-            }
+            book.finish(position, consume done, result)
+            book.share(
+                landing.record(stamp: stamp), ofStep: position, as: .copy(of: landing.target))
         case .failed(let error) where work.isCopy && error.code == .sourceChanged:
-            fetchInstead(position)
+            transfers.fetchInstead(position, &book)
         case .failed(let error):
-            fail(position, error)
-            transferFollowers(of: position)
-        }
-    }
-
-    /// Ends a step whose bytes have their final name, or failed to get it.
-    mutating func conclude(
-        _ position: Int, _ done: consuming Event.Done, _ result: LandingResult
-    ) {
-        switch result {
-        case .landed(let landing, _, let conflict):
-            done.target = landing.target
-            if let conflict {
-                done.conflict = conflict
-                done.outcome = .conflict
-            }
-            finish(position, consume done)
-        case .failed(let error): fail(position, error)
+            book.fail(position, error)
+            transfers.addFollowers(of: position, &book)
         }
     }
 
     /// Continues a step whose row was written, or failed to be.
-    mutating func confirmed(_ position: Int, _ error: MirrorError?) {
-        if let error { return fail(position, error) }
-        if let done = works[position]?.done.take() { finish(position, consume done) }
-    }
-
-    /// Gives the bytes of a step to those that waited for the same request.
-    mutating func share(
-        _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
-        as content: Landing.Content
-    ) {
-        guard let followers = sharing.followers[position] else { return }
-        let record = record()
-        begin(followers) { _ in .sharesBytes(record, content) }
-    }
-}
-
-// MARK: Ends
-
-extension StepFlow {
-    /// Enters a step's good end.
-    mutating func finish(
-        _ position: Int, _ done: consuming Event.Done, isAcceptedStale: Bool = true
-    ) {
-        accounts.ledger.enter(done, isAcceptedStale: isAcceptedStale)
-        if !sets.isEmpty { noteObstacle(position, done, isAcceptedStale: isAcceptedStale) }
-        if done.outcome != .stale, done.outcome != .deferred {
-            discardSupersededParts(of: done.target)
-        }
-        // An end that another run brought has that run's times.
-        done.trace = works[position]?.trace
-        act(.tell(.done(done)))
-        close(position, .done(done), isPassedOn: true)
-    }
-
-    /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
-    mutating func fail(_ position: Int, _ error: MirrorError) {
-        if error.code == .cancelled, isEnding { return breakOff(position) }
-        var failed = plan.failure(of: plan.steps[position], error)
-        failed.trace = works[position]?.trace
-        accounts.ledger.enter(failed)
-        if isEssential(position) { sets.note(.failed(failed.error), at: position) }
-        tell(failed)
-        close(position, .failed(failed.error), isPassedOn: error.code != .cancelled)
-    }
-
-    /// Tells of a failure, which may end the run.
-    mutating func tell(_ failed: Event.Failed) {
-        act(.tell(.failed(failed)))
-        if failed.error.code.endsRun {
-            noteEnding(.error(failed.error))
-        } else if rules.stopsAtFirstFailure, !failed.isOptional {
-            noteEnding(.firstFailure)
-        }
-    }
-
-    /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
-    /// run that wants the target does the step itself.
-    mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
-        accounts.close(position)
-        if !sets.isEmpty { sets.close(position) }
-        noteRoom(position, end)
-        let work = works.removeValue(forKey: position) ?? takeHeld(position)
-        let hasFailed = if case .failed = end { true } else { false }
-        meter.end(
-            position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),
-            hasFailed: hasFailed, at: now.elapsed)
-        guard let work else { return }
-        if work.isLocal { localUnderWay -= 1 }
-        guard work.isClaimed else { return }
-        act(.release(position, work.step.target, isPassedOn || !isEnding ? end : .abandoned))
-    }
-
-    /// Notes that a file of Caches which was not there did not come.
-    private mutating func noteRoom(_ position: Int, _ end: StepEnd) {
-        guard plan.evictableFiles > 0 else { return }
-        switch end {
-        case .failed, .abandoned: break
-        case .done(let done): if done.outcome != .deferred { return }
-        }
-        let step = plan.steps[position]
-        guard step.target.area == .caches, case .nothing = step.existing else { return }
-        roomLeft = roomLeft.addingSaturated(step.size ?? 0)
-    }
-
-    /// Removes parts that a step's good end leaves without a use.
-    mutating func discardSupersededParts(of target: Target) {
-        if let names = plan.supersededParts[target] { act(.discard(parts: names)) }
+    private mutating func confirmed(_ position: Int, _ error: MirrorError?) {
+        if let error { return book.fail(position, error) }
+        if let done = book.table[position]?.done.take() { book.finish(position, consume done) }
     }
 }

@@ -1,0 +1,261 @@
+/// The transfers of a run, each from its turn until the loop has it: taken, paused, withdrawn.
+///
+/// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, and nobody
+/// said that it may not. What it brings is `StepFlow`'s.
+struct TransferFlow: ~Copyable {
+    /// The transfers that the loop has, and those whose turn comes.
+    var window = TransferWindow()
+    private var steering: Steering
+    /// Steps whose targets another run of the process has.
+    private var joined: Set<Int> = []
+
+    init(_ rules: RunRules) { steering = Steering(aside: rules.paused) }
+
+    /// Sets the transfers of the plan, in their turns.
+    mutating func fill(_ book: borrowing StepBook) {
+        window.fill(
+            JobFeed(book.plan.turns(of: book.sharing.leaders), window: book.rules.window))
+    }
+
+    /// Begins as many transfers as may begin now.
+    mutating func beginMore(_ book: inout StepBook) {
+        // Without servers each ends at once, and takes memory until its row was read.
+        while !book.isEnding, book.table.count < StepQueue.mostUnderWay,
+            case let positions = window.next(), !positions.isEmpty
+        {
+            begin(positions, &book)
+        }
+    }
+
+    /// Begins transfers that the plan did not count.
+    mutating func add(_ positions: [Int], _ book: inout StepBook) {
+        for position in positions {
+            book.accounts.expectTransfer(position, book.plan.steps[position].expectedBytes)
+        }
+        begin(positions, &book)
+    }
+
+    /// Begins the transfers of steps that were to share the bytes of another.
+    mutating func addFollowers(of position: Int, _ book: inout StepBook) {
+        if let followers = book.sharing.followers[position] { add(followers, &book) }
+    }
+
+    /// Fetches what was to be copied: the source is gone, or turned out to have other bytes.
+    mutating func fetchInstead(_ position: Int, _ book: inout StepBook) {
+        book.table.remove(position)
+        add([position], &book)
+    }
+
+    /// Begins transfers; the target of each is taken first.
+    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
+        var claims: [RowWish] = []
+        var offline: [Int] = []
+        var postponed: [(position: Int, deferral: Deferral)] = []
+        for position in positions {
+            if book.rules.isOffline {
+                offline.append(position)
+            } else if book.sets.isHopeless(position) {
+                window.ended(position)
+                book.accounts.leaveOut(CollectionOfOne(position))
+                book.sets.close(position)
+                addFollowers(of: position, &book)
+            } else if let deferral = deferral(of: position, book) {
+                postponed.append((position, deferral))
+            } else if book.keepsConflict(position) {
+                window.ended(position)
+                book.fail(position, .conflictKept(book.plan.steps.target(at: position)))
+                addFollowers(of: position, &book)
+            } else {
+                let work = StepWork(book.plan.steps[position], .transfer)
+                book.table.insert(work, at: position)
+                claims.append(
+                    RowWish(
+                        position: position, target: work.step.target,
+                        planned: book.plan.steps.plannedRow(at: position, of: work.step)))
+            }
+        }
+        for position in offline { window.ended(position) }
+        book.begin(offline) { step in
+            .failed(
+                MirrorError(
+                    .offline, "\(step.target): not asked for, because the run is offline.",
+                    remedy: Remedy(.goOnline)))
+        }
+        for (position, deferral) in postponed {
+            window.ended(position)
+            book.begin([position]) { _ in .deferred(deferral) }
+        }
+        if !claims.isEmpty { book.act(.claim(claims)) }
+    }
+
+    /// Hands transfers whose targets are this run's to the loop.
+    mutating func claimed(_ rows: [KnownRow], _ book: inout StepBook) {
+        var submissions: [Submission] = []
+        for known in rows {
+            guard let work = book.table[known.position] else { continue }
+            work.row = known.row
+            work.isClaimed = true
+            if book.isEnding {
+                book.breakOff(known.position)
+            } else if let deferral = deferral(of: known.position, book) {
+                window.ended(known.position)
+                book.postpone(known.position, deferral)
+            } else if window.begins(known.position) {
+                submissions.append(submission(known.position, work, book))
+            }
+        }
+        submit(submissions, &book)
+    }
+
+    private func submission(
+        _ position: Int, _ work: StepWork, _ book: borrowing StepBook
+    ) -> Submission {
+        Submission(position, work.step, work.row?.mediaType, keepsPart: book.sets.has(position))
+    }
+
+    private mutating func submit(_ submissions: [Submission], _ book: inout StepBook) {
+        if submissions.isEmpty { return }
+        book.act(.submit(submissions))
+        if steering.paused.isEmpty { return }
+        let paused = submissions.map(\.position).filter(steering.paused.contains)
+        if !paused.isEmpty { book.act(.pause(paused)) }
+    }
+
+    /// Skips the transfers that wait for their turn, for a resume, or for another run.
+    mutating func leaveOutWhatWaits(_ book: inout StepBook) {
+        book.leaveOut(window.takeRest())
+        for position in window.takeHeld() { book.breakOff(position) }
+        book.leaveOut(joined)
+        joined = []
+    }
+}
+
+// MARK: Other runs of the process
+
+extension TransferFlow {
+    /// Has steps wait for another run of the process.
+    mutating func occupied(_ positions: [Int], _ book: inout StepBook) {
+        for position in positions {
+            window.ended(position)
+            book.table.remove(position)
+        }
+        if book.isEnding { book.leaveOut(positions) } else { joined.formUnion(positions) }
+    }
+
+    /// Another run of the process brought a target to its end, or gave it up.
+    mutating func rejoin(_ position: Int, _ end: StepEnd, _ book: inout StepBook) {
+        guard joined.remove(position) != nil else { return }
+        switch end {
+        case .done(let done): book.begin([position]) { _ in .sharesEnd(done) }
+        case .failed(let error): book.fail(position, error)
+        case .abandoned: return begin([position], &book)
+        }
+        addFollowers(of: position, &book)
+    }
+}
+
+// MARK: Steering
+
+extension TransferFlow {
+    /// Asks for no more bytes of a target, or at all: then transfers that would begin wait too.
+    mutating func pause(_ target: Target?, _ book: inout StepBook) {
+        if let target {
+            if let position = book.plan.steps.position(of: target) {
+                steering.paused.insert(position)
+            }
+        } else {
+            window.pause()
+        }
+        book.act(.pause(running(target, book.plan)))
+    }
+
+    /// Resumes asking for bytes.
+    mutating func resume(_ target: Target?, _ book: inout StepBook) {
+        if let target {
+            if let position = book.plan.steps.position(of: target) {
+                steering.paused.remove(position)
+            }
+        } else {
+            steering.paused = []
+            var submissions: [Submission] = []
+            for position in window.resume() {
+                guard let work = book.table[position] else { continue }
+                submissions.append(submission(position, work, book))
+            }
+            submit(submissions, &book)
+        }
+        book.act(.resume(running(target, book.plan)))
+    }
+
+    /// Ends the transfer of a target, or all; returns the step of one that had not begun, and that
+    /// has therefore ended at once.
+    mutating func cancel(
+        _ target: Target?, discardingPart: Bool, _ book: inout StepBook
+    ) -> Int? {
+        book.act(.cancel(running(target, book.plan), discardingParts: discardingPart))
+        guard let target, let position = book.plan.steps.position(of: target),
+            window.takeHeld(position)
+        else { return nil }
+        window.ended(position)
+        if discardingPart, let part = book.table[position]?.step.part {
+            book.act(.discard(parts: [part.name]))
+        }
+        return position
+    }
+
+    /// Takes in whether resources that are not urgent may be fetched.
+    ///
+    /// Where they may not any more, transfers under way end and keep their parts. What was deferred
+    /// stays so in this run.
+    mutating func permit(_ deferral: Deferral?, _ book: inout StepBook) {
+        steering.deferral = deferral
+        withdraw(&book)
+    }
+
+    /// Puts a target, or all of them, aside until further notice.
+    mutating func putAside(_ target: Target?, _ book: inout StepBook) {
+        steering.aside.pause(target)
+        withdraw(&book)
+    }
+
+    /// Ends the transfers that may not run any more.
+    private mutating func withdraw(_ book: inout StepBook) {
+        var positions: [Int] = []
+        for position in window.running.positions {
+            guard let deferral = deferral(of: position, book) else { continue }
+            steering.withdrawn[position] = deferral
+            positions.append(position)
+        }
+        if !positions.isEmpty {
+            book.act(.cancel(positions.sorted(), discardingParts: false))
+        }
+        for position in window.held {
+            guard let deferral = deferral(of: position, book), window.takeHeld(position) else {
+                continue
+            }
+            window.ended(position)
+            book.postpone(position, deferral)
+        }
+    }
+
+    /// Why a cancelled transfer was withdrawn, if it was; forgets that.
+    mutating func takeWithdrawal(of position: Int) -> Deferral? {
+        steering.withdrawn.removeValue(forKey: position)
+    }
+
+    /// Why a transfer may not run, for itself and for those that share its request; nil where it may.
+    private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
+        guard steering.deferral != nil || !steering.aside.isEmpty else { return nil }
+        let plan = book.plan
+        let steps = ([position] + (book.sharing.followers[position] ?? [])).map { plan.steps[$0] }
+        return steering.deferral(of: steps.map(\.target)) {
+            steps.contains { plan.resource(of: $0)?.isUrgent == true }
+        }
+    }
+
+    /// The transfers that the loop has: of one target, or all.
+    private func running(_ target: Target?, _ plan: Plan) -> [Int] {
+        guard let target else { return window.running.positions }
+        return plan.steps.position(of: target).map { window.running.contains($0) ? [$0] : [] } ?? []
+    }
+}
