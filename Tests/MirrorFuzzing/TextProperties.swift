@@ -33,10 +33,11 @@ enum TextProperties {
         {
             return "a reply that cannot be read again"
         }
-        guard let event = Event(followed: bytes) else { return nil }
+        guard let event = EventDecoder.event(in: bytes) else { return nil }
         var json = JSONWriter()
-        event.write(to: &json, alwaysWithTotals: true)
-        return Event(followed: json.take()) == nil ? "an event that cannot be read again" : nil
+        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
+        let again = EventDecoder.event(in: json.take())
+        return again == nil ? "an event that cannot be read again" : nil
     }
 
     /// Whatever a file of recorded decisions holds, they can be made again and written again.

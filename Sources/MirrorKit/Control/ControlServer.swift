@@ -50,7 +50,7 @@ package final class ControlServer: Sendable {
     package func tell(_ event: Event) {
         guard followers.load(ordering: .relaxed) > 0 else { return }
         var json = JSONWriter()
-        event.write(to: &json, alwaysWithTotals: true)
+        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
         json.newline()
         post(.event(json.take()))
     }

@@ -25,6 +25,20 @@ public struct RunTotals: Sendable, Hashable {
     public init() {}
 }
 
+extension RunTotals {
+    /// Writes the totals as members of an object.
+    package func writeMembers(to json: inout JSONWriter) {
+        json.member("transfers", transfers)
+        json.member("ended", ended)
+        json.member("failed", failed)
+        json.member("bytes", bytes)
+        json.member("expectedBytes", expectedBytes)
+        json.member("unknownSizes", unknownSizes)
+        json.member("rate", rate)
+        json.member("secondsLeft", secondsLeft)
+    }
+}
+
 /// The body bytes that a transfer is expected to bring.
 package enum ExpectedBytes: Sendable, Hashable {
     /// The server most likely confirms the version that is there, and sends none.

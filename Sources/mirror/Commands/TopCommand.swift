@@ -49,7 +49,7 @@ struct TopCommand: AsyncParsableCommand, ShowsProgress {
 
     private func show(_ line: [UInt8], _ report: inout TerminalReport) {
         if output.json { return Console.output.write(bytes: line + [UInt8(ascii: "\n")]) }
-        guard let event = Event(followed: line) else { return }
+        guard let event = EventDecoder.event(in: line) else { return }
         LiveDisplay.shared.apply(event)
         if output.quiet || report.absorbs(event) { return }
         switch event.body {

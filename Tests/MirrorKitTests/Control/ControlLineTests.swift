@@ -61,8 +61,8 @@ import Testing
             body: .progress(Event.Progress(target: target, bytes: 4, size: 9, rate: 2)),
             totals: totals)
         var json = JSONWriter()
-        event.write(to: &json, alwaysWithTotals: true)
-        let read = try #require(Event(followed: json.take()))
+        EventEncoder(alwaysWithTotals: true).write(event, to: &json)
+        let read = try #require(EventDecoder.event(in: json.take()))
         #expect(read.totals == totals)
         guard case .progress(let progress) = read.body else {
             Issue.record("\(read.body)")

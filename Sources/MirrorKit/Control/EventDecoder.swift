@@ -1,14 +1,17 @@
 internal import MirrorManifests
 package import MirrorModel
 
-extension Event {
-    /// Reads an event that another process sent, as far as a display needs it; nil for other lines.
-    package init?(followed line: [UInt8]) {
+/// Reads the events that another process sends, as far as a display needs them.
+///
+/// What a display does not show is made up: a reason, for example.
+package enum EventDecoder {
+    /// The event of a line; nil for other lines.
+    package static func event(in line: [UInt8]) -> Event? {
         guard let tree = try? JSONTree(line, file: "event"),
             let body = Event.Body(tree), let run = tree["run"]?.string,
             let time = tree["time"]?.string.flatMap(Instant.init(rfc3339:))
         else { return nil }
-        self.init(
+        return Event(
             run: run, time: time, body: body,
             totals: tree["total"].map { RunTotals($0) } ?? RunTotals())
     }
