@@ -5,30 +5,27 @@ internal import MirrorTransfer
 
 /// The only thread of a run: passes messages to the state machine and performs its actions.
 ///
-/// It reads the rows of the index. It hands on transfers, landings and rows to be written, many at
-/// a time, and their results come back as messages. It makes no decision about a step.
+/// It hands on transfers, landings and rows to be written, many at a time, and their results come
+/// back as messages. It makes no decision about a step.
 final class RunThread {
-    let execution: Execution
-    let plan: Plan
-    let machine: RunMachine
+    private let execution: Execution
+    private let plan: Plan
+    private let machine: RunMachine
     /// It is looked at before messages are taken, and after rows were read.
-    var clock: RunClock
+    private var clock: RunClock
     /// The actions under way; their memory is used again.
     private var actions: [RunAction] = []
     /// What is handed on once all messages taken together have been processed.
     private var outbox: RunOutbox
     /// Landings that wait until their files have no reader.
-    private var kept: [Int: Landing] = [:]
-    /// Sets that wait for the same.
-    private var keptSets: [Int: (set: SetLanding, attempts: Int)] = [:]
+    private var landings: LandingQueue
+    private var claims: StepClaims
     private var log: DecisionLog
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
-    /// The state in which the rows are those that the plan has; nil where they were not from the start.
-    var rowsMark: RowsMark?
 
-    var engine: Engine { execution.engine }
+    private var engine: Engine { execution.engine }
 
     init(_ execution: Execution) {
         self.execution = execution
@@ -37,13 +34,15 @@ final class RunThread {
             plan, rules: RunRules(execution.options, execution.configuration))
         clock = RunClock(began: execution.options.began ?? .now)
         outbox = RunOutbox(execution)
+        landings = LandingQueue(execution)
+        claims = StepClaims(execution)
         log = DecisionLog(of: execution.identifier, plan, in: execution.engine.root)
     }
 
     /// Runs to the end.
     func run() -> (Summary, RunTotals) {
-        rowsMark = engine.index.rows.beginRun(since: plan.rowsMark)
-        defer { engine.index.rows.endRun() }
+        claims.begin()
+        defer { claims.end() }
         tell(.plan(PlanTotals(of: plan)))
         // To write what the plan begins with may take a while.
         outbox.sendEvents()
@@ -114,7 +113,7 @@ final class RunThread {
             switch message {
             case .mark(let done): done.post()
             case .isFree(_, let target), .mayLandSet(_, let target):
-                execution.leases.releaseExclusive(target)
+                landings.giveBack(target)
             case .input, .promoted: break
             }
         }
@@ -144,7 +143,7 @@ final class RunThread {
 // MARK: Messages
 
 extension RunThread {
-    var moment: RunMoment { clock.moment }
+    private var moment: RunMoment { clock.moment }
 
     /// Hands on the decided jobs and works, waits for messages, and processes all of them.
     private func hear(waitingAtMost limit: Int64?) {
@@ -166,17 +165,11 @@ extension RunThread {
         case .input(let input): take(input)
         case .promoted(let ends): for end in ends { take(RunInput(end)) }
         case .isFree(let position, let target):
-            if let landing = kept.removeValue(forKey: position), !machine.isOver {
-                outbox.add(.land(landing), position)
-            } else {
-                execution.leases.releaseExclusive(target)
-            }
+            let landing = landings.take(position, target, isOver: machine.isOver)
+            if let landing { outbox.add(.land(landing), position) }
         case .mayLandSet(let number, let target):
-            if let kept = keptSets.removeValue(forKey: number), !machine.isOver {
-                land(kept.set, holding: target, attempts: kept.attempts)
-            } else {
-                execution.leases.releaseExclusive(target)
-            }
+            let waiting = landings.takeSet(number, target, isOver: machine.isOver)
+            if let (set, attempts) = waiting { land(set, holding: target, attempts: attempts) }
         case .mark(let done):
             outbox.handOn()
             done.post()
@@ -221,13 +214,11 @@ extension RunThread {
         case .claim(let wishes): claim(wishes)
         case .submit(let submissions):
             for submission in submissions { outbox.add(execution.job(for: submission)) }
-        case .name(let position, let body): name(position, body)
+        case .name(let position, let body):
+            let target = Result { () throws(MirrorError) in try claims.name(position, body) }
+            machine.take(.named(position, body, target), at: moment)
         case .land(let position, let landing):
-            if execution.leases.acquireExclusiveIfFree(landing.target) {
-                outbox.add(.land(landing), position)
-            } else {
-                landLater(landing, position)
-            }
+            if landings.mayBegin(landing, position) { outbox.add(.land(landing), position) }
         case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
         case .remove(let position, let removal): outbox.add(.remove(removal), position)
@@ -235,8 +226,7 @@ extension RunThread {
         case .discard(let parts):
             // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
-        case .release(let position, let target, let end):
-            engine.claims.release(target, by: claimant(position), end)
+        case .release(let position, let target, let end): claims.release(position, target, end)
         case .pause(let positions): steer(positions) { $0.pause($1) }
         case .resume(let positions): steer(positions) { $0.resume($1) }
         case .cancel(let positions, let discarding):
@@ -245,31 +235,49 @@ extension RunThread {
         }
     }
 
-    /// Promotes a file as soon as nobody reads it.
-    private func landLater(_ landing: Landing, _ position: Int) {
-        let (mailbox, leases) = (execution.mailbox, execution.leases)
-        let isFree = leases.acquireExclusive(landing.target) {
-            let isHeard = mailbox.post(.isFree(position, landing.target))
-            if !isHeard { leases.releaseExclusive(landing.target) }
-        }
-        if isFree { outbox.add(.land(landing), position) } else { kept[position] = landing }
-    }
-
     /// Promotes a set as soon as none of its files is read; one that never comes so far is left.
     private func land(_ set: SetLanding, holding held: Target? = nil, attempts: Int = 0) {
-        let (mailbox, leases) = (execution.mailbox, execution.leases)
-        if let held, attempts >= SetLanding.mostAttempts {
-            leases.releaseExclusive(held)
-            return machine.take(.setEnded(set.number, set.inUse(held)), at: moment)
+        switch landings.turn(of: set, holding: held, attempts: attempts) {
+        case .begins: outbox.add(.landSet(set), set.number)
+        case .waits: break
+        case .neverComes(let result): machine.take(.setEnded(set.number, result), at: moment)
         }
-        let targets = set.landings.map(\.landing.target)
-        let areFree = leases.acquireExclusive(targets, holding: held) { target in
-            let isHeard = mailbox.post(.mayLandSet(set.number, target))
-            if !isHeard { leases.releaseExclusive(target) }
+    }
+
+    private func read(_ wishes: [RowWish]) {
+        do throws(MirrorError) {
+            let rows = try claims.rows(wishes)
+            clock.look()
+            machine.take(.found(rows), at: moment)
+        } catch {
+            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
         }
-        if areFree { return outbox.add(.landSet(set), set.number) }
-        keptSets[set.number] = (set, attempts + 1)
-        if let held { leases.releaseExclusive(held) }
+    }
+
+    private func claim(_ wishes: [RowWish]) {
+        // A claim that the run takes after its end would never be released.
+        if machine.isOver { return }
+        let answer = claims.claim(wishes)
+        for (position, cause) in answer.blocked {
+            machine.take(.unreadable([position], cause), at: moment)
+        }
+        if !answer.planned.isEmpty {
+            clock.look()
+            machine.take(.claimed(answer.planned), at: moment)
+        }
+        // A promotion that is being written down would be waited for.
+        if !answer.unread.isEmpty { readClaimed(answer.unread) }
+        if !answer.occupied.isEmpty { machine.take(.occupied(answer.occupied), at: moment) }
+    }
+
+    private func readClaimed(_ wishes: [RowWish]) {
+        do throws(MirrorError) {
+            let rows = try claims.rows(wishes)
+            clock.look()
+            machine.take(.claimed(rows), at: moment)
+        } catch {
+            machine.take(.unreadable(wishes.map(\.position), error), at: moment)
+        }
     }
 
     /// Applies a command to transfers, after submitting those that the loop does not have yet.
