@@ -17,9 +17,9 @@ final class IncomingBody {
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
     private let start: Start
-    /// The transfer owns the body, and the engine the transfer.
+    /// The transfer owns the body.
     private unowned let transfer: Transfer
-    private unowned let engine: TransferEngine
+    private let work: TransferWork
     private var writer: PartWriter?
     private let began: Int64
 
@@ -31,40 +31,40 @@ final class IncomingBody {
     }
 
     private init(
-        _ start: Start, identity: PartIdentity, of transfer: Transfer, in engine: TransferEngine
+        _ start: Start, identity: PartIdentity, of transfer: Transfer, by work: TransferWork
     ) {
         self.start = start
         self.identity = identity
         self.transfer = transfer
-        self.engine = engine
-        began = engine.clock.monotonic()
+        self.work = work
+        began = work.clock.monotonic()
     }
 
     /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
     /// first use. A small body that comes at once never needs them.
     convenience init(
         _ reception: Reception, identity: PartIdentity, isCopied: Bool, of transfer: Transfer,
-        in engine: TransferEngine
+        by work: TransferWork
     ) {
         self.init(
-            .response(reception, isCopied: isCopied), identity: identity, of: transfer, in: engine)
+            .response(reception, isCopied: isCopied), identity: identity, of: transfer, by: work)
     }
 
     /// Makes a body for a part that is being read.
     convenience init(
         _ record: PartRecord, pipeline: WritePipeline, of transfer: Transfer,
-        in engine: TransferEngine
+        by work: TransferWork
     ) {
-        self.init(.part(record), identity: record.identity, of: transfer, in: engine)
+        self.init(.part(record), identity: record.identity, of: transfer, by: work)
         startedPipeline = pipeline
     }
 
     /// Makes a body that resumes a part, which was verified up to a length.
     convenience init(
         resuming record: PartRecord, file: PartFile, length: Int64, pipeline: WritePipeline,
-        of transfer: Transfer, in engine: TransferEngine
+        of transfer: Transfer, by work: TransferWork
     ) {
-        self.init(record, pipeline: pipeline, of: transfer, in: engine)
+        self.init(record, pipeline: pipeline, of: transfer, by: work)
         writer = makeWriter(file, start: length)
         self.record.runs += 1
     }
@@ -85,18 +85,18 @@ final class IncomingBody {
 
     private func makePipeline() -> WritePipeline {
         var other = transfer.job.expectation.otherAlgorithm
-        var workers = engine.workers
+        var workers = work.workers
         if case .response(let reception, let isCopied) = start {
             other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
-            if isCopied { workers = engine.copiers }
+            if isCopied { workers = work.copiers }
         }
-        return engine.makePipeline(for: record, of: transfer, other: other, workers: workers)
+        return work.makePipeline(for: record, of: transfer.job, other: other, workers: workers)
     }
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {
         PartWriter(
             file: file, start: start, total: record.total, pipeline: pipeline,
-            chunks: engine.chunks)
+            chunks: work.chunks)
     }
 
     /// The part's file; nil while the bytes are in memory.
@@ -140,7 +140,7 @@ final class IncomingBody {
     /// Creates the part, and moves the bytes from memory into it.
     func spill(now: Int64) throws(MirrorError) {
         guard self.writer == nil else { return }
-        let writer = makeWriter(try engine.parts.create(record), start: 0)
+        let writer = makeWriter(try work.parts.create(record), start: 0)
         self.writer = writer
         let bytes = memory
         memory = []
@@ -160,7 +160,7 @@ final class IncomingBody {
     func `continue`(total: Int64?, provenance: Provenance) throws(MirrorError) {
         record.total = total ?? record.total
         if !record.provenances.contains(provenance) { record.provenances.append(provenance) }
-        if writer != nil { try engine.parts.update(record) }
+        if writer != nil { try work.parts.update(record) }
     }
 
     /// Stops the digests where they are, because the rest of the bytes is no longer needed.
@@ -172,6 +172,6 @@ final class IncomingBody {
         memory = []
         guard writer != nil else { return }
         writer = nil
-        try engine.parts.discard(part: record.name)
+        try work.parts.discard(part: record.name)
     }
 }

@@ -63,6 +63,29 @@ final class Transfer {
         guard let segments, let body else { return body?.length ?? 0 }
         return max(body.length, segments.state.plan.heldBytes)
     }
+
+    /// Whether bytes are being received, over any connection.
+    var isFetching: Bool {
+        switch state {
+        case .exchanging, .joined: true
+        case .queued, .working, .waiting, .settling: false
+        }
+    }
+
+    /// Adds the requests of all its connections up.
+    func countRequests() {
+        cost.requests = (machine?.requests ?? 0) + segmentRequests - requestsWithoutSocket
+    }
+
+    /// Discards the bytes in hand.
+    func drop() throws(MirrorError) {
+        segments?.dismiss(keeping: false)
+        segments = nil
+        cost.bytesReused = 0
+        let body = body
+        self.body = nil
+        try body?.discard()
+    }
 }
 
 /// A flag that one thread sets and others read.

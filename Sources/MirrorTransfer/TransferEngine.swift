@@ -2,19 +2,17 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// Runs on the transfer thread and carries out the decisions of the state machines.
+/// The loop of the transfer thread. It carries out the decisions of the state machines, and decides
+/// nothing itself.
 ///
-/// It decides nothing itself, and everything here belongs to that one thread. Callbacks of libcurl
-/// arrive inside `perform` and `EasyHandle.resume`. They change the state of their transfer, and
-/// never start or end one.
+/// The way of a transfer: a message submits its job (`TransferSteering`). The dispatcher gives it a
+/// place (`TransferRegister`), and it starts (`TransferStarts`). Its state machine asks for a
+/// request (`TransferDriver`), which runs on the wire (`ActiveRequests`). The wire reports heads and
+/// bytes inside `perform` and `resume`; they change the state of their transfer, and never start or
+/// end one (`ResponseIntake`). What the end of the request means (`RequestEnds`) goes to the state
+/// machine, and so do the results of other threads (`TransferWork`, `WorkResults`), until the
+/// transfer ends (`TransferEndings`). Everything here belongs to the one thread.
 final class TransferEngine {
-    /// Bytes of one transfer that may wait to be written and hashed.
-    static let pipelineBacklogLimit = 4 << 20
-    /// Bytes of all buffers that may be in use.
-    let bufferLimit: Int
-    /// Bytes of in-memory bodies that may wait in the observer.
-    private static let eventLimit = 4 << 20
-
     /// The dependencies of the engine: the real ones, or those of a simulation.
     struct Surroundings {
         let wire: any Wire
@@ -43,264 +41,178 @@ final class TransferEngine {
         case holdingBack(Int64)
     }
 
-    let configuration: Configuration
     private let surroundings: Surroundings
-    var wire: any Wire { surroundings.wire }
-    var parts: any PartStore { surroundings.parts }
-    var inbox: TransferInbox { surroundings.inbox }
-    var workers: any Workers { surroundings.workers }
-    var copiers: any Workers { surroundings.copiers }
-    var clock: LoopClock { surroundings.clock }
-    private var observer: any TransferObserver { surroundings.observer }
-    /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
-    /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
-    /// twice the time.
-    package let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
-
-    var transfers: [Serial: Transfer] = [:]
-    package var dispatcher: Dispatcher
-    /// The requests that run on the wire, by number.
-    var activeRequests: [Serial: ActiveRequest] = [:]
-    private var requestsMade = 0
-    /// The limits on reading from sockets.
-    var reading: ReadingLimits
-    /// The error that forbids any further request; nil while requests are allowed.
-    var refusal: MirrorError?
-    /// Transfers that several connections may fetch.
-    var segmented = SegmentedTransfers()
-    /// Active requests whose bytes wait within libcurl.
-    var heldBack: [ActiveRequest] = []
-    var isStopping = false
+    let register: TransferRegister
+    let throttle: ReadingThrottle
+    let work: TransferWork
+    private let requests: ActiveRequests
+    private let connections: FurtherConnections
+    private let steering: TransferSteering
+    private let starts: TransferStarts
+    private let ends: RequestEnds
+    private let results: WorkResults
+    private let watch: RequestWatch
     /// Whether no socket has been read since the last iteration.
     private var isHoldingBack = false
-    private var ticked: LoadMeter
-    /// The time of stall clocks.
-    var asking: AskingTime
 
     init(_ configuration: Configuration, _ surroundings: Surroundings) {
-        self.configuration = configuration
+        let (policy, clock) = (configuration.transfer, surroundings.clock)
+        let now = clock.monotonic()
+        let work = TransferWork(
+            parts: surroundings.parts, inbox: surroundings.inbox, workers: surroundings.workers,
+            copiers: surroundings.copiers, clock: clock)
+        let register = TransferRegister(
+            Dispatcher(
+                jobs: configuration.jobs, perHost: configuration.perHost,
+                policy: RetryPolicy(policy), remembered: surroundings.remembered,
+                now: now, jitter: surroundings.jitter),
+            observer: surroundings.observer)
+        let throttle = ReadingThrottle(
+            configuration, chunks: work.chunks, observer: surroundings.observer, clock: clock)
+        let requests = ActiveRequests(surroundings.wire, of: register, now: now)
+        let connections = FurtherConnections(
+            configuration, register: register, requests: requests, throttle: throttle, work: work)
+        let endings = TransferEndings(of: register, requests: requests, work: work)
+        let intake = ResponseIntake(connections, admit: surroundings.admit)
+        let driver = TransferDriver(
+            policy, register: register, requests: requests, intake: intake, endings: endings,
+            work: work)
+        starts = TransferStarts(
+            connections, driver: driver, endings: endings, jitter: surroundings.jitter)
+        results = WorkResults(
+            of: register, driver: driver, starts: starts, endings: endings, intake: intake,
+            work: work)
+        ends = RequestEnds(
+            policy, register: register, requests: requests, driver: driver, endings: endings,
+            clock: clock)
+        steering = TransferSteering(
+            policy, register: register, requests: requests, endings: endings)
+        watch = RequestWatch(
+            connections, driver: driver, ends: ends, endings: endings, clock: clock)
         self.surroundings = surroundings
-        // At least two buffers fit for each transfer.
-        bufferLimit = max(16 << 20, configuration.jobs * (128 << 10))
-        let now = surroundings.clock.monotonic()
-        ticked = LoadMeter(now: now)
-        asking = AskingTime(now: now)
-        reading = ReadingLimits(
-            rate: configuration.rateLimit?.rate(
-                at: surroundings.clock.now(), surroundings.clock.offset),
-            total: configuration.transferLimit, now: now)
-        dispatcher = Dispatcher(
-            jobs: configuration.jobs, perHost: configuration.perHost,
-            policy: RetryPolicy(configuration.transfer), remembered: surroundings.remembered,
-            now: now, jitter: surroundings.jitter)
+        self.register = register
+        self.throttle = throttle
+        self.work = work
+        self.requests = requests
+        self.connections = connections
     }
+}
 
+// MARK: The loop
+
+extension TransferEngine {
     /// Runs until `stop` was asked for and every transfer has ended.
     func run() {
         while let rest = iterate() {
             switch rest {
-            case .watching(let time): wire.wait(milliseconds: time)
-            case .holdingBack(let time): inbox.signal.wait(milliseconds: Int32(clamping: time))
+            case .watching(let time): surroundings.wire.wait(milliseconds: time)
+            case .holdingBack(let time):
+                surroundings.inbox.signal.wait(milliseconds: Int32(clamping: time))
             }
         }
-        workers.stop()
-        copiers.stop()
-        surroundings.remember(dispatcher.learnedLimits)
+        work.stop()
+        surroundings.remember(register.dispatcher.learnedLimits)
     }
 
     /// Does all work that is possible now, and returns how to wait; nil when everything has ended.
     func iterate() -> Rest? {
-        look(hasAsked: !isHoldingBack)
+        watch.look(hasAsked: !isHoldingBack)
         isHoldingBack = false
-        if wire.networkHasReturned() { dispatcher.networkReturned() }
+        if surroundings.wire.networkHasReturned() { register.dispatcher.networkReturned() }
         listen()
-        wakeWaiting()
+        starts.wakeWaiting()
         listen()
-        startNext()
-        if isDone { return nil }
+        starts.startNext()
+        if steering.isDone { return nil }
         let pause = throttleDelay()
         if pause == 0 {
-            resumeThrottled()
-            wire.perform()
-            while let end = wire.nextEnd() { ended(end) }
-            paceSegments()
-            lookAfterSegments()
-            limitTotal()
+            exchange()
+            watch.reviewConnections()
+            watch.limitTotal()
             // Free places are assigned before the loop waits.
             listen()
-            startNext()
+            starts.startNext()
         }
-        tick()
+        watch.tick()
         // The message to stop may be among those just taken, and its signal is consumed.
-        if isDone { return nil }
+        if steering.isDone { return nil }
         // The bytes just read may have used up the limit, and libcurl watches no socket of a
         // transfer that was held back.
         return rest(pause > 0 ? pause : throttleDelay())
     }
 
+    /// Reads from and writes to sockets, and handles the requests that end.
+    private func exchange() {
+        for active in requests.takeHeldBack() {
+            let mayRead = !throttle.limits.isOverdrawn
+            if let end = requests.goOn(active, mayRead: mayRead) { ends.ended(end) }
+        }
+        surroundings.wire.perform()
+        while let end = surroundings.wire.nextEnd() { ends.ended(end) }
+    }
+
     private func rest(_ pause: Int64) -> Rest {
         if pause > 0 {
-            reading.wasHeldBack = true
+            throttle.limits.wasHeldBack = true
             isHoldingBack = true
             return .holdingBack(min(pause, AskingTime.look))
         }
-        look()
+        watch.look()
         return .watching(timeToWait)
     }
 
-    /// Makes a request with the next number.
-    func makeRequest(for transfer: Transfer, segment: Int?, stall: StallClock) -> ActiveRequest {
-        requestsMade += 1
-        return ActiveRequest(
-            number: requestsMade, id: transfer.job.id, segment: segment, listener: self,
-            stall: stall)
-    }
-
-    /// Takes all messages, and those that follow from a failure that ends everything.
-    private func listen() {
-        repeat {
-            for message in inbox.take() { take(message) }
-        } while observer.settleFailures()
-    }
-
-    private var isDone: Bool { isStopping && transfers.isEmpty }
-
-    /// Reads the clock for the dispatcher and the stall clocks. `hasAsked` says whether the loop
-    /// has read sockets until now.
-    private func look(hasAsked: Bool = true) {
-        let now = clock.monotonic()
-        dispatcher.advance(to: now)
-        asking.look(now: now, hasAsked: hasAsked)
-    }
-
-    /// The milliseconds for which no socket is read. A pause has three causes: the rate limit,
-    /// workers that are behind, and a pause of all transfers.
+    /// The milliseconds for which no socket is read.
     private func throttleDelay() -> Int64 {
-        reading.delay(isBehind: !reading.isPaused && isBehind, now: clock.monotonic())
-    }
-
-    private var isBehind: Bool {
-        if chunks.bytesInUse > bufferLimit || observer.bytesWaiting > Self.eventLimit {
-            return true
-        }
-        // All bytes that wait in a pipeline are in buffers.
-        guard chunks.bytesInUse > Self.pipelineBacklogLimit else { return false }
-        return activeRequests.values.contains { active in
-            guard let transfer = transfers[active.id] else { return false }
-            let writer = active.segment.flatMap { transfer.segments?.writers[$0] }
-            return (writer?.pipeline.backlog ?? transfer.body?.backlog ?? 0)
-                > Self.pipelineBacklogLimit
-        }
-    }
-
-    /// Whether a transfer must take no more bytes now; `backlog` bytes wait for its pipeline.
-    /// libcurl reads up to a hundred times in a row from a socket that has more.
-    func mustHoldBack(_ transfer: Transfer, backlog: Int) -> Bool {
-        guard
-            transfer.isPaused || backlog > Self.pipelineBacklogLimit
-                || chunks.bytesInUse > bufferLimit
-                || reading.isOverdrawn || reading.exceededTotal != nil
-        else { return false }
-        reading.wasHeldBack = true
-        return true
-    }
-
-    /// Whether an active request was held back while it read, and its transfer is not paused.
-    private func mayGoOn(_ active: ActiveRequest) -> Bool {
-        active.isHeldBack && activeRequests[active.number] === active
-            && transfers[active.id]?.isPaused == false
-    }
-
-    /// Resumes active requests that were held back.
-    private func resumeThrottled() {
-        guard !heldBack.isEmpty else { return }
-        let waiting = heldBack
-        heldBack = []
-        for active in waiting {
-            // The end of one request may have ended others.
-            guard active.isHeldBack, activeRequests[active.number] === active else { continue }
-            guard !reading.isOverdrawn, mayGoOn(active) else {
-                heldBack.append(active)
-                continue
+        throttle.delay {
+            requests.running.values.contains { active in
+                guard let transfer = register.transfers[active.id] else { return false }
+                let backlog = active.segment.flatMap { transfer.segments?.backlog(of: $0) }
+                return (backlog ?? transfer.body?.backlog ?? 0) > ReadingThrottle.backlogLimit
             }
-            active.isHeldBack = false
-            if let end = wire.resume(active) { ended(end) }
         }
     }
 
     /// The milliseconds for which the loop has nothing to do unless a message arrives.
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
-        if segmented.hasUnlooked || heldBack.contains(where: mayGoOn) { return 0 }
+        if connections.needReview || requests.hasResumable { return 0 }
         let longest = min(
-            activeRequests.isEmpty ? 60_000 : AskingTime.look, timeToPaceSegments ?? 60_000)
-        return min(longest, dispatcher.timeToWait() ?? longest)
+            requests.running.isEmpty ? 60_000 : AskingTime.look, connections.timeToPace ?? 60_000)
+        return min(longest, register.dispatcher.timeToWait() ?? longest)
+    }
+}
+
+// MARK: Messages
+
+extension TransferEngine {
+    /// Takes all messages, and those that follow from a failure that ends everything.
+    private func listen() {
+        repeat {
+            for message in surroundings.inbox.take() { take(message) }
+        } while surroundings.observer.settleFailures()
     }
 
-    /// Checks running transfers four times a second.
-    private func tick() {
-        let now = clock.monotonic()
-        let elapsed = ticked.elapsed(now: now)
-        guard elapsed >= AskingTime.look else { return }
-        look()
-        followRate(now: now)
-        if ticked.restart(now: now, busy: clock.threadBusy()) { reading.wasHeldBack = true }
-        defer { dispatcher.measure() }
-        for active in activeRequests.values {
-            guard let transfer = transfers[active.id],
-                activeRequests[active.number] === active
-            else { continue }
-            do {
-                if let segment = active.segment {
-                    try tick(segment, of: transfer, now: now)
-                } else {
-                    try transfer.body?.tick(now: now)
-                }
-            } catch {
-                failInMidst(transfer, error)
-                continue
-            }
-            tellProgress(transfer, now: now)
-            dispatcher.received(active.arrivedBytes, by: active.id)
-            active.arrivedBytes = 0
-            if active.stall.hasStalled(at: asking.elapsed)
-                || active.isOverdue(at: asking.elapsed)
-            {
-                stalled(active)
-            }
+    private func take(_ message: TransferMessage) {
+        switch message {
+        case .submit(let jobs): for job in jobs { steering.submit(job) }
+        case .pause(let id): steering.pause(id)
+        case .resume(let id): steering.resume(id)
+        case .pauseAll: throttle.limits.isPaused = true
+        case .resumeAll: throttle.limits.isPaused = false
+        case .cancel(let ids, let discardingPart):
+            steering.cancel(ids, discardingPart: discardingPart)
+        case .cancelAll: steering.cancelAll()
+        case .stop: steering.stop()
+        case .established(let id, let file, let length, let rangesBeyond):
+            results.established(id, file: file, length: length, rangesBeyond: rangesBeyond)
+        case .hashed(let id, let digests, let piecesHold):
+            results.hashed(id, digests, piecesHold: piecesHold)
+        case .segmentHeld(let id): results.segmentHeld(id)
+        case .settled(let id): results.settled(id)
+        case .fileOpened(let id, let source): results.opened(id, source)
+        case .fileCopied(let id, let bytes): results.copied(id, bytes)
+        case .broken(let id, let error): results.broken(id, error)
+        case .sourceRefused(let id, let refusal): results.refused(id, refusal)
         }
-        lendPlaces()
-        measureSegments(milliseconds: elapsed)
-        reading.wasHeldBack = false
     }
-
-    /// Takes the rate of another time of day.
-    private func followRate(now: Int64) {
-        guard let limit = configuration.rateLimit, limit.changes else { return }
-        reading.setRate(limit.rate(at: clock.now(), clock.offset), now: now)
-    }
-
-    private func tellProgress(_ transfer: Transfer, now: Int64) {
-        guard transfer.body != nil else { return }
-        if transfer.isPaused || reading.isPaused { return transfer.meter.rest() }
-        let bytes = transfer.heldBytes
-        guard let rate = transfer.meter.read(length: bytes, now: now) else { return }
-        report(
-            transfer,
-            .progress(
-                bytes: bytes, size: transfer.machine?.reception?.total, bytesPerSecond: rate))
-    }
-
-    func report(_ transfer: Transfer, _ event: TransferEvent) {
-        observer.tell(transfer.job, event)
-    }
-
-    /// Returns the error that forbids `bytes` further bytes of a target; nil where they are
-    /// allowed.
-    func refusal(of bytes: Int64, for target: Target) -> MirrorError? {
-        surroundings.admit(bytes, target)
-    }
-
-    /// Picks a number from 0 to its argument.
-    var jitter: @Sendable (Int64) -> Int64 { surroundings.jitter }
 }

@@ -1,52 +1,319 @@
 internal import MirrorModel
+internal import MirrorSystem
 
-/// The further connections of one transfer: their requests, and the writers of their bytes. Their
-/// state decides what the connections do.
+/// The connections of one transfer that several connections fetch: the requests of the further
+/// ones, and the writers of their bytes.
+///
+/// Their state (`SegmentSet`) decides what the connections do. What follows for the transfer as a
+/// whole is returned as an event, because it may end the transfer and these segments with it.
 final class TransferSegments {
+    /// What the segments mean for their transfer.
+    enum Event {
+        /// Something failed on this side of the connections.
+        case failed(MirrorError)
+        /// The source has another version now.
+        case changed(Refusal)
+        /// No connection is left, with `length` bytes in hand from the start.
+        case concluded(SegmentSet.Conclusion, length: Int64)
+    }
+
     var state: SegmentSet
     /// The active requests of further connections, by the ids of their assignments.
-    var activeRequests: [Int: ActiveRequest] = [:]
-    /// The writers of bytes into the part, by the ids of their assignments.
-    private(set) var writers: [Int: PartWriter] = [:]
-    /// Writers of ended connections, whose bytes the part may not hold yet.
-    var ended: [PartWriter] = []
+    private var activeRequests: [Int: ActiveRequest] = [:]
+    private var writers = SegmentWriters()
+    /// The transfer owns its segments.
+    private unowned let transfer: Transfer
+    private let connections: FurtherConnections
 
-    init(_ plan: Segmentation, limit: SegmentLimit) { state = SegmentSet(plan, limit: limit) }
-
-    /// Adds a further connection.
-    func open(_ opening: SegmentSet.Opening, extraPlace: Host?, writer: PartWriter) {
-        state.open(opening, extraPlace: extraPlace)
-        writers[opening.assignment.id] = writer
+    init(_ state: SegmentSet, of transfer: Transfer, among connections: FurtherConnections) {
+        self.state = state
+        self.transfer = transfer
+        self.connections = connections
     }
 
-    /// Removes an ended connection. Returns its writer and the end of its bytes; the end is nil if
-    /// another connection has taken over its range.
-    func close(_ id: Int) -> (writer: PartWriter, end: Int64?)? {
+    /// How many bytes of a further connection wait to be written or hashed.
+    func backlog(of id: Int) -> Int? { writers[id]?.pipeline.backlog }
+
+    /// Passes on bytes of a further connection, and of the body, that have waited too long.
+    func tick(_ id: Int, now: Int64) throws(MirrorError) {
+        writers[id]?.tick(now: now)
+        try transfer.body?.tick(now: now)
+        advanceFront()
+    }
+
+    /// Adds bytes of further connections to the body once they continue the verified prefix.
+    private func advanceFront() {
+        // The bytes of the transfer's own connection are counted as they come. Its next request
+        // begins at the length of the bytes in hand when the request was made.
+        guard case .joined = transfer.state, let body = transfer.body else { return }
+        let front = writers.heldFront(upTo: state.plan.front)
+        if front > body.length { body.adopt(upTo: front) }
+    }
+}
+
+// MARK: Beginnings
+
+extension TransferSegments {
+    /// Opens as many further connections as are wanted; their requests are made later.
+    func openWanted() throws(MirrorError) { while try openNext() {} }
+
+    private func openNext() throws(MirrorError) -> Bool {
+        let sources = transfer.job.sources
+        guard let body = transfer.body,
+            let opening = transfer.machine?.opening(
+                in: state,
+                isOpen: { connections.register.dispatcher.mayTakeExtra(at: Host(sources[$0].url)) })
+        else { return false }
+        let work = connections.work
+        try body.spill(now: work.clock.monotonic())
+        guard let file = body.file else { return false }
+        let ownPlace = state.takesOwnPlace
+        guard takePlace(isOwn: ownPlace, at: opening.host) else { return false }
+        let start = opening.assignment.start
+        let pipeline = work.makePipeline(
+            for: body.record, of: transfer.job, from: start, isFurther: true, other: nil,
+            workers: work.workers)
+        state.open(opening, extraPlace: ownPlace ? nil : opening.host)
+        let writer = PartWriter(
+            file: file, start: start, total: state.plan.total, pipeline: pipeline,
+            chunks: work.chunks)
+        writers.insert(writer, for: opening.assignment.id)
+        return true
+    }
+
+    /// Takes a place for a further connection: the transfer's own place, or one beside it.
+    private func takePlace(isOwn: Bool, at host: Host) -> Bool {
+        guard isOwn else { return connections.register.dispatcher.takeExtra(at: host) }
+        let admission = connections.register.dispatcher.admit(transfer.job.id, to: host)
+        guard case .ask = admission else { return false }
+        return true
+    }
+
+    /// Closes connections that are too many or do not help, opens those that are wanted, and makes
+    /// their requests.
+    func review() -> Event? {
+        guard transfer.isFetching, !transfer.isPaused else { return nil }
+        do throws(MirrorError) { try replaceConnections() } catch { return .failed(error) }
+        return conclude()
+    }
+
+    private func replaceConnections() throws(MirrorError) {
+        let register = connections.register
+        for id in state.surplus(isWaitedFor: { register.dispatcher.isWaitedFor(at: $0) }) {
+            try close(id)
+        }
+        advanceFront()
+        try openWanted()
+        if state.ownIsSuperseded {
+            if case .exchanging(let own) = transfer.state { connections.requests.breakOff(own) }
+            join(after: nil)
+        }
+        for id in state.superseded() {
+            try close(id)
+            connections.review(transfer.job.id)
+        }
+        for id in state.helpers.keys where activeRequests[id] == nil { try ask(id) }
+    }
+
+    private func ask(_ id: Int) throws(MirrorError) {
+        guard let plan = state.helpers[id]?.machine.plan else { return }
+        let isMultiplexed = state.isMultiplexed || transfer.plan?.isLong == true
+        let active: ActiveRequest
+        do {
+            active = try connections.requests.prepare(
+                plan, for: transfer, segment: id,
+                stall: StallClock(timeout: connections.policy.stallTimeout),
+                isAlone: isMultiplexed && !plan.isLong, listener: self)
+        } catch {
+            // A further connection is never required.
+            state.refused(id)
+            return try close(id)
+        }
+        transfer.segmentRequests += 1
+        activeRequests[id] = active
+        connections.requests.wire.begin(active)
+    }
+}
+
+// MARK: Responses
+
+extension TransferSegments: ActiveRequest.Listener {
+    func began(_ active: ActiveRequest) { connections.requests.began(active, of: transfer) }
+
+    func heldBack(_ active: ActiveRequest) { connections.requests.hold(active) }
+
+    func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
+        connections.requests.answered(head, on: active)
+        guard let id = active.segment, let helper = state.helpers[id], let body = transfer.body
+        else { return false }
+        connections.register.dispatcher.answered(at: helper.host)
+        let now = connections.work.clock.now()
+        guard let verdict = state.answered(head, on: id, at: now) else { return false }
+        guard case .receive(let reception) = verdict else {
+            active.find(.judged(verdict))
+            return false
+        }
+        let provenance = reception.answer.provenance
+        transfer.machine?.joined(by: provenance)
+        if !body.record.provenances.contains(provenance) {
+            do { try body.continue(total: nil, provenance: provenance) } catch {
+                active.find(.failedHere(error))
+            }
+        }
+        return true
+    }
+
+    func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> ActiveRequest.Reply {
+        guard active.finding == nil, let id = active.segment, let writer = writers[id] else {
+            return .stop
+        }
+        let throttle = connections.throttle
+        if throttle.mustHoldBack(transfer, backlog: writer.pipeline.backlog) { return .pause }
+        throttle.count(bytes.count, for: transfer)
+        let (taken, goesOn) = state.arrived(bytes.count, on: id)
+        writer.append(
+            UnsafeRawBufferPointer(rebasing: bytes.prefix(taken)),
+            now: connections.work.clock.monotonic())
+        advanceFront()
+        return goesOn ? .proceed : .stop
+    }
+}
+
+// MARK: Ends
+
+extension TransferSegments {
+    /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
+    /// the end of its response, or by a failure.
+    func ownEnded(_ failure: TransportFailure?) -> Event? {
+        join(after: failure)
+        return conclude()
+    }
+
+    private func join(after failure: TransportFailure?) {
+        state.ownEnded(failure)
+        transfer.state = .joined
+        transfer.body?.flush()
+        advanceFront()
+        connections.review(transfer.job.id)
+    }
+
+    /// Concludes a joined transfer when no further connection is left.
+    private func conclude() -> Event? {
+        guard case .joined = transfer.state, state.helpers.isEmpty, let body = transfer.body,
+            writers.settle()
+        else { return nil }
+        // Some of the bytes may have been read back only just now.
+        advanceFront()
+        transfer.state = .working
+        transfer.machine?.know(gapEnd: state.plan.gapEnd)
+        return .concluded(state.conclusion, length: body.length)
+    }
+
+    /// Handles the end of a further connection's request.
+    func segmentEnded(_ active: ActiveRequest, failure: TransportFailure?) -> Event? {
+        guard let id = active.segment, activeRequests[id] === active else { return nil }
+        connections.requests.breakOff(active)
+        activeRequests[id] = nil
+        switch active.finding {
+        case .failedHere(let error): return .failed(error)
+        case .judged(.changed(let refusal)):
+            if case .exchanging(let own) = transfer.state { connections.requests.breakOff(own) }
+            transfer.state = .working
+            return .changed(refusal)
+        case .judged(.follow) where move(id):
+            connections.review(transfer.job.id)
+            return nil
+        case .judged(let verdict): note(id, verdict, failure)
+        case .refused, .acted, .exceeded, .cut, nil: note(id, nil, failure)
+        }
+        do throws(MirrorError) {
+            try close(id)
+            connections.review(transfer.job.id)
+            advanceFront()
+            if state.pace.wanted > 1 { try openWanted() }
+        } catch { return .failed(error) }
+        return conclude()
+    }
+
+    /// Moves a further connection to the host of a redirect; returns whether that host has room.
+    private func move(_ id: Int) -> Bool {
+        guard let helper = state.helpers[id] else { return false }
+        guard let old = helper.extraPlace, old != helper.host else { return true }
+        guard connections.register.dispatcher.takeExtra(at: helper.host) else { return false }
+        connections.register.dispatcher.releaseExtra(at: old)
+        state.move(id, to: helper.host)
+        return true
+    }
+
+    /// Tells the dispatcher what the end of a further connection means for its host.
+    private func note(
+        _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
+    ) {
+        guard let host = state.helpers[id]?.host else { return }
+        let register = connections.register
+        switch state.ended(id, verdict, failure) {
+        case nil: break
+        case .leavesProtocol(let source):
+            register.dispatcher.leaveProtocol(to: host)
+            transfer.machine?.leaveProtocol(to: source)
+        case .asksForRest(let isCrowded, let hold):
+            if isCrowded { register.dispatcher.refuseExtras(at: host) }
+            // A wait that is too long would fail transfers that never requested more connections.
+            if let hold, hold <= connections.policy.longestWait {
+                let until = connections.work.clock.monotonic() + hold * 1000
+                register.dispatcher.hold(host, until: until, isTooLong: false)
+            }
+        }
+    }
+
+    /// Ends one further connection, and keeps the bytes that it fetched.
+    private func close(_ id: Int) throws(MirrorError) {
+        guard let (writer, end) = release(id) else { return }
+        writer.flush()
+        // The bytes that count as fetched must equal the bytes that were written.
+        if let end, writer.handedOver != end {
+            throw MirrorError(
+                .internalError, "\(transfer.job.target): bytes of a segment are not accounted for.")
+        }
+        writer.log()
+        let (id, inbox) = (transfer.job.id, connections.work.inbox)
+        writer.pipeline.submit { _ in inbox.post(.segmentHeld(id)) }
+    }
+
+    /// Removes one further connection, releases its place, and ends its request. Returns its writer
+    /// and the end of its bytes; the end is nil if another connection has taken over its range.
+    private func release(_ id: Int) -> (writer: PartWriter, end: Int64?)? {
+        if let active = activeRequests.removeValue(forKey: id) {
+            connections.requests.breakOff(active)
+        }
+        if let host = state.helpers[id]?.extraPlace {
+            connections.register.dispatcher.releaseExtra(at: host)
+        }
         let end = state.close(id)
-        guard let writer = writers.removeValue(forKey: id) else { return nil }
-        ended.append(writer)
-        return (writer, end)
+        return writers.end(id).map { ($0, end) }
     }
 
-    /// The ids of connections whose requests are still to be made.
-    var unasked: [Int] { state.helpers.keys.filter { activeRequests[$0] == nil } }
-
-    /// The pipelines that may still hold bytes.
-    var pipelines: [WritePipeline] { (Array(writers.values) + ended).map(\.pipeline) }
-
-    /// The offset up to which the part is known to hold the bytes from the start. Bytes of the
-    /// transfer's own connection are excepted, because their pipeline verifies them. The digest
-    /// must not cover bytes that a disk only claimed to have written.
-    var heldFront: Int64 {
-        var front = state.plan.front
-        for writer in writers.values where !writer.isHeld { front = min(front, writer.heldEnd) }
-        for writer in ended where !writer.isHeld { front = min(front, writer.heldEnd) }
-        return front
+    /// Advances the front after a pipeline has written the bytes of an ended connection.
+    func segmentHeld() -> Event? {
+        guard transfer.isFetching else { return nil }
+        advanceFront()
+        return conclude()
     }
 
-    /// Whether the part holds all bytes of connections that ended.
-    func settleWriters() -> Bool {
-        ended.removeAll(where: \.isHeld)
-        return ended.isEmpty
+    /// Ends all further connections, and returns the pipelines that still log their last
+    /// milestones. The fetched bytes are kept, or dropped together with the part.
+    @discardableResult
+    func dismiss(keeping: Bool) -> [WritePipeline] {
+        for id in state.helpers.keys {
+            if keeping {
+                // Bytes that are not accounted for are not logged, so no later run relies on them.
+                try? close(id)
+            } else {
+                _ = release(id)
+            }
+        }
+        state.ownIsGone()
+        if !keeping { for pipeline in writers.pipelines { pipeline.abandon() } }
+        return writers.pipelines
     }
 }

@@ -45,7 +45,7 @@ import Testing
         Figure("transfers.md", "A rate under \(kibibytes(StallClock.slowest))/s"),
         Figure("events.md", "less than \(kibibytes(StallClock.slowest))/s"),
         Figure(
-            "transfers.md", "fall behind: \(mebibytes(TransferEngine.pipelineBacklogLimit)) wait"),
+            "transfers.md", "fall behind: \(mebibytes(ReadingThrottle.backlogLimit)) wait"),
         Figure("transfers.md", "hashes up to \(kibibytes(BodyCheck.fewBytes)) on the thread"),
         Figure(
             "segments.md", "less than \(mebibytes(SegmentPace.leastMissing)) or a second's work"),

@@ -84,11 +84,11 @@ extension Stage {
 
     private func judgeLeftovers() {
         if wire.count > 0 { note("\(wire.count) requests are left") }
-        if engine.dispatcher.placesInUse > 0 {
-            note("\(engine.dispatcher.placesInUse) places were not given back")
+        if engine.register.dispatcher.placesInUse > 0 {
+            note("\(engine.register.dispatcher.placesInUse) places were not given back")
         }
-        if engine.chunks.bytesInUse > 0 {
-            note("\(engine.chunks.bytesInUse) bytes of buffers are left")
+        if engine.work.chunks.bytesInUse > 0 {
+            note("\(engine.work.chunks.bytesInUse) bytes of buffers are left")
         }
         for (job, ends) in observer.ends {
             guard case .failed(let error, _)? = ends.first?.result, error.code == .noSpace else {

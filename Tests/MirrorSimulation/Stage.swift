@@ -78,12 +78,12 @@ final class Stage {
             if let due = run.due, time.now >= due { run.turn() }
             turnsInAMoment = time.now == before ? turnsInAMoment + 1 : 0
             if turnsInAMoment > 10_000 {
-                let left = engine.transfers.mapValues(\.state)
+                let left = engine.register.transfers.mapValues(\.state)
                 wrong.append("the loop turns without end at \(time.now) ms, with \(left)")
                 return
             }
             if time.now > Simulation.longest {
-                let left = engine.transfers.keys.map(\.number).sorted()
+                let left = engine.register.transfers.keys.map(\.number).sorted()
                 let words = run.machine.isOver ? "over" : "not over"
                 wrong.append("\(left) have not ended after \(time.now) ms, the run is \(words)")
                 return
@@ -132,7 +132,7 @@ final class Stage {
     }
 
     private func checkLimits() {
-        let places = engine.dispatcher.placesInUse
+        let places = engine.register.dispatcher.placesInUse
         if places > story.configuration.jobs { note("\(places) places are in use") }
         guard let most = story.configuration.perHost else { return }
         for (host, count) in wire.running where count > most {
@@ -142,12 +142,12 @@ final class Stage {
 
     /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
     private func checkNothingCouldStart(_ wait: Int64) {
-        guard wait > 0, !engine.reading.isPaused, let most = story.configuration.perHost,
-            engine.dispatcher.placesInUse < story.configuration.jobs
+        guard wait > 0, !engine.throttle.limits.isPaused, let most = story.configuration.perHost,
+            engine.register.dispatcher.placesInUse < story.configuration.jobs
         else { return }
         var held: [Host: Int] = [:]
         var waiting: [Host: Int] = [:]
-        for transfer in engine.transfers.values {
+        for transfer in engine.register.transfers.values {
             switch transfer.state {
             case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.job.id }
             case .working, .exchanging, .joined: held[transfer.nextHost, default: 0] += 1

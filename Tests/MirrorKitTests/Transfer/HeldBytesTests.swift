@@ -48,12 +48,15 @@ import Testing
         #expect(!writer.isHeld)
         #expect(writer.heldEnd == 1000)
         #expect(losses.value.withLock { $0 } == 1)
-        let segments = TransferSegments(
-            Segmentation(total: 4_000_000, front: 2_000_000), limit: .fixed(2))
-        #expect(segments.heldFront == 2_000_000)
-        segments.ended = [writer]
-        #expect(segments.heldFront == 1000)
-        #expect(!segments.settleWriters())
+        var writers = SegmentWriters()
+        #expect(writers.heldFront(upTo: 2_000_000) == 2_000_000)
+        writers.insert(writer, for: 1)
+        #expect(writers.heldFront(upTo: 2_000_000) == 1000)
+        let ended = writers.end(1)
+        #expect(ended === writer)
+        #expect(writers.heldFront(upTo: 2_000_000) == 1000)
+        let isSettled = writers.settle()
+        #expect(!isSettled)
         workers.stop()
     }
 }

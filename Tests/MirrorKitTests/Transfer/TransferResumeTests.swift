@@ -62,7 +62,7 @@ import Testing
         #expect(await rig.run(try .fetching(server.url + "/f"))?.received != nil)
         let lengths = try #require(try rig.records(target).first).milestones.map(\.length)
         let steps = zip(lengths, [0] + lengths).map { $0 - $1 }
-        let unhashed = Int64(TransferEngine.pipelineBacklogLimit)
+        let unhashed = Int64(ReadingThrottle.backlogLimit)
         #expect(lengths.last == Int64(bytes.count))
         #expect(steps.allSatisfy { $0 + unhashed < 16 << 20 }, "\(lengths)")
     }

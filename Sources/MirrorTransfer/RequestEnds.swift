@@ -1,0 +1,160 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Finds out what the end of a request means: for its transfer, for its host, for its connection.
+///
+/// A request ends by itself, or because it stalls, or because its place is needed elsewhere.
+final class RequestEnds {
+    private let register: TransferRegister
+    private let requests: ActiveRequests
+    private let driver: TransferDriver
+    private let endings: TransferEndings
+    private let clock: LoopClock
+    private let stallTimeout: Int64
+
+    init(
+        _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
+        driver: TransferDriver, endings: TransferEndings, clock: LoopClock
+    ) {
+        stallTimeout = policy.stallTimeout
+        self.register = register
+        self.requests = requests
+        self.driver = driver
+        self.endings = endings
+        self.clock = clock
+    }
+
+    /// Handles the end of a request that the wire reports.
+    func ended(_ end: WireEnd) {
+        let (active, failure) = (end.active, end.failure)
+        guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
+            return
+        }
+        if failure != nil, !active.hasSocket, !end.wasSent {
+            transfer.requestsWithoutSocket += 1
+        }
+        if active.lacksDescriptor, wasShortOfDescriptors(active, transfer) { return }
+        if let failure, failure.code == .connectionLost,
+            transfer.machine?.mayRefuseProtocol(failure) != true
+        {
+            register.dispatcher.backOff(active.id)
+        }
+        ended(active, of: transfer, failure: failure)
+    }
+
+    private func ended(_ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?) {
+        if active.segment == nil { return ownEnded(active, of: transfer, failure: failure) }
+        driver.decide(transfer, transfer.segments?.segmentEnded(active, failure: failure))
+    }
+
+    /// Ends a request that received too few bytes for too long.
+    func stalled(_ active: ActiveRequest) {
+        guard let transfer = register.transfers[active.id] else { return }
+        let failure = TransportFailure(
+            .stalled, "fewer than 1 KiB a second came for \(stallTimeout) s",
+            isPassing: true, wasSent: true)
+        // The stalled request is over: the next one has the whole time limit.
+        if active.segment == nil { active.stall.reset() }
+        ended(active, of: transfer, failure: failure)
+    }
+
+    /// Breaks off requests without a response while other transfers wait for their places. The
+    /// requests are made again later.
+    func lendPlaces() {
+        for id in register.dispatcher.lenders() {
+            guard let transfer = register.transfers[id],
+                case .exchanging(let active) = transfer.state,
+                !active.hasAnswered, transfer.plan?.isPost == false
+            else { continue }
+            requests.breakOff(active)
+            register.dispatcher.lend(id)
+            register.waitForPlace(transfer)
+        }
+    }
+
+    /// Handles a connection for which the process has no descriptor left. From then on fewer
+    /// transfers run at once, and this transfer starts again when it has a place. Returns false if
+    /// the number cannot be lowered.
+    private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
+        if active.segment != nil {
+            // A further connection is never required.
+            ended(active, of: transfer, failure: nil)
+            return true
+        }
+        guard register.dispatcher.runningCount > 1 else { return false }
+        _ = register.dispatcher.lowerJobs()
+        requests.breakOff(active)
+        register.waitForPlace(transfer)
+        return true
+    }
+}
+
+// MARK: The transfer's own request
+
+extension RequestEnds {
+    /// Ends the transfer's own request. A finding of its callbacks has priority over the wire's
+    /// failure.
+    private func ownEnded(
+        _ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?
+    ) {
+        requests.breakOff(active)
+        switch active.finding {
+        case .failedHere(let error): endings.fail(transfer, error)
+        case .acted(let action): driver.act(action, transfer)
+        case .refused(let refusal): driver.decide(transfer) { $0.refused(refusal) }
+        case .exceeded(let limit):
+            transfer.body?.flush()
+            driver.decide(transfer) { $0.exceeded(limit: limit) }
+        case .cut: conclude(transfer, failure: nil, hasAnswered: true)
+        case .judged, nil:
+            conclude(transfer, failure: failure, hasAnswered: active.hasAnswered)
+        }
+    }
+
+    /// Ends the body, if there was one: completely, or with a failure.
+    private func conclude(
+        _ transfer: Transfer, failure: TransportFailure?, hasAnswered: Bool
+    ) {
+        guard transfer.machine?.reception != nil, let body = transfer.body else {
+            let failure =
+                failure
+                ?? TransportFailure(
+                    .malformedResponse, "the connection ended without an answer",
+                    isPassing: true, wasSent: true)
+            return hasAnswered ? interrupted(transfer, failure) : unanswered(transfer, failure)
+        }
+        body.flush()
+        let length = body.length
+        if let segments = transfer.segments {
+            return driver.decide(transfer, segments.ownEnded(failure))
+        }
+        guard let failure else { return driver.decide(transfer) { $0.bodyEnded(length: length) } }
+        interrupted(transfer, failure)
+    }
+
+    private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
+        let length = transfer.body?.length
+        register.know(hostsOf: transfer)
+        driver.decide(transfer) { $0.interrupted(failure, length: length) }
+    }
+
+    /// Handles a request that brought no head. That may be the host's fault; then all transfers
+    /// that need the host wait for it together.
+    private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
+        guard transfer.machine?.mayRefuseProtocol(failure) != true else {
+            return interrupted(transfer, failure)
+        }
+        register.dispatcher.advance(to: clock.monotonic())
+        switch register.dispatcher.failed(transfer.job.id, failure) {
+        case .ofTransfer: interrupted(transfer, failure)
+        case .ofHost(let wait):
+            requests.wire.watchNetwork()
+            register.know(hostsOf: transfer)
+            driver.decide(transfer) { $0.unreachable(failure, wait: wait) }
+        case .forGood(let outage):
+            register.know(hostsOf: transfer)
+            let host = transfer.nextHost.description
+            driver.decide(transfer) { $0.hostIsDown(host, outage, wasAsked: true) }
+        }
+    }
+}

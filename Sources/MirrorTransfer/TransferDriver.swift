@@ -1,0 +1,223 @@
+internal import MirrorModel
+internal import MirrorParts
+internal import MirrorSystem
+
+/// Drives the state machines of transfers: tells them events, and carries out the actions that they
+/// decide.
+final class TransferDriver {
+    private let register: TransferRegister
+    private let requests: ActiveRequests
+    private let intake: ResponseIntake
+    private let endings: TransferEndings
+    private let work: TransferWork
+    private let policy: TransferPolicy
+
+    init(
+        _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
+        intake: ResponseIntake, endings: TransferEndings, work: TransferWork
+    ) {
+        self.policy = policy
+        self.register = register
+        self.requests = requests
+        self.intake = intake
+        self.endings = endings
+        self.work = work
+    }
+
+    /// Tells the machine of a transfer an event, and carries out its decision.
+    func decide(_ transfer: Transfer, _ decision: (inout TransferMachine) -> TransferAction) {
+        // The machine is changed in place: a copy of it costs a reference count for each of its
+        // strings.
+        if let action = transfer.machine?.action(by: decision) { act(action, transfer) }
+    }
+
+    /// Carries out what the end of connections means for their transfer.
+    func decide(_ transfer: Transfer, _ event: TransferSegments.Event?) {
+        switch event {
+        case .failed(let error): endings.failInMidst(transfer, error)
+        case .changed(let refusal): decide(transfer) { $0.versionChanged(refusal) }
+        case .concluded(.segmentsEnded, let length):
+            decide(transfer) { $0.segmentsEnded(length: length) }
+        case .concluded(.bodyEnded, let length):
+            decide(transfer) { $0.bodyEnded(length: length) }
+        case .concluded(.interrupted(let failure), let length):
+            decide(transfer) { $0.interrupted(failure, length: length) }
+        case nil: break
+        }
+    }
+
+    func act(_ action: TransferAction, _ transfer: Transfer) {
+        let now = work.clock.monotonic()
+        if let seconds = action.hostHold, let url = transfer.plan?.url {
+            let isTooLong = seconds > policy.longestWait
+            let until = now + min(seconds, 1 << 40) * 1000
+            register.dispatcher.hold(Host(url), until: until, isTooLong: isTooLong)
+        }
+        if action.leavesProtocol, let url = transfer.plan?.url {
+            register.dispatcher.leaveProtocol(to: Host(url))
+        }
+        register.tell(action.notice, transfer)
+        if action.dropsPart {
+            do { try transfer.drop() } catch { return endings.fail(transfer, error) }
+        }
+        if let ending = transfer.ending { return endings.finish(transfer, ending) }
+        switch action.next {
+        case .request(let plan): queue(plan, transfer)
+        case .wait(let milliseconds):
+            if action.waitsForNetwork { requests.wire.watchNetwork() }
+            transfer.state = .waiting(until: now + milliseconds)
+            register.dispatcher.delay(
+                transfer.job.id, until: now + milliseconds,
+                endsWithNetwork: action.waitsForNetwork)
+            keep(transfer)
+        case .check: check(transfer)
+        case .accept(let verification, let answer): accept(transfer, verification, answer)
+        case .confirm(let answer):
+            transfer.countRequests()
+            register.end(transfer, .notModified(answer, transfer.cost))
+        case .fail(let error): endings.fail(transfer, error)
+        case .receive: break
+        }
+    }
+}
+
+extension TransferMachine {
+    fileprivate mutating func action(by decision: (inout TransferMachine) -> TransferAction)
+        -> TransferAction
+    {
+        decision(&self)
+    }
+}
+
+// MARK: Requests
+
+extension TransferDriver {
+    /// Makes a request at once if the transfer has a place, and queues it otherwise.
+    private func queue(_ plan: RequestPlan, _ transfer: Transfer) {
+        transfer.plan = plan
+        if register.dispatcher.isRunning(transfer.job.id), endings.refusal == nil {
+            request(plan, for: transfer)
+        } else {
+            register.waitForPlace(transfer)
+        }
+    }
+
+    /// Makes a request now if the host may be asked; the transfer has a place.
+    func request(_ plan: RequestPlan, for transfer: Transfer) {
+        let host = Host(plan.url)
+        switch register.dispatcher.admit(transfer.job.id, to: host) {
+        case .ask: break
+        case .waits: return register.waitForPlace(transfer)
+        case .elsewhere:
+            register.know(hostsOf: transfer)
+            if let action = transfer.machine?.elsewhere() { return act(action, transfer) }
+            return register.waitForPlace(transfer, isPatient: true)
+        case .refused(let milliseconds):
+            return decide(transfer) { $0.heldOff(seconds: (milliseconds + 999) / 1000) }
+        case .down(let outage):
+            return decide(transfer) {
+                $0.hostIsDown(host.description, outage, wasAsked: false)
+            }
+        }
+        if !transfer.hasStarted {
+            transfer.hasStarted = true
+            let asked = transfer.job.sources[plan.source]
+            let source = asked.url.withoutSecrets
+            let size = transfer.job.expectation.size ?? transfer.machine?.part?.total
+            register.report(transfer, .started(source: source, size: size, offset: plan.offset))
+        }
+        if plan.url.scheme == .file { return open(plan, for: transfer) }
+        do {
+            let active = try requests.prepare(
+                plan, for: transfer, stall: transfer.stall, listener: intake)
+            transfer.state = .exchanging(active)
+            requests.wire.begin(active)
+        } catch { endings.fail(transfer, error) }
+    }
+
+    /// Has the source file opened.
+    private func open(_ plan: RequestPlan, for transfer: Transfer) {
+        transfer.state = .working
+        guard let path = plan.url.filePath else {
+            return decide(transfer) {
+                $0.refused(Refusal(.sourceFileUnreadable, "its path cannot be a file's"))
+            }
+        }
+        work.open(path, for: transfer.job)
+    }
+}
+
+// MARK: Bytes
+
+extension TransferDriver {
+    /// Makes the bytes in hand survive a crash, without waiting until they do.
+    private func keep(_ transfer: Transfer) {
+        guard let body = transfer.body, body.isResumable else { return }
+        do {
+            try body.spill(now: work.clock.monotonic())
+        } catch { return endings.fail(transfer, error) }
+        body.flush()
+        work.log(body, of: transfer.job)
+    }
+
+    /// Hashes the bytes in hand: on a worker, or here if waking a worker would take longer.
+    private func check(_ transfer: Transfer) {
+        guard let body = transfer.body else {
+            let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to check.")
+            return endings.fail(transfer, error)
+        }
+        if transfer.job.keepsPart, body.file == nil {
+            do throws(MirrorError) { try body.spill(now: work.clock.monotonic()) } catch {
+                return endings.fail(transfer, error)
+            }
+            body.flush()
+        }
+        transfer.state = .working
+        let check = BodyCheck(
+            job: transfer.job, sent: transfer.machine?.sentDigests ?? [], inbox: work.inbox)
+        if let file = body.file {
+            work.log(body, of: transfer.job)
+            register.report(transfer, .verifying(bytes: body.length))
+            check.run(file, size: body.length, pipeline: body.pipeline)
+        } else {
+            let bytes = body.memory
+            guard bytes.count > BodyCheck.fewBytes else {
+                let found = check.judge(bytes)
+                return hashed(transfer, found.digests, piecesHold: found.piecesHold)
+            }
+            work.workers.submit { check.run(bytes) }
+        }
+    }
+
+    /// The digests are known.
+    func hashed(_ transfer: Transfer, _ digests: [Digest], piecesHold: Bool?) {
+        guard let body = transfer.body else { return }
+        transfer.digests = digests
+        let size = body.length
+        decide(transfer) { $0.checked(size: size, digests: digests, piecesHold: piecesHold) }
+    }
+
+    private func accept(_ transfer: Transfer, _ verification: Verification, _ answer: Answer) {
+        guard let body = transfer.body,
+            let sha256 = transfer.digests.first(where: { $0.algorithm == .sha256 })
+        else {
+            let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to keep.")
+            return endings.fail(transfer, error)
+        }
+        transfer.countRequests()
+        let content: ReceivedBody.Storage
+        do throws(Errno) {
+            content =
+                if let file = body.file { .part(body.record.name, try file.stamp()) } else {
+                    .memory(body.memory)
+                }
+        } catch { return endings.fail(transfer, MirrorError(error, target: transfer.job.target)) }
+        let declared = transfer.job.expectation.digests
+        let result = ReceivedBody(
+            content: content,
+            size: body.length, sha256: sha256,
+            otherDigest: transfer.digests.first { $0 != sha256 && declared.contains($0) },
+            verified: verification, answer: answer, cost: transfer.cost)
+        register.end(transfer, .received(result))
+    }
+}
