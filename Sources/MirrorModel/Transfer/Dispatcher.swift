@@ -338,6 +338,7 @@ extension Dispatcher {
     /// Notes that a running transfer's host reported overload, or hung up.
     package mutating func backOff(_ id: Int) {
         guard let place = places[id] else { return }
+        let now = now
         queue.hosts.states[place.host].pace?.backOff(
             requestBegan: place.attempt.began, now: now)
     }
