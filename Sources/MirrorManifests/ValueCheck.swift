@@ -4,9 +4,11 @@ internal import MirrorModel
 ///
 /// If a value is wrong, a check logs the error with its correction, and returns nil, false or an
 /// empty list. No check knows which resource the value is for.
-struct ValueCheck {
+final class ValueCheck {
     let log: DiagnosticLog
     let origin: ManifestOrigin
+
+    init(log: DiagnosticLog, origin: ManifestOrigin) { (self.log, self.origin) = (log, origin) }
 
     /// - Parameter isSecret: whether the value may be a secret, which no correction shows.
     func text(

@@ -72,6 +72,9 @@ package enum PlainBytes {
     }
 
     /// Decodes two hexadecimal digits, in either case, for each byte; false for any other text.
+    ///
+    /// Always inlined, because the loop is cheaper where its length is known.
+    @inline(__always)
     static func decode(
         _ hex: UnsafeBufferPointer<UInt8>, into bytes: UnsafeMutableRawBufferPointer
     ) -> Bool {
