@@ -1,3 +1,4 @@
+/// Whole numbers in a report have a comma before each thousand.
 extension BinaryInteger {
     /// The whole number as people read it: `1,204`.
     var grouped: String {

@@ -5,14 +5,12 @@ import MirrorModel
 extension HTMLWriter {
     /// A point of time that machines can read too.
     mutating func time(_ instant: Instant, _ clock: LocalClock) {
-        element(
-            "time", ["datetime": instant.rfc3339], text: clock.dateAndTime(of: instant))
+        element("time", ["datetime": instant.rfc3339], text: clock.dateAndTime(of: instant))
     }
 
     /// A cell of a table that becomes a card on a phone, where the label stands beside it.
     mutating func cell(
-        _ label: String, isNumber: Bool = false,
-        _ body: (inout HTMLWriter) -> Void
+        _ label: String, isNumber: Bool = false, _ body: (inout HTMLWriter) -> Void
     ) {
         element("td", ["data-label": label, "class": isNumber ? "num" : ""]) { html in
             html.element("div") { body(&$0) }
@@ -32,9 +30,7 @@ extension HTMLWriter {
     }
 
     /// The first targets of many, behind a line that opens.
-    mutating func list(
-        _ targets: [Target], more: Int, _ heading: String, allBy command: String
-    ) {
+    mutating func list(_ targets: [Target], more: Int, _ heading: String, allBy command: String) {
         // Few need no click.
         element("details", ["open": targets.count <= 10 ? "open" : ""]) { html in
             html.element("summary", text: heading)

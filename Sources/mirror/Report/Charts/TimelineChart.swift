@@ -70,9 +70,7 @@ struct TimelineChart {
         }
     }
 
-    private func draw(
-        _ bar: Timeline.Bar, y: Int, _ height: Int, _ html: inout HTMLWriter
-    ) {
+    private func draw(_ bar: Timeline.Bar, y: Int, _ height: Int, _ html: inout HTMLWriter) {
         // What follows at once is set off by a gap, and what is too short to be seen is made longer.
         let (least, gap) = (Int64(30), Int64(15))
         let start = min(axis.place(bar.began), ChartAxis.width * 10 - least)
