@@ -31,7 +31,10 @@ final class FurtherConnections {
     /// calls this, so no request is made here.
     func begin(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
-        if transfer.segments?.state.fits(reception) == false { transfer.segments = nil }
+        if let segments = transfer.segments, !segments.state.fits(reception) {
+            segments.dismiss(keeping: true)
+            transfer.segments = nil
+        }
         if transfer.segments == nil,
             SegmentSet.mayDivide(missing: total - reception.offset, limit: limit),
             transfer.machine?.segmentSources.isEmpty == false

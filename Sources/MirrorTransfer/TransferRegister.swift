@@ -29,6 +29,8 @@ final class TransferRegister {
     func end(_ transfer: Transfer, _ result: TransferResult) {
         let id = transfer.job.id
         withdraw(transfer)
+        // A request that still ran would report to segments that are gone.
+        transfer.segments?.dismiss(keeping: true)
         transfers[id] = nil
         report(transfer, .ended(result))
     }
