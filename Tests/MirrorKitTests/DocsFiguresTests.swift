@@ -37,7 +37,7 @@ import Testing
         Figure("transfers.md", "8, 16, \(seconds(RetryPolicy.highestCeiling)) s"),
         Figure(
             "transfers.md",
-            "grows \(kibibytes(TransferMachine.progressThatResetsRetries)) beyond"),
+            "grows \(kibibytes(BytesInHand.progressThatResetsRetries)) beyond"),
         Figure("transfers.md", "gets \(HostPace.start) transfers at first"),
         Figure("transfers.md", "up to \(HostPace.mostConnections), as long as"),
         Figure("transfers.md", "get \(HostPace.mostStreams) streams"),

@@ -203,7 +203,7 @@ import Testing
         var machine = try Self.machine(retries: 1)
         _ = machine.begin()
         let head = Self.head(200, ("Content-Length", "900000"), ("ETag", "\"x\""))
-        let step = TransferMachine.progressThatResetsRetries
+        let step = BytesInHand.progressThatResetsRetries
         for length in stride(from: step, through: 20 * step, by: Int(step)) {
             let range = "bytes \(length - step)-899999/900000"
             let rest = Self.head(206, ("Content-Range", range), ("ETag", "\"x\""))

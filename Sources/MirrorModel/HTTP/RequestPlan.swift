@@ -114,6 +114,24 @@ extension RequestPlan {
     }
 }
 
+extension RequestPlan {
+    /// Whether a status says that the server wants another protocol than that of this request.
+    package func isRefused(by status: Int?) -> Bool {
+        guard isLong, let status else { return false }
+        return StatusCode.refusesProtocol(status)
+    }
+
+    /// Whether a failure before any response may come from a server of another protocol.
+    package func isRefused(by failure: TransportFailure) -> Bool {
+        guard isLong else { return false }
+        return switch failure.code {
+        case .connectionLost: failure.wasSent
+        case .malformedResponse: true
+        default: failure.mayBeProtocol
+        }
+    }
+}
+
 /// A source as decisions see it.
 package struct CandidateSource: Sendable, Hashable {
     /// Where the bytes are.

@@ -45,6 +45,9 @@ public struct Validators: Sendable, Hashable {
 }
 
 extension Validators {
+    /// Whether there is a validator to send as a condition.
+    var isUsableAsCondition: Bool { entityTag != nil || lastModified != nil }
+
     /// Judges the validators of a response.
     ///
     /// A tag is strong unless it says that it is weak. But where the response has a modification

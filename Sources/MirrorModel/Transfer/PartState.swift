@@ -38,6 +38,28 @@ package struct PartState: Sendable, Hashable {
     }
 }
 
+extension PartState {
+    /// Whether the manifest declares the digest of the file that the part begins.
+    func isPinned(by file: borrowing WantedFile) -> Bool {
+        guard case .digest(let digest) = identity else { return false }
+        return file.expectation.digests.contains(digest)
+    }
+
+    /// The reason why a whole file came where only the rest of this part was requested.
+    ///
+    /// Either the file is another one, or the server sends no ranges.
+    func reasonToBeginAgain(_ reception: Reception) -> Refusal {
+        let sent = reception.answer.validators
+        let hasChanged =
+            total != nil && reception.total != nil && total != reception.total
+            || validators.entityTag != sent.entityTag
+                && provenances.first == reception.answer.provenance
+        return hasChanged
+            ? Refusal(.sourceChanged, "the file changed at its source: the server sent it anew")
+            : Refusal(.rangeIgnored, "the server sent the whole file where the rest was asked for")
+    }
+}
+
 /// A body being received: its offset, its end, and the statements of its response.
 ///
 /// An object, because it is looked at with each chunk of the body.

@@ -122,71 +122,63 @@ extension TransferMachine {
     /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
     /// them, where the size is known, and not in a download that has to be clean.
     package var segmentSources: [Int] {
-        guard !isPost, !wasCleaned, !bypassesCaches, let reception, let part,
-            reception.allowsRanges, knownTotal != nil, plan.url.scheme != .file
+        let current = course.sources.current
+        guard !course.file.isPost, !wasCleaned, !course.asking.bypassesCaches, let reception,
+            let part, reception.allowsRanges, course.knownTotal != nil,
+            course.asking.plan.url.scheme != .file
         else { return [] }
-        let isOwn = sources[current].ending == nil && sources[current].resumes
-        let own = isOwn ? [current] : []
+        let own = course.sources.givesRanges(current) ? [current] : []
         switch part.identity {
         case .version(let provenance, _):
             return reception.answer.provenance == provenance ? own : []
-        case .digest(let digest):
-            guard expectation.digests.contains(digest) else { return [] }
-            let others = sources.indices.filter {
-                $0 != current && sources[$0].ending == nil && sources[$0].resumes
-                    && sources[$0].source.url.scheme != .file
-            }
-            return own + others
+        case .digest:
+            return part.isPinned(by: course.file) ? own + course.sources.othersThatGiveRanges : []
         case .anonymous: return []
         }
     }
 
     /// The request for a range of the bytes in hand, from one of the `segmentSources`.
-    package func segment(of range: Range<Int64>, from source: Int) -> SegmentMachine? {
+    package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
         guard let part else { return nil }
+        let source = course.sources.states[position].source
         // The source that answers already is asked where it answered; others at their own URLs.
-        var plan = RequestDraft(source: source, url: sources[source].source.url)
-        if source == self.plan.source {
-            plan.url = self.plan.url
-            plan.carriesCredentials = self.plan.carriesCredentials
+        var plan = RequestDraft(source: position, url: source.url)
+        let last = course.asking.plan
+        if position == last.source {
+            plan.url = last.url
+            plan.carriesCredentials = last.carriesCredentials
         }
         plan.offset = range.lowerBound
         plan.end = range.upperBound
-        plan.isLong = isLong(knownTotal ?? 0, plan)
-        let provenance = Provenance(
-            source: sources[source].source.key, answeredBy: plan.url.withoutSecrets)
+        plan.isLong = TransferRequests.isLong(
+            course.knownTotal ?? 0, plan, of: course.sources, isPost: course.file.isPost)
+        let provenance = Provenance(source: source.key, answeredBy: plan.url.withoutSecrets)
         if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
         if case .version = part.identity, plan.ifRange == nil { return nil }
         return SegmentMachine(
-            source: sources[source].source, plan: RequestPlan(plan), part: part, range: range,
-            expectation: expectation, policy: policy)
+            source: source, plan: RequestPlan(plan), part: part, range: range,
+            expectation: course.file.expectation, policy: course.file.policy)
     }
 
     /// Notes that bytes of a further connection were added to the part.
-    package mutating func joined(by provenance: Provenance) {
-        part?.isSegmented = true
-        if part?.provenances.contains(provenance) == false {
-            part?.provenances.append(provenance)
-            part?.isOfOneGo = false
-        }
-    }
+    package mutating func joined(by provenance: Provenance) { course.bytes.join(provenance) }
 
     /// Continues after the further connections, with `length` bytes in hand from the start.
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
-        progressed(to: length)
-        forgetReception()
-        guard length == knownTotal else { return TransferAction(request()) }
-        isFramed = true
+        course.progressed(to: length)
+        course.bytes.breakOff()
+        guard length == course.knownTotal else { return TransferAction(course.request()) }
+        course.bytes.complete()
         return TransferAction(.check)
     }
 
     /// Starts over, because a further connection learned that the source has another version.
     package mutating func versionChanged(_ refusal: Refusal) -> TransferAction {
-        startOver(refusal)
+        course.startOver(refusal)
     }
 
     /// Takes the offset at which bytes in hand begin again after the part's length.
     ///
     /// The next range ends there.
-    package mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
+    package mutating func know(gapEnd: Int64?) { course.bytes.gapEnd = gapEnd }
 }

@@ -1,0 +1,181 @@
+/// The course of a transfer: which move follows, after a success or a failure.
+///
+/// The moves are few: ask the current source, start over there, move on to another source at once
+/// or after a wait, fail. The machine above finds out what happened; the course knows what there is
+/// and who is left, and so what comes next.
+struct TransferCourse: ~Copyable, Sendable {
+    let file: WantedFile
+    var sources: SourceChoice
+    var asking: TransferRequests
+    var bytes: BytesInHand
+
+    /// The size of the whole file, as declared or as promised by the part's response.
+    var knownTotal: Int64? { bytes.total(of: file) }
+
+    /// The error of a refusal by the current source, and without advice.
+    func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
+        sources.error(refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
+    }
+
+    /// Notes the part's length; returns whether it grew enough to count retries from 0 again.
+    @discardableResult
+    mutating func progressed(to length: Int64?) -> Bool {
+        let hasProgressed = bytes.progressed(to: length)
+        if hasProgressed { sources.progressed() }
+        return hasProgressed
+    }
+}
+
+// MARK: Requests
+
+extension TransferCourse {
+    /// A new request to the current source, or the check of a part that needs no request.
+    mutating func request() -> TransferAction.Next {
+        if let part = bytes.part, part.length == knownTotal, part.isPinned(by: file) {
+            return .check
+        }
+        asking.restart(at: sources, isPost: file.isPost)
+        return hop()
+    }
+
+    /// The same request at the place that redirects have led to.
+    mutating func hop() -> TransferAction.Next {
+        let plan = asking.next(to: sources, for: file, after: bytes)
+        sources.noteRequest()
+        return .request(plan)
+    }
+
+    /// Drops the part, and asks the same source anew; no retry is spent.
+    mutating func startOver(_ refusal: Refusal) -> TransferAction {
+        sources.states[sources.current].restarts += 1
+        let notice = TransferAction.Notice.restart(
+            cause: failure(refusal), attempt: asking.count)
+        bytes.drop()
+        return TransferAction(request(), dropsPart: true, notice: notice)
+    }
+
+    /// Asks the current source again, over the protocol that it chooses.
+    ///
+    /// A long body is requested over HTTP/1.1. The few servers that do not speak it abort the
+    /// handshake (RFC 7301 §3.2), close the connection, answer in their own protocol, or say so.
+    /// Such a server is asked once more, at once, and chooses the protocol from then on. That is no
+    /// retry.
+    mutating func askOverAnotherProtocol() -> TransferAction {
+        sources.states[sources.current].choosesProtocol = true
+        var action = TransferAction(request())
+        action.leavesProtocol = true
+        return action
+    }
+}
+
+// MARK: Failures
+
+extension TransferCourse {
+    /// Continues after a failure that may pass: with the next source first, then with a wait.
+    ///
+    /// - Parameters:
+    ///   - after: the number of seconds for which the server asks to be left alone.
+    ///   - isAtOnce: whether no wait is needed where no other source is left.
+    mutating func retry(_ refusal: Refusal, after: Int64?, isAtOnce: Bool = false) -> TransferAction
+    {
+        var action: TransferAction
+        if let after, after > file.policy.longestWait {
+            let error = failure(refusal.asking(forSeconds: after, file.policy), isRetryable: true)
+            sources.end(with: error)
+            action = moveOn(from: error)
+        } else {
+            let error = failure(refusal, isRetryable: true)
+            sources.fail(with: error)
+            action = moveOn(from: error, after: after, isAtOnce: isAtOnce)
+        }
+        action.hostHold = after
+        return action
+    }
+
+    /// Ends the current source for this run, because it cannot give the bytes.
+    mutating func end(
+        _ refusal: Refusal, isRetryable: Bool? = nil, dropsPart: Bool = false
+    ) -> TransferAction {
+        let error = failure(refusal, isRetryable: isRetryable)
+        sources.end(with: error)
+        if dropsPart { bytes.drop() }
+        var action = file.isPost ? fail(with: error) : moveOn(from: error)
+        action.dropsPart = action.dropsPart || dropsPart
+        return action
+    }
+
+    /// Moves to the source whose turn it is now or later, or fails when there is none.
+    private mutating func moveOn(
+        from error: MirrorError, after: Int64? = nil, isAtOnce: Bool = false
+    ) -> TransferAction {
+        let turn = sources.moveOn(
+            after: after, isAtOnce: isAtOnce, stays: isAtOnce && mustStay,
+            RetryPolicy(file.policy))
+        switch turn {
+        case .now:
+            let notice = TransferAction.Notice.retry(
+                cause: error, attempt: asking.count, waitMilliseconds: 0)
+            return TransferAction(request(), notice: notice)
+        case .later(let wait, let number):
+            let tries = RetryTries(next: number, most: file.policy.retries + 1)
+            return TransferAction(
+                .wait(milliseconds: wait),
+                notice: .retry(
+                    cause: error, attempt: asking.count, waitMilliseconds: wait, tries: tries))
+        case .never: return fail(with: error)
+        }
+    }
+
+    /// Leaves the current source, whose host is not asked for `wait` milliseconds.
+    mutating func leave(_ refusal: Refusal, closedFor wait: Int64) -> TransferAction {
+        let error = failure(refusal, isRetryable: true)
+        let attempts = asking.count
+        let wait = sources.leave(with: error, closedFor: wait)
+        let next = request()
+        return TransferAction(
+            next,
+            notice: .retry(
+                cause: error, attempt: wait == nil ? asking.count : attempts,
+                waitMilliseconds: wait ?? 0))
+    }
+
+    /// Moves to another source, because the host of the current one does not answer and the request
+    /// was not made; nil when no other source is left.
+    mutating func moveElsewhere() -> TransferAction? {
+        guard sources.moveElsewhere() else { return nil }
+        asking.takeBack()
+        return TransferAction(request())
+    }
+
+    private func fail(with error: MirrorError) -> TransferAction {
+        TransferAction(.fail(sources.finalError(error, attempts: asking.count)))
+    }
+}
+
+// MARK: Bytes that are received again
+
+extension TransferCourse {
+    /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
+    mutating func failForWaste(_ refusal: Refusal) -> TransferAction? {
+        guard let part = bytes.part, part.length > 0, !mayResume(part) else { return nil }
+        let total = knownTotal ?? bytes.greatestLength
+        guard bytes.wastedSoFar > 2 * total else { return nil }
+        let error = failure(
+            refusal.afterWaste(of: bytes.wastedSoFar, total: total), isRetryable: true)
+        sources.states[sources.current].lastFailure = error
+        return fail(with: error)
+    }
+
+    /// Whether the transfer must stay with the source that can resume its part.
+    ///
+    /// Another source would start over, and too many bytes were dropped already.
+    private var mustStay: Bool {
+        guard let part = bytes.part, !part.isPinned(by: file), mayResume(part) else { return false }
+        return bytes.wastedSoFar > (knownTotal ?? bytes.greatestLength)
+    }
+
+    private func mayResume(_ part: PartState) -> Bool {
+        sources.mayResume(
+            part, isPinned: part.isPinned(by: file), bypassesCaches: asking.bypassesCaches)
+    }
+}

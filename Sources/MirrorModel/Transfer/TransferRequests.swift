@@ -1,0 +1,108 @@
+/// The requests of a transfer: where redirects have led, and what the next request asks for.
+///
+/// The range and the conditions of a request follow from the bytes in hand, and from the source
+/// that is asked. A validator goes only to the place that it came from.
+struct TransferRequests: ~Copyable, Sendable {
+    /// The last request, or the next one where it is not made yet.
+    private(set) var plan: RequestPlan
+    /// The number of requests so far.
+    private(set) var count = 0
+    /// Whether caches on the way are told to ask the origin.
+    var bypassesCaches = false
+    private var redirection: Redirection
+
+    init(at url: SourceURL, isPost: Bool) {
+        redirection = Redirection(url: url, isPost: isPost)
+        plan = RequestPlan(RequestDraft(source: 0, url: url))
+    }
+
+    /// Makes the next request go to the URL of the current source.
+    mutating func restart(at sources: borrowing SourceChoice, isPost: Bool) {
+        redirection = Redirection(url: sources.states[sources.current].source.url, isPost: isPost)
+    }
+
+    /// Makes the next request go to the place that a redirect leads to; throws if it must not.
+    mutating func follow(location: String, status: Int) throws(Refusal) {
+        try redirection.follow(location: location, status: status)
+    }
+
+    /// Decides about the next request, and counts it.
+    mutating func next(
+        to sources: borrowing SourceChoice, for file: borrowing WantedFile,
+        after bytes: borrowing BytesInHand
+    ) -> RequestPlan {
+        plan = makePlan(sources, file, bytes)
+        if plan.url.scheme != .file { count += 1 }
+        return plan
+    }
+
+    /// Takes the last request back, because it was not made.
+    mutating func takeBack() { count -= 1 }
+
+    /// Whether a number of bytes, requested by a draft, makes a long body.
+    ///
+    /// Without TLS no protocol is negotiated, and there is no choice.
+    static func isLong(
+        _ missing: Int64, _ draft: RequestDraft, of sources: borrowing SourceChoice, isPost: Bool
+    ) -> Bool {
+        missing >= RequestDraft.leastLong && draft.url.scheme == .https && !isPost
+            && draft.condition == nil && !sources.states[draft.source].choosesProtocol
+    }
+
+    private func makePlan(
+        _ sources: borrowing SourceChoice, _ file: borrowing WantedFile,
+        _ bytes: borrowing BytesInHand
+    ) -> RequestPlan {
+        let total = bytes.total(of: file)
+        var plan = RequestDraft(source: sources.current, url: redirection.url)
+        plan.isPost = redirection.isPost
+        plan.carriesCredentials = !redirection.hasLeftOrigin
+        plan.bypassesCaches = bypassesCaches
+        if !file.isPost { setConditions(of: &plan, sources, file, bytes) }
+        plan.expectedBytes = (plan.end ?? total ?? file.local?.size).map { $0 - plan.offset }
+        let missing = (plan.end ?? total ?? 0) - plan.offset
+        plan.isLong = TransferRequests.isLong(missing, plan, of: sources, isPost: file.isPost)
+        return RequestPlan(plan)
+    }
+
+    /// Sets the range and the versions that a request is about.
+    private func setConditions(
+        of plan: inout RequestDraft, _ sources: borrowing SourceChoice,
+        _ file: borrowing WantedFile, _ bytes: borrowing BytesInHand
+    ) {
+        let asksPlainly = sources.states[sources.current].asksPlainly
+        if let part = bytes.part, let first = part.provenances.first, part.length > 0,
+            sources.states[sources.current].resumes
+        {
+            let total = bytes.total(of: file)
+            let isPinned = part.isPinned(by: file)
+            let isOwner = first.source == sources.key
+            if part.length == total, !isPinned {
+                if isOwner, !asksPlainly, mayTell(first) {
+                    plan.condition = .part(part.validators)
+                }
+                return
+            }
+            let isGuarded = isOwner && mayTell(first) && part.validators.strong != nil
+            // A download that must be clean continues only under the version's own validator.
+            if isGuarded && part.identity != .anonymous || isPinned && !bypassesCaches {
+                plan.offset = part.length
+                if let gapEnd = bytes.gapEnd, gapEnd > part.length, gapEnd < total ?? 0 {
+                    plan.end = gapEnd
+                }
+                if isGuarded { plan.ifRange = part.validators.strong }
+            }
+        }
+        if !asksPlainly, let local = file.local, let provenance = local.provenance,
+            local.isConfirmable,
+            provenance.source == sources.key, mayTell(provenance)
+        {
+            plan.condition = .local(local.validators)
+        }
+    }
+
+    /// Whether a validator may be sent: only to its source, and to the place that answered it.
+    private func mayTell(_ provenance: Provenance) -> Bool {
+        redirection.hops == 0 || provenance.answeredBy == redirection.url.withoutSecrets
+    }
+}
