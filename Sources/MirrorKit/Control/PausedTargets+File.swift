@@ -1,46 +1,8 @@
 internal import Glibc
 internal import MirrorManifests
-public import MirrorModel
+internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
-
-extension MirrorSession {
-    /// The targets that are paused in this root until further notice.
-    ///
-    /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
-    public nonisolated func pausedTargets() throws -> PausedTargets {
-        guard let root = try location.openIfThere() else { return PausedTargets() }
-        return try PausedTargets(in: root)
-    }
-
-    /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
-    /// their parts are kept.
-    ///
-    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
-    public func putAside(_ target: Target?) throws {
-        var paused = try pausedTargets()
-        paused.pause(target)
-        try paused.write(toRoot: root)
-        steer(.putAside(target))
-    }
-
-    /// Ends such a pause, from the next run on; returns false if there was none.
-    ///
-    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
-    public func takeUp(_ target: Target?) throws -> Bool {
-        var paused = try pausedTargets()
-        guard paused.resume(target) else { return false }
-        try paused.write(toRoot: root)
-        return true
-    }
-
-    /// The given targets for which a run of this session has a step.
-    package func fetched(among targets: [Target]) -> [Target] {
-        targets.filter { target in
-            executions.values.contains { $0.plan.steps.position(of: target) != nil }
-        }
-    }
-}
 
 extension PausedTargets {
     private static let name = ".mirror/paused.json"

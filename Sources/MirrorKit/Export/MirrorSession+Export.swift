@@ -24,20 +24,12 @@ extension MirrorSession {
         leavesOut: Bool = false, to destination: ExportDestination
     ) async throws -> ExportReport {
         let path = root
-        let cancellation = CancellationFlag()
-        return try await reading { view in
-            try await withTaskCancellationHandler {
-                try await Offload.run {
-                    var export = try Export(
-                        manifests, as: format, options: options, view: view,
-                        isCancelled: { cancellation.isSet })
-                    if !leavesOut, let refusal = export.report.refusal { throw refusal }
-                    try export.write(to: destination, root: path)
-                    return export.report
-                }
-            } onCancel: {
-                cancellation.set()
-            }
+        return try await engine.scan { view, isCancelled in
+            var export = try Export(
+                manifests, as: format, options: options, view: view, isCancelled: isCancelled)
+            if !leavesOut, let refusal = export.report.refusal { throw refusal }
+            try export.write(to: destination, root: path)
+            return export.report
         }
     }
 }

@@ -5,15 +5,6 @@ internal import MirrorParts
 internal import MirrorStore
 internal import MirrorSystem
 
-/// The facts about a manifest that a session has read, for the index to remember.
-struct FetchedManifest: Sendable {
-    var record: ManifestRecord
-    /// The path that it was read from; nil for a URL.
-    var path: String?
-    /// The text that becomes the last good copy; nil if the copy is current.
-    var text: ManifestText?
-}
-
 /// The last good copy of a manifest: a file in `.mirror/manifests/`.
 ///
 /// A copy of another text has another name. So a crash between the write of a copy and the write of

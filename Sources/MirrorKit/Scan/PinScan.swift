@@ -3,7 +3,8 @@ internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// Reads the files fetched for a manifest, and compares them with the manifest's declarations.
+/// Reads the files fetched for a manifest, compares them with the manifest's declarations, and writes
+/// what these lack into the manifest's file.
 struct PinScan {
     let view: TreeView
     /// Whether what is declared gives way to what mirror put there last.
@@ -11,8 +12,27 @@ struct PinScan {
     var meter: ActivityMeter?
     let isCancelled: @Sendable () -> Bool
 
+    /// Writes the sizes and digests of the selected resources' files into a manifest's file, unless
+    /// one contradicts what is declared.
+    func pin(
+        _ path: String, options: PlanOptions, isDryRun: Bool, root: String
+    ) throws -> PinReport {
+        let file = try FileReplacement(of: path)
+        let edit = try ManifestEdit(readingFile: path)
+        let found = try findings(of: edit.decoded.manifest, options: options)
+        var report = PinReport(
+            root: root, manifest: path, isDryRun: isDryRun, findings: found.map(\.finding))
+        guard report.contradictions.isEmpty, !report.pinned.isEmpty else { return report }
+        let text = try edit.text(pinning: PinScan.values(of: found))
+        if !isDryRun {
+            try file.write { sink in try sink(text) }
+            report.isWritten = true
+        }
+        return report
+    }
+
     /// The findings about the selected resources, each with its position in the manifest.
-    func findings(
+    private func findings(
         of manifest: Manifest, options: PlanOptions
     ) throws -> [(position: Int, finding: PinFinding)] {
         let wanted = try Wanted([manifest], options: options, index: view.index)
@@ -26,7 +46,7 @@ struct PinScan {
     }
 
     /// The values that the resources gain, by their positions.
-    static func values(
+    private static func values(
         of findings: [(position: Int, finding: PinFinding)]
     ) -> [Int: PinnedValues] {
         findings.reduce(into: [:]) { values, found in

@@ -1,8 +1,6 @@
 public import MirrorModel
-internal import MirrorServer
 internal import MirrorStore
 internal import MirrorSystem
-internal import Synchronization
 
 extension MirrorSession {
     /// Serves the tree over HTTP until the task is cancelled.
@@ -26,32 +24,11 @@ extension MirrorSession {
     ) async throws {
         try requireRoot()
         let location = location
-        let (server, watch) = try await Offload.run {
-            let root = try location.open()
-            let watch = try IndexWatch(root)
-            let responder = TreeResponder(
-                root, watch, isLocal: address.isLoopback, note: onNote)
-            do throws(MirrorError) {
-                return (try HTTPServer(at: address, responder: responder), watch)
-            } catch {
-                try watch.close()
-                throw error
-            }
+        let server = try await Offload.run {
+            try TreeServer(location, at: address, note: onNote)
         }
-        onStart("http://\(server.address)/")
-        await untilCancelled()
-        try await Offload.run {
-            server.stop()
-            try watch.close()
-        }
-    }
-
-    private func untilCancelled() async {
-        let (stream, end) = AsyncStream.makeStream(of: Void.self)
-        await withTaskCancellationHandler {
-            for await _ in stream {}
-        } onCancel: {
-            end.finish()
-        }
+        onStart(server.url)
+        await TreeServer.waitForCancellation()
+        try await Offload.run { try server.stop() }
     }
 }

@@ -2,7 +2,7 @@ internal import MirrorModel
 internal import MirrorStore
 internal import Synchronization
 
-/// The removals of an eviction; those of files that are being read fail at once.
+/// Removals of files that nobody reads, as a group; those of files that are being read fail at once.
 final class Eviction: PromotionReceiver {
     typealias Failure = (file: CachedFile, error: MirrorError)
 
@@ -11,7 +11,7 @@ final class Eviction: PromotionReceiver {
     private let end: CheckedContinuation<[Failure], Never>
     private let tally: Mutex<(waiting: Int, failures: [Failure])>
 
-    init(
+    private init(
         _ files: [CachedFile], leases: FileLeases, _ end: CheckedContinuation<[Failure], Never>
     ) {
         self.files = files
@@ -22,7 +22,7 @@ final class Eviction: PromotionReceiver {
 
     /// Takes the files that have no reader, and returns the works that remove them; files with a
     /// reader fail here.
-    func begin() -> [PromotionWork] {
+    private func begin() -> [PromotionWork] {
         var works: [PromotionWork] = []
         for (number, file) in files.enumerated() {
             if leases.acquireExclusiveIfFree(file.target) {
@@ -51,6 +51,36 @@ final class Eviction: PromotionReceiver {
             return tally.waiting == 0 ? tally.failures : nil
         }
         if let failures { end.resume(returning: failures) }
+    }
+}
+
+extension Eviction {
+    /// Removals are submitted in groups, because those that wait for the disk take memory.
+    private static let mostTogether = 8192
+
+    /// Removes files durably; returns those that are still there.
+    static func remove<Files: RandomAccessCollection & Sendable>(
+        _ files: Files, from engine: Engine, _ leases: FileLeases, _ meter: ActivityMeter? = nil
+    ) async -> [Failure] where Files.Element == CachedFile, Files.Index == Int {
+        var failures: [Failure] = []
+        for start in stride(from: 0, to: files.count, by: mostTogether) {
+            let end = min(start + mostTogether, files.count)
+            failures += await remove(together: Array(files[start..<end]), from: engine, leases)
+            meter?.add(files: end - start)
+        }
+        return failures
+    }
+
+    private static func remove(
+        together files: [CachedFile], from engine: Engine, _ leases: FileLeases
+    ) async -> [Failure] {
+        engine.index.rows.change()
+        defer { engine.index.rows.change() }
+        return await withCheckedContinuation { continuation in
+            let eviction = Eviction(files, leases: leases, continuation)
+            engine.promoter.submit(eviction.begin())
+            engine.promoter.hurry()
+        }
     }
 }
 

@@ -15,14 +15,10 @@ public actor MirrorSession {
     /// How the session works.
     public nonisolated let configuration: Configuration
     let location: RootLocation
-    private var opening: Task<Engine, any Error>?
-    /// The end of the previous engine, whose lock must be released first.
-    private var closing: Task<Void, any Error>?
-    private var users = 0
-    private var isPaused = false
-    var executions: [String: Execution] = [:]
+    let engine: SharedEngine
+    let register: ManifestRegister
     nonisolated let leases = FileLeases()
-    var fetchedManifests: [String: FetchedManifest] = [:]
+    private let runs: SessionRuns
 
     /// Finds the root. Throws `MirrorError` with `rootUnusable`.
     ///
@@ -34,6 +30,10 @@ public actor MirrorSession {
         location = try RootLocation(root: root, surroundings: .ofThisProcess())
         self.root = location.path
         self.configuration = configuration
+        engine = SharedEngine(location, configuration)
+        register = ManifestRegister(root: location.path, configuration, engine)
+        runs = SessionRuns(
+            root: location.path, configuration, engine: engine, register: register, leases: leases)
     }
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
@@ -43,26 +43,17 @@ public actor MirrorSession {
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
         for manifest in manifests { try manifest.refuseFlaws() }
-        let (root, leases) = (root, leases)
-        let (cancellation, meter) = (CancellationFlag(), ActivityMeter.current)
-        return try await reading { view in
-            try await withTaskCancellationHandler {
-                try await Offload.run {
-                    defer { meter?.end() }
-                    let make = { (record: DecisionRecording?) in
-                        let scan = try Scan(
-                            manifests: manifests, options: options, root: view.root,
-                            index: view.index, leases: leases, now: SystemClock.now(),
-                            meter: meter,
-                            isCancelled: { cancellation.isSet })
-                        return try scan.plan(for: root, recording: record)
-                    }
-                    return try options.recording.map { try DecisionFile($0).write(make) }
-                        ?? make(nil)
-                }
-            } onCancel: {
-                cancellation.set()
+        let (root, leases, meter) = (root, leases, ActivityMeter.current)
+        return try await engine.scan { view, isCancelled in
+            defer { meter?.end() }
+            let make = { (record: DecisionRecording?) in
+                let scan = try Scan(
+                    manifests: manifests, options: options, root: view.root, index: view.index,
+                    leases: leases, now: SystemClock.now(), meter: meter,
+                    isCancelled: isCancelled)
+                return try scan.plan(for: root, recording: record)
             }
+            return try options.recording.map { try DecisionFile($0).write(make) } ?? make(nil)
         }
     }
 
@@ -84,6 +75,10 @@ public actor MirrorSession {
         let control = RunControl()
         Task { await self.perform(plan, options, for: control) }
         return Run(control)
+    }
+
+    private func perform(_ plan: Plan, _ options: RunOptions, for control: RunControl) async {
+        await runs.perform(plan, options, for: control)
     }
 
     /// Makes the tree match a manifest: plans and executes under one lock.
@@ -117,86 +112,45 @@ public actor MirrorSession {
     public func withLock<Value: Sendable>(
         waitingSeconds wait: Int64 = 0, _ body: () async throws -> Value
     ) async throws -> Value {
-        try await using(try await acquire(wait: wait)) { _ in try await body() }
+        try await engine.using(waitingSeconds: wait) { _ in try await body() }
+    }
+
+    /// Plans while the root's lock is held, and passes the plan to the body under the same lock.
+    ///
+    /// If the index proves to be damaged while the plan is made, it is moved aside and the plan is
+    /// made anew: nothing was done yet. `before` is called whenever the lock was taken. Throws as
+    /// `plan` does, and what the body throws.
+    public func withPlan<Value: Sendable>(
+        of manifests: [Manifest], options: PlanOptions = PlanOptions(),
+        waitingSeconds wait: Int64 = 0, before: () async throws -> Void = {},
+        _ body: (Plan) async throws -> Value
+    ) async throws -> Value {
+        var hasSeenDamage = false
+        while true {
+            do {
+                // The lock was given up for a moment: another run may have it for as long.
+                let wait = hasSeenDamage ? max(wait, 5) : wait
+                return try await engine.using(waitingSeconds: wait) { engine in
+                    try await before()
+                    let plan: Plan
+                    do { plan = try await self.plan(manifests, options: options) } catch {
+                        if hasSeenDamage || !engine.index.hasSeenDamage { throw error }
+                        throw DamagedWhilePlanning()
+                    }
+                    return try await body(plan)
+                }
+            } catch is DamagedWhilePlanning {
+                // The engine that is closed now moved the index aside, or had it looked at.
+                hasSeenDamage = true
+            }
+        }
     }
 
     /// Sentences for people about the state of the root when the lock was taken.
     ///
     /// They report, for example, a damaged index or a network file system. They are empty while no
     /// lock is held.
-    public func notices() async throws -> [String] { try await opening?.value.notices ?? [] }
-}
-
-// MARK: Transfers under way
-
-extension MirrorSession {
-    /// Stops asking for a resource's bytes; nothing happens when it is not being transferred.
-    public func pause(_ target: Target) { steer(.pause(target)) }
-
-    /// Resumes asking for a resource's bytes.
-    public func resume(_ target: Target) { steer(.resume(target)) }
-
-    /// Ends a resource's transfer; its part is kept for the next run, or deleted.
-    public func cancel(_ target: Target, discardingPart: Bool = false) {
-        steer(.cancel(target, discardingPart: discardingPart))
-    }
-
-    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
-    public func pauseAll() {
-        isPaused = true
-        steer(.pause(nil))
-    }
-
-    /// Resumes asking for bytes.
-    public func resumeAll() {
-        isPaused = false
-        steer(.resume(nil))
-    }
-
-    /// Ends all runs of this session; parts are kept, or deleted.
-    public func cancelAll(discardingParts: Bool = false) {
-        steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
-    }
-
-    func steer(_ input: RunInput) { for run in executions.values { run.steer(input) } }
-}
-
-// MARK: Runs
-
-extension MirrorSession {
-    private func perform(_ plan: Plan, _ options: RunOptions, for run: RunControl) async {
-        var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
-        do {
-            try await using(try await acquire(wait: 0)) { engine in
-                if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
-                var requests = try PreparedRequests(plan, secrets: options.secrets)
-                if let credentials = options.credentials, !options.isOffline {
-                    try await requests.supply(for: plan, by: credentials)
-                }
-                var options = options
-                options.paused.formUnion(try PausedTargets(in: engine.root))
-                let execution = try Execution(
-                    plan: plan, options: options, configuration: configuration, engine: engine,
-                    requests: requests, leases: leases, control: run)
-                if isPaused { execution.steer(.pause(nil)) }
-                executions[execution.identifier] = execution
-                run.attach(execution)
-                let fetched = fetchedManifests(of: plan)
-                async let copies = firstCopies(of: fetched, for: plan, in: engine)
-                let (summary, totals) = try await Offload.run { execution.run() }
-                run.note(execution.event(.summary(summary), totals: totals))
-                ended = (execution, summary, totals)
-                executions[execution.identifier] = nil
-                try await remember(fetched, of: plan, in: engine, copies: await copies)
-            }
-        } catch {
-            guard ended != nil else { return run.fail(error, root: root) }
-            ended?.summary.enter(late: MirrorError(wrapping: error))
-        }
-        guard let (execution, summary, totals) = ended else { return }
-        run.send(execution.event(.summary(summary), totals: totals))
-        run.finish(throwing: summary.error)
-    }
+    public func notices() async throws -> [String] { try await engine.current()?.notices ?? [] }
 
     /// Refuses a folder that is no root yet, so that nothing is made in it by mistake.
     ///
@@ -209,112 +163,65 @@ extension MirrorSession {
             remedy: Remedy(.makeRoot)
         )
     }
-
-    /// Passes the root and the index to the body for reading.
-    ///
-    /// If there is an engine, its root and index are used, and it stays open meanwhile.
-    func reading<Value: Sendable>(
-        _ body: (TreeView) async throws -> Value
-    ) async throws -> Value {
-        // If another process has the lock, there is no engine. Reading needs none.
-        if opening != nil, let engine = try? await acquire(wait: 0) {
-            return try await using(engine) {
-                try await body(TreeView(root: $0.root, index: $0.index))
-            }
-        }
-        let location = location
-        let view = try await Offload.run {
-            guard let root = try location.openIfThere() else {
-                return TreeView(root: nil, index: nil)
-            }
-            return TreeView(root: root, index: try IndexOpening.openForReading(root).index)
-        }
-        // The index is closed here. Its last reference may be dropped on another thread, after the
-        // process has ended, and then the files of SQLite's log and shared memory stay.
-        let value: Value
-        do { value = try await body(view) } catch {
-            try? await Offload.run { try view.index?.close(now: SystemClock.now()) }
-            throw error
-        }
-        try await Offload.run { try view.index?.close(now: SystemClock.now()) }
-        return value
-    }
-
-    /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
-    func withEngine<Value: Sendable>(
-        waitingSeconds wait: Int64, _ body: (Engine) async throws -> Value
-    ) async throws -> Value {
-        try await using(try await acquire(wait: wait), body)
-    }
-
-    /// Notes that a file was used, if this session has the index open for writing.
-    func noteUse(of target: Target) async {
-        // A use that is not noted may cost a request later, and nothing now.
-        guard let engine = try? await opening?.value else { return }
-        try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
-    }
-
-    /// Passes an acquired engine to a body, and releases it afterwards.
-    private func using<Value: Sendable>(
-        _ engine: Engine, _ body: (Engine) async throws -> Value
-    ) async throws -> Value {
-        let value: Value
-        do { value = try await body(engine) } catch {
-            // The first error is the one to throw.
-            try? await release()
-            throw error
-        }
-        try await release()
-        return value
-    }
-
-    /// The engine; the first caller that needs it opens it.
-    private func acquire(wait: Int64) async throws -> Engine {
-        users += 1
-        if let opening {
-            do { return try await opening.value } catch {
-                users -= 1
-                throw error
-            }
-        }
-        let (location, configuration, closing) = (location, configuration, closing)
-        let task = Task {
-            // The caller that closed the previous engine got its error.
-            _ = try? await closing?.value
-            let root = try await Offload.run { try location.open() }
-            let lock = try await RootLock.acquire(
-                root, now: SystemClock.now(), wait: .seconds(wait))
-            do {
-                return try await Offload.run {
-                    try Engine(root: root, lock: lock, configuration: configuration)
-                }
-            } catch {
-                // The next try of this process must not find it taken.
-                lock.release()
-                throw error
-            }
-        }
-        opening = task
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
-            }
-        } catch {
-            users -= 1
-            opening = nil
-            throw error
-        }
-    }
-
-    /// Releases the engine, and closes it if it has no other user.
-    private func release() async throws {
-        users -= 1
-        guard users == 0, let task = opening else { return }
-        opening = nil
-        let closing = Task { try await task.value.close() }
-        self.closing = closing
-        try await closing.value
-    }
 }
+
+// MARK: Transfers under way
+
+extension MirrorSession {
+    /// Stops asking for a resource's bytes; nothing happens when it is not being transferred.
+    public func pause(_ target: Target) { runs.steer(.pause(target)) }
+
+    /// Resumes asking for a resource's bytes.
+    public func resume(_ target: Target) { runs.steer(.resume(target)) }
+
+    /// Ends a resource's transfer; its part is kept for the next run, or deleted.
+    public func cancel(_ target: Target, discardingPart: Bool = false) {
+        runs.steer(.cancel(target, discardingPart: discardingPart))
+    }
+
+    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
+    public func pauseAll() { runs.pauseAll() }
+
+    /// Resumes asking for bytes.
+    public func resumeAll() { runs.resumeAll() }
+
+    /// Ends all runs of this session; parts are kept, or deleted.
+    public func cancelAll(discardingParts: Bool = false) {
+        runs.steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
+    }
+
+    /// The targets that are paused in this root until further notice.
+    ///
+    /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
+    public nonisolated func pausedTargets() throws -> PausedTargets {
+        guard let root = try location.openIfThere() else { return PausedTargets() }
+        return try PausedTargets(in: root)
+    }
+
+    /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
+    /// their parts are kept.
+    ///
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    public func putAside(_ target: Target?) throws {
+        var paused = try pausedTargets()
+        paused.pause(target)
+        try paused.write(toRoot: root)
+        runs.steer(.putAside(target))
+    }
+
+    /// Ends such a pause, from the next run on; returns false if there was none.
+    ///
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    public func takeUp(_ target: Target?) throws -> Bool {
+        var paused = try pausedTargets()
+        guard paused.resume(target) else { return false }
+        try paused.write(toRoot: root)
+        return true
+    }
+
+    /// The given targets for which a run of this session has a step.
+    package func fetched(among targets: [Target]) -> [Target] { targets.filter(runs.fetches) }
+}
+
+/// The index showed damage before anything was done.
+private struct DamagedWhilePlanning: Error {}

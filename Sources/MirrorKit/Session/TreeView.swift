@@ -4,4 +4,7 @@ internal import MirrorStore
 struct TreeView: Sendable {
     let root: RootDirectory?
     let index: Index?
+
+    /// Whether both are there.
+    var isThere: Bool { root != nil && index != nil }
 }

@@ -1,7 +1,7 @@
 /// The transfers of a run, each from its turn until the loop has it: taken, paused, withdrawn.
 ///
-/// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, and nobody
-/// said that it may not. What it brings is `StepFlow`'s.
+/// `TransferWindow` has the turns. A transfer begins once its target belongs to this run, unless
+/// somebody said that it may not. `StepFlow` settles what it brings.
 struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those whose turn comes.
     var window = TransferWindow()

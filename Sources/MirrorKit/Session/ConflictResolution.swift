@@ -1,40 +1,20 @@
 internal import Glibc
-public import MirrorModel
+internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-extension MirrorSession {
-    /// Ends a conflict: the file that had to make room gets its place back, or is removed.
-    ///
-    /// A file that gets its place back counts as edited: mirror keeps it as long as the manifest
-    /// wants the version that is at the target now.
-    ///
-    /// - Parameters:
-    ///   - name: the target, or one of its conflict copies if there are several.
-    ///   - side: which file stays; `mine` is the one that had to make room.
-    ///   - wait: seconds to wait for another run's end.
-    /// - Throws: `MirrorError` with `usage` if there is no such conflict, or with `conflict`,
-    ///   `locked`, `inputOutput`.
-    public func resolve(
-        _ name: Target, keeping side: ConflictSide, waitingSeconds wait: Int64 = 0
-    ) async throws -> ResolveReport {
-        let root = root
-        return try await withEngine(waitingSeconds: wait) { engine in
-            try await Offload.run {
-                let resolution = Resolution(engine: engine)
-                let ending = try resolution.ending(of: name, keeping: side)
-                try resolution.carryOut(ending)
-                return ResolveReport(root: root, side: side, ending: ending)
-            }
-        }
-    }
-}
-
 /// Ends one conflict, while the root's lock is held and nothing else is under way.
-private struct Resolution {
+struct ConflictResolution {
     let engine: Engine
 
-    func ending(of name: Target, keeping side: ConflictSide) throws -> ConflictEnding {
+    /// Resolves the conflict of a target, or of one of its copies.
+    func resolve(_ name: Target, keeping side: ConflictSide, root: String) throws -> ResolveReport {
+        let ending = try ending(of: name, keeping: side)
+        try carryOut(ending)
+        return ResolveReport(root: root, side: side, ending: ending)
+    }
+
+    private func ending(of name: Target, keeping side: ConflictSide) throws -> ConflictEnding {
         let copies = try copies(beside: name)
         do throws(ConflictEnding.Obstacle) {
             return try ConflictEnding.decide(name, keeping: side, among: copies)
@@ -73,7 +53,7 @@ private struct Resolution {
         return try scan.copies(in: TreeView(root: engine.root, index: engine.index))
     }
 
-    func carryOut(_ ending: ConflictEnding) throws {
+    private func carryOut(_ ending: ConflictEnding) throws {
         var folders = FolderCache(engine.root)
         do {
             let entry = try folders.entry(ending.target.path)

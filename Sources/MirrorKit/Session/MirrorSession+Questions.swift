@@ -1,0 +1,162 @@
+public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+internal import Synchronization
+
+/// Questions about the tree: look up one file, list all, verify all.
+extension MirrorSession {
+    /// The facts about a target; nil if the index does not know it.
+    ///
+    /// The file is looked at and not read: `state` is `changed` if its stamp is not the recorded
+    /// one. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func lookup(_ target: Target) async throws -> StoredFile? {
+        try await engine.look { view in
+            guard let record = try view.index?.record(for: target), let root = view.root
+            else { return nil }
+            var scan = StatCursor(root)
+            return StoredFile(record, file: try scan.look(at: target))
+        }
+    }
+
+    /// The first targets that begin with a text, in the order of their paths' bytes.
+    ///
+    /// They are those of files that the index knows, and of files that were left out for room. Throws
+    /// `MirrorError` if the index cannot be read.
+    public func targets(beginningWith text: String, limit: Int) async throws -> [Target] {
+        try await engine.look { view in
+            try view.index?.targets(beginningWith: text, limit: limit) ?? []
+        }
+    }
+
+    /// The wall clock that freshness is judged by.
+    public static func clock() -> Instant { SystemClock.now() }
+
+    /// By how much local time is ahead of UTC, in the zone that TZ or the system names.
+    public static var localOffset: LocalOffset { SystemClock.localOffset }
+
+    /// The absolute path of a target.
+    public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
+
+    /// Passes a file's path to the body; the file is not replaced or evicted while the body runs.
+    ///
+    /// If this session holds the root's lock, the use is noted for eviction.
+    public func withFile<Value: Sendable>(
+        _ target: Target, _ body: (String) async throws -> Value
+    ) async throws -> Value {
+        await leases.take(target)
+        defer { leases.give(target) }
+        // A use that is not noted may cost a request later, and nothing now.
+        if let engine = try? await engine.current() {
+            try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
+        }
+        return try await body(path(of: target))
+    }
+
+    /// The files in the tree, and those that the manifests want, in the order of the paths.
+    public func status(of manifests: [Manifest]) async throws -> [StoredFile] {
+        let files = Mutex<[StoredFile]>([])
+        try await forEachFile(of: manifests) { file in files.withLock { $0.append(file) } }
+        return files.withLock { $0 }
+    }
+
+    /// Passes the files that `status` lists to the body one by one; memory does not grow with their
+    /// number.
+    ///
+    /// With tags, the walk has only files of resources with one of them. The body is called on a
+    /// thread of the session, never by two threads at once. An error that it throws ends the walk.
+    public func forEachFile(
+        of manifests: [Manifest], only tags: Set<String> = [],
+        _ body: @escaping @Sendable (StoredFile) throws -> Void
+    ) async throws {
+        try await engine.look { view in
+            var inventory = try Inventory(
+                view: view, manifests: manifests, only: tags, now: SystemClock.now())
+            try inventory.files(body)
+        }
+    }
+
+    /// Passes the files that need no attention to `intact`, and all others to the body.
+    ///
+    /// An intact file is one that a manifest wants, that is as mirror put it there, and of which the
+    /// walk makes no strings, so that a million of them take little time. It is lent for the time of
+    /// the call. Which files these are may change; both closures together get all. Otherwise like
+    /// `forEachFile` with one closure.
+    public func forEachFile(
+        of manifests: [Manifest], only tags: Set<String> = [],
+        intact: @escaping @Sendable (borrowing IntactFile) throws -> Void,
+        _ body: @escaping @Sendable (StoredFile) throws -> Void
+    ) async throws {
+        try await engine.look { view in
+            var inventory = try Inventory(
+                view: view, manifests: manifests, only: tags, now: SystemClock.now(),
+                intact: intact)
+            try inventory.files(body)
+        }
+    }
+
+    /// Reads every file that the index knows or a manifest wants, and reports differences.
+    public func verify(_ manifests: [Manifest]) async throws -> VerifyReport {
+        let (root, meter) = (root, ActivityMeter.current)
+        return try await engine.scan { view, isCancelled in
+            var check = try IntegrityCheck(
+                view: view, manifests: manifests, meter: meter, isCancelled: isCancelled)
+            return try check.report(root: root)
+        }
+    }
+}
+
+/// What earlier runs did, and why; and whether transfers may run.
+extension MirrorSession {
+    /// The number of runs whose decisions about each target are kept.
+    public static let remembersDecisionsOf = RunLog.mostRuns
+
+    /// The last runs that had something to do, the newest first.
+    ///
+    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func history(limit: Int = remembersDecisionsOf) async throws -> [PastRun] {
+        try await engine.look { view in try RunHistory(view).runs(limit: limit) }
+    }
+
+    /// What the last runs decided about a target, the newest first.
+    ///
+    /// A run that kept the file as it was decided nothing about it, and neither did one that ended
+    /// before the target's turn came. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func decisions(
+        about target: Target
+    ) async throws -> [(run: PastRun, decision: PastDecision)] {
+        try await engine.look { view in try RunHistory(view).decisions(about: target) }
+    }
+
+    /// The files that the newest run with an end failed to bring up to date, or left stale, as far
+    /// as its log names them.
+    ///
+    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
+        guard let run = RunHistory.troubled(among: runs) else { return [:] }
+        return try await engine.look { view in RunHistory(view).troubles(of: run) }
+    }
+
+    /// Whether transfers may run at the moment; nil where they always may.
+    ///
+    /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
+    /// `inputOutput` or `indexNewer`.
+    public func permissionStatus(
+        of permission: TransferPermission
+    ) async throws -> PermissionStatus? {
+        if permission.isUnconditional { return nil }
+        return try await engine.look { view in
+            PermissionStatus(
+                of: permission, at: SystemClock.now(), SystemClock.localOffset,
+                isMetered: permission.needsUnmeteredNetwork && NetworkMetering.read() == .metered,
+                account: try view.index?.budgetAccount())
+        }
+    }
+
+    /// Why NetworkManager does not say whether the network is metered; nil where it does.
+    ///
+    /// Blocks for a second at most.
+    public static func reasonMeteringIsUnknown() -> String? {
+        if case .unknown(let reason) = NetworkMetering.read() { return reason }
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The runs that a session has under way, and what is said to all of them.
+///
+/// It belongs to the session's actor, on which its functions run.
+final class SessionRuns {
+    private let root: String
+    private let configuration: Configuration
+    private let engine: SharedEngine
+    private let register: ManifestRegister
+    private let leases: FileLeases
+    /// The runs, by their identifiers.
+    private var underWay: [String: Execution] = [:]
+    /// Whether runs ask for no bytes, those that begin later included.
+    private var isPaused = false
+
+    init(
+        root: String, _ configuration: Configuration, engine: SharedEngine,
+        register: ManifestRegister, leases: FileLeases
+    ) {
+        (self.root, self.configuration) = (root, configuration)
+        (self.engine, self.register, self.leases) = (engine, register, leases)
+    }
+
+    /// Sends an input to all runs.
+    func steer(_ input: RunInput) { for run in underWay.values { run.steer(input) } }
+
+    /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
+    func pauseAll() {
+        isPaused = true
+        steer(.pause(nil))
+    }
+
+    /// Resumes asking for bytes.
+    func resumeAll() {
+        isPaused = false
+        steer(.resume(nil))
+    }
+
+    /// Whether a run has a step for a target.
+    func fetches(_ target: Target) -> Bool {
+        underWay.values.contains { $0.plan.steps.position(of: target) != nil }
+    }
+
+    /// Carries out a plan, and remembers its manifests; `run` gets its events and its end.
+    func perform(
+        _ plan: Plan, _ options: RunOptions, for run: RunControl,
+        isolation: isolated (any Actor)? = #isolation
+    ) async {
+        var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
+        do {
+            try await engine.using(waitingSeconds: 0) { engine in
+                _ = isolation
+                if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
+                var requests = try PreparedRequests(plan, secrets: options.secrets)
+                if let credentials = options.credentials, !options.isOffline {
+                    try await requests.supply(for: plan, by: credentials)
+                }
+                var options = options
+                options.paused.formUnion(try PausedTargets(in: engine.root))
+                let execution = try Execution(
+                    plan: plan, options: options, configuration: configuration, engine: engine,
+                    requests: requests, leases: leases, control: run)
+                if isPaused { execution.steer(.pause(nil)) }
+                underWay[execution.identifier] = execution
+                run.attach(execution)
+                let recording = register.recording(of: plan, in: engine)
+                async let copies = recording.firstCopies()
+                let (summary, totals) = try await Offload.run { execution.run() }
+                run.note(execution.event(.summary(summary), totals: totals))
+                ended = (execution, summary, totals)
+                underWay[execution.identifier] = nil
+                try await recording.write(copies: await copies)
+            }
+        } catch {
+            guard ended != nil else { return run.fail(error, root: root) }
+            ended?.summary.enter(late: MirrorError(wrapping: error))
+        }
+        guard let (execution, summary, totals) = ended else { return }
+        run.send(execution.event(.summary(summary), totals: totals))
+        run.finish(throwing: summary.error)
+    }
+}
