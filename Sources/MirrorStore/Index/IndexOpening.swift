@@ -21,8 +21,9 @@ package struct IndexOpening {
 
     /// Opens the index of a root for writing; the caller holds the root's lock.
     ///
-    /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside with its log and a new one is made. One
-    /// of a later schema is left untouched: `MirrorError` with `indexNewer`.
+    /// A missing one is made, one of an earlier schema brought to this one. A damaged one is moved aside
+    /// with its log, and a new one is made. One of a later schema is left untouched: `MirrorError` with
+    /// `indexNewer`.
     package static func open(
         _ root: RootDirectory, now: Instant
     ) throws(MirrorError) -> OpenedIndex {

@@ -7,21 +7,9 @@ internal import MirrorSystem
 ///
 /// The new folder lies in `tmp/`. The set's new files are hard links of their parts, and everything that
 /// stays is a hard link of what is there: an open file stays the same file, whoever writes to it. The
-/// folder is left to the slower way where it holds anything but regular files and folders, a file of a
-/// manifest outside the set, or folders that cannot be made alike.
+/// folder is left to the slower way where it holds a file of a manifest outside the set, or where
+/// something hinders its building (`FolderBuilder.Hindrance`).
 struct FolderExchange {
-    /// Why a folder is not exchanged.
-    enum Hindrance: Error {
-        /// Something in it is no regular file, or has a name that mirror cannot write.
-        case unknownEntry
-        /// It is on another file system than `tmp/`, or spans several.
-        case otherDevice
-        /// Its owner, group or extended attributes would be others.
-        case unlikeFolders
-        /// Somebody removed a folder of it that the set has files in.
-        case missingFolder
-    }
-
     /// The folder, beneath the root.
     let folder: String
     /// Where the new folder is built, and where the old one lies afterwards.
@@ -35,24 +23,15 @@ struct FolderExchange {
     private let now: Instant
     /// The stamps that the index knows of files beneath the folder.
     private let rows: [[UInt8]: FileStamp]
-    /// The works whose targets are in each folder.
-    private var arrivals: [[UInt8]: [Int]] = [:]
     /// The works, by target.
     private var works: [[UInt8]: Int] = [:]
     private let departures: Set<[UInt8]>
-    /// The files of mirror's that the new folder does not have, as they were when it was built.
-    private var dropped: [[UInt8]: FileStamp] = [:]
-    /// The files that stay, as they were when it was built.
-    private var carried: [(path: String, stamp: FileStamp)] = []
-    /// How many of the set's files the new folder has.
-    private var arrived = 0
-    private let probe: PromotionProbe
+    /// What became of the old folder's files in the new one.
+    private var built = FolderBuilder.Contents()
     private var oldInode: UInt64?
 
     /// Nil where the set has no folder to itself.
-    init?(
-        _ set: SetLanding, root: RootDirectory, index: Index, now: Instant, probe: PromotionProbe
-    ) {
+    init?(_ set: SetLanding, root: RootDirectory, index: Index, now: Instant) {
         guard let folder = set.set.folder, let target = try? Target(folder),
             let files = try? index.read({ (database: inout Database) throws(IndexError) in
                 try FileRows.files(beneath: folder, in: &database)
@@ -62,14 +41,12 @@ struct FolderExchange {
         self.folder = folder
         self.root = root
         self.now = now
-        self.probe = probe
         aside = TreePartStore.passingPath(for: target)
         rows = Dictionary(
             files.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
         departures = Set(set.removals.map { Array($0.removal.target.path.utf8) })
         for (at, member) in set.landings.enumerated() {
             works[Array(member.landing.target.path.utf8)] = at
-            arrivals[Array(member.landing.target.folder.utf8), default: []].append(at)
         }
     }
 
@@ -83,126 +60,20 @@ struct FolderExchange {
         let tmp = try folders.make(Area.tmp.rawValue)
         let opened = try root.openFolder(folder)
         let old = try opened.status(path: folder)
-        guard old.device == tmp.device else { throw Hindrance.otherDevice }
+        guard old.device == tmp.device else { throw FolderBuilder.Hindrance.otherDevice }
         oldInode = old.stamp.inode
-        try copy(
+        var builder = FolderBuilder(
+            root: root, device: old.device, isFlushing: old.device != groupDevice, works: works,
+            departures: departures, staged: staged, placement: placement)
+        try builder.copy(
             opened, folder,
             to: DirectoryEntry(
-                folder: tmp.descriptor, name: PathText.name(of: aside), path: aside),
-            staged, placement, &folders, device: old.device, flushing: old.device != groupDevice)
-        guard arrived == staged.count else { throw Hindrance.missingFolder }
-    }
-
-    private mutating func copy(
-        _ old: Descriptor, _ path: String, to place: DirectoryEntry,
-        _ staged: [StagedFile?], _ placement: Placement, _ folders: inout FolderCache,
-        device: UInt64, flushing: Bool
-    ) throws {
-        guard try old.status(path: path).device == device else { throw Hindrance.otherDevice }
-        let new = try place.makeFolder()
-        let attributes = try FolderAttributes(of: old, path: path)
-        guard
-            try FolderAttributes(of: new, path: place.path).equalsExceptForMode(attributes)
-        else { throw Hindrance.unlikeFolders }
-        var foreign: [(at: Int, entry: DirectoryEntry)] = []
-        guard let names = try old.allNames(path: path) else { throw Hindrance.unknownEntry }
-        for name in names {
-            let entry = DirectoryEntry(folder: old, name: name, path: path + "/" + name)
-            let key = Array(entry.path.utf8)
-            guard let status = try entry.status() else { continue }
-            if status.kind == .folder {
-                guard let inner = try opened(entry.path) else { continue }
-                try copy(
-                    inner, entry.path,
-                    to: DirectoryEntry(folder: new, name: name, path: place.path + "/" + name),
-                    staged, placement, &folders, device: device, flushing: flushing)
-                continue
-            }
-            guard status.isFile else { throw Hindrance.unknownEntry }
-            if let at = works[key], let item = staged[at] {
-                if try mayGo(entry, status, item, placement) {
-                    dropped[key] = status.stamp
-                } else {
-                    foreign.append((at, entry))
-                }
-            } else if try isDeparting(entry, status, placement) {
-                dropped[key] = status.stamp
-            } else {
-                try carry(
-                    entry, status,
-                    to: DirectoryEntry(folder: new, name: name, path: place.path))
-            }
+                folder: tmp.descriptor, name: PathText.name(of: aside), path: aside), &folders)
+        guard builder.arrived == staged.count else {
+            throw FolderBuilder.Hindrance.missingFolder
         }
-        for at in arrivals[Array(path.utf8)] ?? [] {
-            guard let item = staged[at] else { continue }
-            let name = item.landing.target.name
-            try folders.entry(item.path).link(
-                to: DirectoryEntry(folder: new, name: name, path: place.path + "/" + name))
-            arrived += 1
-        }
-        for (at, entry) in foreign { conflicts[at] = try keep(entry, works: staged[at], in: new) }
-        try retryingLibc("fchmod", place.path) { fchmod(new.number, mode_t(attributes.mode)) }
-        guard flushing else { return }
-        do throws(Errno) {
-            if let error = probe.flushError() { throw error }
-            try new.flush(path: place.path)
-        } catch { throw PromotionFault.unflushed(error) }
-    }
-
-    /// Opens a folder; nil where it has just gone.
-    private func opened(_ path: String) throws(Errno) -> Descriptor? {
-        do throws(Errno) { return try root.openFolder(path) } catch {
-            if error.number == ENOENT { return nil }
-            throw error
-        }
-    }
-
-    /// Gives a file that stays a name in the new folder, unless it has just gone: an editor's scratch
-    /// file lives for a moment only.
-    private mutating func carry(
-        _ entry: DirectoryEntry, _ status: FileStatus, to place: DirectoryEntry
-    ) throws(Errno) {
-        do throws(Errno) { try entry.link(to: place) } catch {
-            if error.number == ENOENT { return }
-            throw error
-        }
-        carried.append((entry.path, status.stamp))
-    }
-
-    /// Whether a file is an orphan that goes; one that was edited since the plan stays.
-    private func isDeparting(
-        _ entry: DirectoryEntry, _ status: FileStatus, _ placement: Placement
-    ) throws -> Bool {
-        guard departures.contains(Array(entry.path.utf8)) else { return false }
-        return try placement.isKnown(entry, status, target: Target(entry.path))
-    }
-
-    /// Whether the file at a target may be replaced.
-    private func mayGo(
-        _ entry: DirectoryEntry, _ status: FileStatus, _ item: StagedFile, _ placement: Placement
-    ) throws -> Bool {
-        if item.replaces { return true }
-        return try placement.isOurs(entry, status, landing: item.landing)
-            || placement.isWanted(entry, status, item.landing.record)
-    }
-
-    /// Gives other people's bytes their conflict name in the new folder.
-    private func keep(
-        _ entry: DirectoryEntry, works item: StagedFile?, in new: Descriptor
-    ) throws -> Target {
-        guard let target = item?.landing.target else { throw Hindrance.unknownEntry }
-        for attempt in 1...1000 {
-            guard let name = ConflictName.make(for: target, at: now, attempt: attempt) else {
-                break
-            }
-            do throws(Errno) {
-                try entry.link(to: DirectoryEntry(folder: new, name: name.name, path: name.path))
-                return name
-            } catch {
-                if error.number != EEXIST { throw error }
-            }
-        }
-        throw Hindrance.unknownEntry
+        built = builder.built
+        conflicts = builder.conflicts
     }
 
     /// Exchanges the two folders, and nothing that is none. Where somebody has removed the old one, the
@@ -224,9 +95,9 @@ struct FolderExchange {
     /// Removes what is left of the old folder, once the exchange lasts; returns the folders whose
     /// entries changed.
     mutating func settle() throws -> Set<String> {
-        let dropped = dropped
+        let dropped = built.dropped
         let carried = Dictionary(
-            carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
         let old = OldFolder(root: root, now: now) { path, _, status in
             dropped[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
         } isReplaced: { path, _, status in
@@ -246,7 +117,7 @@ struct FolderExchange {
     /// The stamps that unchanged files have now; a further name, and one less, change only the ctime.
     func stamps(_ folders: inout FolderCache) -> [(path: String, stamp: FileStamp)] {
         var stamps: [(path: String, stamp: FileStamp)] = []
-        for (path, stamp) in carried where rows[Array(path.utf8)] == stamp {
+        for (path, stamp) in built.carried where rows[Array(path.utf8)] == stamp {
             // Without its stamp, the next run reads the file.
             guard let now = try? folders.entry(path).status()?.stamp, now.isSameVersion(as: stamp)
             else { continue }

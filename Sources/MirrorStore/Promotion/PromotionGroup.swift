@@ -15,8 +15,8 @@ enum Awaited {
 /// Works that are promoted together, and the steps that they take together.
 ///
 /// A step never undoes what another one promised: where a name has changed already, a failure leaves the
-/// intent, and the next run settles it. Who takes the steps has their order: a `PromotionBatch`, for works
-/// that stand alone, or the promotion of a set.
+/// intent, and the next run settles it. Those who take the steps know their order: `PromotionBatch` for
+/// works of no set, `SetPromotion` and `CommittedSet` for a set.
 struct PromotionGroup {
     let environment: PromotionEnvironment
     /// The time of its beginning.
@@ -145,8 +145,8 @@ struct PromotionGroup {
 
     /// Writes the rows, and forgets the intents.
     ///
-    /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works that
-    ///   stand alone.
+    /// - Parameter setRows: what the rows of a set need besides those of its files; nil for works of
+    ///   no set.
     mutating func record(setRows: SetRows? = nil) throws(PromotionFault) {
         let group = self
         var rows = BatchRows(intents.packed)

@@ -142,8 +142,7 @@ struct SetPromotion {
     /// Writes journal and intents in one transaction.
     private mutating func intend() throws(IndexError) {
         exchange = FolderExchange(
-            set, root: group.environment.root, index: group.environment.index, now: group.now,
-            probe: group.environment.probe)
+            set, root: group.environment.root, index: group.environment.index, now: group.now)
         journal.folder = exchange?.folder
         journal.aside = exchange?.aside
         let items = group.staged.compactMap(\.self)
