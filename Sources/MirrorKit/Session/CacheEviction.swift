@@ -26,7 +26,7 @@ struct CacheEviction: Sendable {
         let chosen = report.eviction.evicted
         meter?.begin(.removing, total: chosen.count)
         defer { meter?.end() }
-        let failed = await Eviction.remove(chosen, from: engine, leases, meter)
+        let failed = await RemovalBatch.remove(chosen, from: engine, leases, meter)
         report.fail(failed)
         let left = Set(failed.map(\.file.target))
         try engine.index.changes.note(

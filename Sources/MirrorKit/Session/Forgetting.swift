@@ -22,7 +22,7 @@ struct Forgetting: Sendable {
         if let set { throw set.cause }
         let view = TreeView(root: engine.root, index: engine.index)
         var (report, removals) = try await Offload.run { try look(at: view, isDryRun: false) }
-        let failures = await Eviction.remove(removals, from: engine, leases)
+        let failures = await RemovalBatch.remove(removals, from: engine, leases)
         let failed = Set(failures.map(\.file.target))
         report.failures += failures.map(\.error)
         report.removed.removeAll { failed.contains($0.target) }

@@ -2,8 +2,8 @@ internal import MirrorModel
 internal import MirrorStore
 internal import Synchronization
 
-/// Removals of files that nobody reads, as a group; those of files that are being read fail at once.
-final class Eviction: PromotionReceiver {
+/// Removals of files without a run, a batch at a time; those of files that are being read fail at once.
+final class RemovalBatch: PromotionReceiver {
     typealias Failure = (file: CachedFile, error: MirrorError)
 
     private let files: [CachedFile]
@@ -54,8 +54,8 @@ final class Eviction: PromotionReceiver {
     }
 }
 
-extension Eviction {
-    /// Removals are submitted in groups, because those that wait for the disk take memory.
+extension RemovalBatch {
+    /// Removals are submitted in batches, because those that wait for the disk take memory.
     private static let mostTogether = 8192
 
     /// Removes files durably; returns those that are still there.
@@ -77,8 +77,8 @@ extension Eviction {
         engine.index.rows.change()
         defer { engine.index.rows.change() }
         return await withCheckedContinuation { continuation in
-            let eviction = Eviction(files, leases: leases, continuation)
-            engine.promoter.submit(eviction.begin())
+            let batch = RemovalBatch(files, leases: leases, continuation)
+            engine.promoter.submit(batch.begin())
             engine.promoter.hurry()
         }
     }
