@@ -33,7 +33,7 @@ struct PlainObject {
 /// A look ahead in the chunk.
 ///
 /// Its steps are always inlined: a long manifest takes dozens of them for each resource, and with a
-/// call for each, the look ahead needs an eighth more instructions.
+/// call for each, the look ahead needs a sixth more instructions.
 private struct PlainScan {
     let bytes: UnsafeBufferPointer<UInt8>
     var mark: JSONCursor.Mark
