@@ -308,7 +308,8 @@ extension Dispatcher {
     /// When that is too long to wait, transfers get their places all the same, and learn the reason
     /// from `admit`.
     package mutating func hold(_ name: Host, until: Int64, isTooLong: Bool) {
-        queue.hold(queue.number(of: name), until: until, isTooLong: isTooLong)
+        let host = queue.number(of: name)
+        queue.hold(host, until: until, isTooLong: isTooLong)
     }
 
     /// Notes a host that got a further connection and asked for fewer requests.
@@ -327,7 +328,8 @@ extension Dispatcher {
 
     /// For how many milliseconds a host must not be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {
-        max(0, queue.hosts.states[queue.number(of: name)].opensAt - now)
+        let host = queue.number(of: name)
+        return max(0, queue.hosts.states[host].opensAt - now)
     }
 
     /// Counts bytes that a running transfer received.

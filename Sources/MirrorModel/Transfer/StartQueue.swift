@@ -41,10 +41,11 @@ struct StartQueue: Sendable {
     mutating func add(
         _ id: Int, priority: Int32, host: Host, hasOthers: Bool, isBrief: Bool
     ) {
+        let host = number(of: host)
         lastTicket += 1
         let transfer = QueuedTransfer(
             id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief)
-        let place = waitingPlace(of: transfer, at: number(of: host))
+        let place = waitingPlace(of: transfer, at: host)
         waiting[id] = (lastTicket, place)
         hosts.states[place].waiting.insert(transfer)
         reconsider(place)
