@@ -50,6 +50,32 @@ final class ActiveRequest {
         case failedHere(MirrorError)
     }
 
+    /// What is known of the socket of a request.
+    struct Socket {
+        /// Whether one was opened for it.
+        var wasOpened = false
+        /// Whether the process had no descriptor left for one.
+        var lacksDescriptor = false
+        /// Whether an address was refused because it is not public.
+        var refusedAddress = false
+        /// The local port; requests with the same port share the connection.
+        var localPort: Int32 = 0
+    }
+
+    /// The lines of heads and trailers so far.
+    private struct HeadIntake {
+        var collector = HeadCollector()
+        var bytes = 0
+    }
+
+    /// Whether the body is wanted, which the final head decides.
+    private enum BodyWish {
+        case unknown
+        case wanted
+        /// So many bytes of it came all the same.
+        case declined(bytes: Int64)
+    }
+
     /// Unique in the run.
     let number: Int
     /// The id of its transfer.
@@ -57,21 +83,15 @@ final class ActiveRequest {
     unowned let listener: any Listener
     /// An object that the wire attaches to the request while it runs.
     var connection: AnyObject?
-    private var collector = HeadCollector()
-    private var headerBytes = 0
-    private var unwantedBytes: Int64 = 0
-    private var wantsBody = false
-    private var isDeclined = false
+    private var head = HeadIntake()
+    private var wish = BodyWish.unknown
 
     /// Whether the connection is established and the request is being sent. From then on the stall
     /// clock runs.
     private(set) var isAsking = false
-    /// The local port of its connection; requests with the same port share the connection.
-    private(set) var localPort: Int32 = 0
-    /// The time at which the final head came, in the time of `AskingTime`.
-    var answeredAt: Int64 = 0
-    /// Whether the final head came.
-    var hasAnswered = false
+    var socket = Socket()
+    /// The time at which the final head came, in the time of `AskingTime`; nil before it.
+    var answeredAt: Int64?
     /// Bytes of bodies that came since this was last read and reset.
     var arrivedBytes = 0
     /// Whether its bytes wait within libcurl until the loop resumes it.
@@ -83,12 +103,6 @@ final class ActiveRequest {
     var stall: StallClock
     /// The result that its callbacks found, if they found one.
     private(set) var finding: Finding?
-    /// Whether an address was refused because it is not public.
-    var refusedAddress = false
-    /// Whether a socket was opened for it.
-    var hasSocket = false
-    /// Whether the process had no descriptor left for a socket.
-    var lacksDescriptor = false
 
     init(
         number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
@@ -99,6 +113,9 @@ final class ActiveRequest {
         self.stall = stall
         self.listener = listener
     }
+
+    /// Whether the final head came.
+    var hasAnswered: Bool { answeredAt != nil }
 
     /// Notes a finding. The first finding is kept, except that a failure on this side replaces it,
     /// because no result of the response can be carried out then.
@@ -113,29 +130,29 @@ final class ActiveRequest {
     /// The request has a connection and is being sent.
     func requestBegins(localPort: Int32) {
         isAsking = true
-        self.localPort = localPort
+        socket.localPort = localPort
         listener.began(self)
     }
 
     /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
     func take(line: UnsafeRawBufferPointer) -> Bool {
-        headerBytes += line.count
-        guard headerBytes <= ActiveRequest.headerLimit else {
+        head.bytes += line.count
+        guard head.bytes <= ActiveRequest.headerLimit else {
             let limit = ActiveRequest.headerLimit >> 10
             find(
                 .refused(
                     Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
-        switch collector.take(line: line) {
+        switch head.collector.take(line: line) {
         case .more: return true
         case .refused(let flaw):
             find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
             return false
         case .head(let head):
-            wantsBody = listener.received(head: head, on: self)
-            isDeclined = !wantsBody
-            return wantsBody || ActiveRequest.mayKeepConnection(after: head)
+            let isWanted = listener.received(head: head, on: self)
+            wish = isWanted ? .wanted : .declined(bytes: 0)
+            return isWanted || ActiveRequest.mayKeepConnection(after: head)
         }
     }
 
@@ -153,12 +170,14 @@ final class ActiveRequest {
 
     /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
-        isDeclined && time - answeredAt >= ActiveRequest.unwantedPatience
+        guard case .declined = wish, let answeredAt else { return false }
+        return time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
     /// Takes bytes of a body, and returns how the request continues.
     func take(body: UnsafeRawBufferPointer) -> Reply {
-        if wantsBody {
+        switch wish {
+        case .wanted:
             let reply = listener.received(bytes: body, on: self)
             if case .pause = reply {
                 isHeldBack = true
@@ -169,9 +188,12 @@ final class ActiveRequest {
                 stall.receive(body.count)
             }
             return reply
+        case .declined(let earlier):
+            arrivedBytes += body.count
+            let bytes = earlier + Int64(body.count)
+            wish = .declined(bytes: bytes)
+            return bytes > ActiveRequest.unwantedLimit ? .stop : .proceed
+        case .unknown: return .stop
         }
-        arrivedBytes += body.count
-        unwantedBytes += Int64(body.count)
-        return unwantedBytes > ActiveRequest.unwantedLimit ? .stop : .proceed
     }
 }

@@ -71,7 +71,6 @@ extension ActiveRequests {
 
     /// Notes a head, which tells the dispatcher when the host has too much to do.
     func answered(_ head: ResponseHead, on active: ActiveRequest) {
-        active.hasAnswered = true
         active.answeredAt = asking.elapsed
         if StatusCode.isOverload(head.status) { register.dispatcher.backOff(active.id) }
     }
@@ -80,7 +79,7 @@ extension ActiveRequests {
     func isShared(_ connection: ActiveRequest, to origin: Origin) -> Bool {
         // Connections to two hosts may have the same local port.
         running.values.contains {
-            $0 !== connection && $0.localPort == connection.localPort
+            $0 !== connection && $0.socket.localPort == connection.socket.localPort
                 && register.transfers[$0.id]?.plan?.url.origin == origin
         }
     }

@@ -79,7 +79,7 @@ final class CurlRequest {
         _ result: CURLcode, of active: ActiveRequest, wasSent: Bool
     ) -> TransportFailure? {
         if result == CURLE_OK { return nil }
-        if active.refusedAddress, !active.isAsking {
+        if active.socket.refusedAddress, !active.isAsking {
             return TransportFailure(
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
         }
@@ -96,8 +96,8 @@ final class CurlRequest {
             address.pointee.protocol)
         let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
         if let active {
-            active.hasSocket = active.hasSocket || made >= 0
-            active.lacksDescriptor = lacksDescriptor
+            active.socket.wasOpened = active.socket.wasOpened || made >= 0
+            active.socket.lacksDescriptor = lacksDescriptor
         }
         return made
     }
@@ -114,7 +114,7 @@ final class CurlRequest {
         }
         let bytes = UnsafeRawBufferPointer(start: address, count: place.upperBound)[place]
         let isAllowed = AddressScope.isPublic(Array(bytes))
-        if !isAllowed { active?.refusedAddress = true }
+        if !isAllowed { active?.socket.refusedAddress = true }
         return isAllowed
     }
 }

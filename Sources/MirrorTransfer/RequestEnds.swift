@@ -30,10 +30,10 @@ final class RequestEnds {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
         }
-        if failure != nil, !active.hasSocket, !end.wasSent {
-            transfer.requestsWithoutSocket += 1
+        if failure != nil, !active.socket.wasOpened, !end.wasSent {
+            transfer.extraRequests.withoutSocket += 1
         }
-        if active.lacksDescriptor, wasShortOfDescriptors(active, transfer) { return }
+        if active.socket.lacksDescriptor, wasShortOfDescriptors(active, transfer) { return }
         if let failure, failure.code == .connectionLost,
             transfer.machine?.mayRefuseProtocol(failure) != true
         {

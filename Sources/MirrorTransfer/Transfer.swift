@@ -29,26 +29,35 @@ final class Transfer {
     var body: IncomingBody?
     /// The connections and their ranges; nil where only one connection is used.
     var segments: TransferSegments?
-    /// Requests of further connections.
-    var segmentRequests = 0
-    /// Requests that ended before there was a socket for them.
-    var requestsWithoutSocket = 0
+    var extraRequests = ExtraRequests()
     var meter = ProgressMeter()
     var cost = TransferCost()
     var hasStarted = false
     var isPaused = false
-    /// Whether a cancellation discards the part too.
-    var discardsPart = false
     /// The digests of the complete bytes.
     var digests: [Digest] = []
-    /// The result with which it must end; a cancellation sets it while a worker is busy with the
-    /// transfer.
-    var ending: TransferResult?
-    /// Tells a worker to stop early.
-    private(set) lazy var cancellation = Cancellation()
-
+    /// How it is ended from outside.
+    var earlyEnd = EarlyEnd()
     /// Detects that too few bytes come for too long, over all requests of its own connection.
     var stall: StallClock
+
+    /// Requests that the state machine does not count, or should not have counted.
+    struct ExtraRequests {
+        /// Requests of further connections.
+        var ofSegments = 0
+        /// Requests that ended before there was a socket for them.
+        var withoutSocket = 0
+    }
+
+    /// The end of a transfer that somebody else decided: a cancellation, or a full disk.
+    struct EarlyEnd {
+        /// The result with which it must end, if a worker is busy with it until then.
+        var result: TransferResult?
+        /// Whether the part is discarded too.
+        var discardsPart = false
+        /// Tells a worker to stop early.
+        private(set) lazy var cancellation = Cancellation()
+    }
 
     init(_ job: TransferJob, stallTimeout: Int64) {
         self.job = job
@@ -74,7 +83,8 @@ final class Transfer {
 
     /// Adds the requests of all its connections up.
     func countRequests() {
-        cost.requests = (machine?.requests ?? 0) + segmentRequests - requestsWithoutSocket
+        cost.requests =
+            (machine?.requests ?? 0) + extraRequests.ofSegments - extraRequests.withoutSocket
     }
 
     /// Discards the bytes in hand.

@@ -60,7 +60,7 @@ final class TransferDriver {
         if action.dropsPart {
             do { try transfer.drop() } catch { return endings.fail(transfer, error) }
         }
-        if let ending = transfer.ending { return endings.finish(transfer, ending) }
+        if let ending = transfer.earlyEnd.result { return endings.finish(transfer, ending) }
         switch action.next {
         case .request(let plan): queue(plan, transfer)
         case .wait(let milliseconds):

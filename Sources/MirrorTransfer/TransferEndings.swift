@@ -74,7 +74,7 @@ final class TransferEndings {
 
     /// Ends a job on which no worker is busy.
     func finish(_ transfer: Transfer, _ result: TransferResult) {
-        guard transfer.discardsPart else { return settle(transfer, result) }
+        guard transfer.earlyEnd.discardsPart else { return settle(transfer, result) }
         transfer.segments?.dismiss(keeping: false)
         do {
             if let body = transfer.body {
@@ -92,13 +92,13 @@ final class TransferEndings {
     func cancel(_ transfer: Transfer, discardingPart: Bool) {
         transfer.countRequests()
         let result = TransferResult.cancelled(transfer.cost)
-        transfer.cancellation.request()
-        transfer.discardsPart = transfer.discardsPart || discardingPart
+        transfer.earlyEnd.cancellation.request()
+        if discardingPart { transfer.earlyEnd.discardsPart = true }
         switch transfer.state {
         case .settling: return
         case .working:
             // The worker's message will find this ending.
-            transfer.ending = result
+            transfer.earlyEnd.result = result
             transfer.body?.stop()
         case .exchanging(let active):
             requests.breakOff(active)
@@ -132,8 +132,8 @@ final class TransferEndings {
             switch transfer.state {
             case .settling: break
             case .working:
-                transfer.cancellation.request()
-                transfer.ending = result
+                transfer.earlyEnd.cancellation.request()
+                transfer.earlyEnd.result = result
                 transfer.body?.stop()
             case .exchanging(let active):
                 requests.breakOff(active)

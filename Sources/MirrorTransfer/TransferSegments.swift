@@ -129,7 +129,7 @@ extension TransferSegments {
             state.refused(id)
             return try close(id)
         }
-        transfer.segmentRequests += 1
+        transfer.extraRequests.ofSegments += 1
         activeRequests[id] = active
         connections.requests.wire.begin(active)
     }

@@ -74,7 +74,7 @@ extension TransferWork {
         let other = transfer.job.expectation.otherAlgorithm
         let pipeline = makePipeline(for: record, of: transfer.job, other: other, workers: workers)
         let id = transfer.job.id
-        let (parts, inbox, cancellation) = (parts, inbox, transfer.cancellation)
+        let (parts, inbox, cancellation) = (parts, inbox, transfer.earlyEnd.cancellation)
         // The read does not run on the pipeline, because bytes for other transfers must be written
         // while a worker reads a large part.
         copiers.submit {
@@ -147,7 +147,7 @@ extension TransferWork {
     /// Copies a source file into the part of a body, or into memory where there is none;
     /// `fileCopied` answers, or the message of a failure.
     func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
-        let (id, inbox, cancellation) = (transfer.job.id, inbox, transfer.cancellation)
+        let (id, inbox, cancellation) = (transfer.job.id, inbox, transfer.earlyEnd.cancellation)
         guard let file = body.file else {
             copiers.submit {
                 do throws(Errno) {

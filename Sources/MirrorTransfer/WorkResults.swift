@@ -31,7 +31,7 @@ final class WorkResults {
         guard let transfer = register.transfers[id] else { return }
         // The transfer failed meanwhile, and only waits for its last milestone.
         if case .settling = transfer.state { return }
-        if let ending = transfer.ending { return endings.finish(transfer, ending) }
+        if let ending = transfer.earlyEnd.result { return endings.finish(transfer, ending) }
         next(transfer)
     }
 
