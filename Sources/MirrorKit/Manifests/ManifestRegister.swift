@@ -24,6 +24,7 @@ final class ManifestRegister {
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> LoadedManifests {
         let load = { (view: TreeView) async throws -> LoadedManifests in
+            // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
             _ = isolation
             let loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,
@@ -57,6 +58,7 @@ final class ManifestRegister {
         isOffline: Bool, passesOverLost: Bool, isolation: isolated (any Actor)? = #isolation
     ) async throws -> LoadedManifests {
         try await engine.reading { view in
+            // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
             _ = isolation
             let known = try ManifestMemory.all(in: view)
             guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(self.root) }

@@ -63,8 +63,8 @@ extension RemovalBatch {
         _ files: Files, from engine: Engine, _ leases: FileLeases, _ meter: ActivityMeter? = nil
     ) async -> [Failure] where Files.Element == CachedFile, Files.Index == Int {
         var failures: [Failure] = []
-        for start in stride(from: 0, to: files.count, by: mostTogether) {
-            let end = min(start + mostTogether, files.count)
+        for start in stride(from: files.startIndex, to: files.endIndex, by: mostTogether) {
+            let end = min(start + mostTogether, files.endIndex)
             failures += await remove(together: Array(files[start..<end]), from: engine, leases)
             meter?.add(files: end - start)
         }

@@ -51,6 +51,7 @@ final class SessionRuns {
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await engine.using(waitingSeconds: 0) { engine in
+                // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
                 _ = isolation
                 if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
                 var requests = try PreparedRequests(plan, secrets: options.secrets)

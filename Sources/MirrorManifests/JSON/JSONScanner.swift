@@ -10,8 +10,8 @@ struct JSONScanner {
 
     private(set) var cursor: JSONCursor
     private let log: DiagnosticLog
-    /// Where that begins which is being read; errors are reported there.
-    var start = TextPosition()
+    /// Where the token begins that is being read; errors are reported there.
+    private(set) var start = TextPosition()
     /// The decoded text of the last key, string or number; valid UTF-8.
     private(set) var text: [UInt8] = []
 
@@ -23,6 +23,9 @@ struct JSONScanner {
     /// The text of the last key, string or number.
     var string: String { String(decoding: text, as: UTF8.self) }
 
+    /// Begins a token at the next byte, or goes on with one that began at `place`.
+    mutating func begin(at place: TextPosition? = nil) { start = place ?? cursor.position }
+
     /// Takes a byte that is no part of a text.
     mutating func take() { cursor.take() }
 
@@ -33,6 +36,10 @@ struct JSONScanner {
         log.error(at: place ?? start, flaw.description, correction: correction)
     }
 
+    /// Reports a flaw that ends the reading.
+    ///
+    /// It must not look at the cursor or the text: where an excerpt of the text is an argument, it is
+    /// read after the scanner was copied for this call.
     func fail(
         _ flaw: JSONFlaw, at place: TextPosition? = nil, correction: Correction? = nil
     ) -> DecodingStop {

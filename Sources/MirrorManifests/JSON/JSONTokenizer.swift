@@ -53,7 +53,7 @@ struct JSONTokenizer {
                 if case .nothing = expectation { return .end }
                 throw scanner.fail(.unexpectedEnd(wanted: wanted))
             }
-            scanner.start = scanner.cursor.position
+            scanner.begin()
             startOffset = endOffset
             switch (expectation, byte) {
             case (.nothing, _): throw scanner.fail(.afterEnd(try scanner.excerpt()))
@@ -152,13 +152,13 @@ struct JSONTokenizer {
         if !keys.enter(scanner.text) { scanner.report(.duplicateKey(scanner.string)) }
         let place = start
         let colon = try scanner.skipSpace()
-        scanner.start = scanner.cursor.position
+        scanner.begin()
         guard let colon else { throw scanner.fail(.unexpectedEnd(wanted: "a colon")) }
         guard colon == UInt8(ascii: ":") else {
             throw scanner.fail(.unexpected(try scanner.excerpt(), wanted: "a colon"))
         }
         scanner.take()
-        scanner.start = place
+        scanner.begin(at: place)
         expectation = .value
         return .key
     }

@@ -185,8 +185,13 @@ enum FileRows {
 
     /// Forgets a target.
     static func remove(_ target: Target, in database: inout Database) throws(IndexError) {
-        try database.execute("DELETE FROM files WHERE path = ?") { $0.add(target.path) }
-        try database.execute("DELETE FROM uses WHERE path = ?") { $0.add(target.path) }
+        try remove(path: target.path, in: &database)
+    }
+
+    /// Forgets the target with a path.
+    static func remove(path: String, in database: inout Database) throws(IndexError) {
+        try database.execute("DELETE FROM files WHERE path = ?") { $0.add(path) }
+        try database.execute("DELETE FROM uses WHERE path = ?") { $0.add(path) }
     }
 
     /// Notes that a target was used, for eviction.

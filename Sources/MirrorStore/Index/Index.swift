@@ -130,7 +130,7 @@ package final class Index: Sendable {
     package func close(now: Instant) throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
-            log.close()
+            log.endCheckpoints()
             try connection.withLock { database throws(IndexError) in
                 defer { if let location { OpenIndexes.remove(location.file) } }
                 var failure: IndexError?

@@ -1,7 +1,8 @@
 internal import CSQLite
 internal import MirrorModel
 
-/// The search for damage in a database: SQLite's own check, and a look at every row.
+/// The search for damage in a database: SQLite's own check, and a look at the rows that runs
+/// rely on.
 enum IndexCheck {
     /// The largest database that is read in full when it is opened; 256 KiB are some 900 rows.
     static let smallEnoughToVerify: Int64 = 256 << 10

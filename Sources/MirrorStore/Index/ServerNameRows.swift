@@ -2,8 +2,7 @@ internal import MirrorModel
 
 /// Rows of `server_names`: the targets of files whose names a server suggested.
 ///
-/// The first suggestion for a source stays, so that a server that suggests another name later does not
-/// move the file.
+/// A name stays as long as its file is there. A file that is fetched anew may get another one.
 enum ServerNameRows {
     /// The target that was fixed for a server's suggestion; nil when there was none yet.
     static func target(

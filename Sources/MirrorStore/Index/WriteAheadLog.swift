@@ -80,6 +80,6 @@ struct WriteAheadLog: ~Copyable, Sendable {
         }
     }
 
-    /// Closes the second connection.
-    func close() { checkpointing.withLock { $0 = nil } }
+    /// Closes the connection that checkpoints; the log can still be flushed.
+    func endCheckpoints() { checkpointing.withLock { $0 = nil } }
 }

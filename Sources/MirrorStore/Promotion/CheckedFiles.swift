@@ -8,8 +8,8 @@ internal import MirrorSystem
 ///
 /// Each is looked at once more before anything is promised, and flushed before its row is written.
 struct CheckedFiles {
-    /// Whether there was none.
-    private(set) var isEmpty = true
+    /// Whether a file was looked at, even one that was not as it should be.
+    private(set) var hasLooked = false
     /// Files that must be flushed by themselves.
     private var unflushed: [Descriptor] = []
     /// Stamps of files that were given another mode, by the position of their work.
@@ -25,7 +25,7 @@ struct CheckedFiles {
         _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
     ) throws(MirrorError) {
         guard confirmed.isAdoption || confirmed.mode != nil else { return }
-        isEmpty = false
+        hasLooked = true
         let target = confirmed.target
         do throws(Errno) {
             let file = try folders.entry(target.path).open(O_RDONLY)

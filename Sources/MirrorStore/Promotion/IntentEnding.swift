@@ -19,7 +19,7 @@ struct IntentEnding: Sendable {
             }
         }
         if isSourceGone {
-            try database.execute("DELETE FROM files WHERE path = ?") { $0.add(intent.staged) }
+            try FileRows.remove(path: intent.staged, in: &database)
         }
         if intent.id > 0 { try IntentRows.remove([intent.id], in: &database) }
     }
