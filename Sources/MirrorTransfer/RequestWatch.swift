@@ -3,7 +3,7 @@ internal import MirrorSystem
 
 /// Watches the running requests: stalls, progress, the number of connections, the run's limits.
 ///
-/// Most of it is done four times a second, as `AskingTime` counts.
+/// Most of it is done four times a second.
 final class RequestWatch {
     private let register: TransferRegister
     private let requests: ActiveRequests
@@ -34,7 +34,7 @@ final class RequestWatch {
     /// has read sockets until now.
     func look(hasAsked: Bool = true) {
         let now = clock.monotonic()
-        register.dispatcher.advance(to: now)
+        register.dispatcher.advance(to: now, hasRead: hasAsked)
         requests.look(now: now, hasAsked: hasAsked)
     }
 
@@ -52,7 +52,7 @@ final class RequestWatch {
 
     /// Ends all transfers when the run has received more bytes than its limit.
     func limitTotal() {
-        if let excess = throttle.excess { endings.refuseAll(excess) }
+        if !endings.endsAll, let excess = throttle.excess { endings.refuseAll(excess) }
     }
 
     /// Checks running transfers four times a second.

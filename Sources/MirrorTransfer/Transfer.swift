@@ -49,7 +49,7 @@ final class Transfer {
         var withoutSocket = 0
     }
 
-    /// The end of a transfer that somebody else decided: a cancellation, or a full disk.
+    /// The end of a transfer that somebody else decided: a cancellation, a full disk, a limit of the run.
     struct EarlyEnd {
         /// The result with which it must end, if a worker is busy with it until then.
         var result: TransferResult?

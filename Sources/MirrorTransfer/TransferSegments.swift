@@ -23,7 +23,7 @@ final class TransferSegments {
     private var writers = SegmentWriters()
     /// The transfer owns its segments.
     private unowned let transfer: Transfer
-    private let connections: FurtherConnections
+    private unowned let connections: FurtherConnections
 
     init(_ state: SegmentSet, of transfer: Transfer, among connections: FurtherConnections) {
         self.state = state

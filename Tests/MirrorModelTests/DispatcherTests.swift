@@ -117,6 +117,52 @@ import Testing
         #expect(dispatcher.timeToWait() == nil)
     }
 
+    @Test func timeInWhichNobodyReadIsNoSilence() throws {
+        let dispatcher = Dispatching(jobs: 128, perHost: nil)
+        dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
+        _ = dispatcher.fill()
+        dispatcher.connected(1)
+        #expect(dispatcher.fill(now: HostPace.silence, hasRead: false).count == 1)
+        #expect(dispatcher.timeToWait() == HostPace.silence)
+        _ = dispatcher.fill(now: 2 * HostPace.silence)
+        #expect(dispatcher.runningCount == HostPace.mostUnanswered)
+    }
+
+    @Test func silentHostsTakeAQuarterOfThePlacesTogether() throws {
+        let dispatcher = Dispatching(jobs: 64, perHost: nil)
+        let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
+        dispatcher.add(1...100, a, isBrief: true)
+        dispatcher.add(101...200, b, isBrief: true)
+        let began = dispatcher.fill()
+        for id in began { dispatcher.connected(id) }
+        let connected = dispatcher.runningCount + dispatcher.fill(now: 1).count
+        #expect(dispatcher.fill(now: HostPace.silence).isEmpty)
+        #expect(dispatcher.runningCount == connected)
+        #expect(dispatcher.timeToWait() == nil)
+    }
+
+    @Test func aHostThatComplainedInAnEarlierRunBeginsWithNoMore() throws {
+        let host = try Dispatching.host("a")
+        let dispatcher = Dispatching(jobs: 128, perHost: nil, remembered: [host: 2])
+        dispatcher.add(1...200, host, isBrief: true)
+        #expect(dispatcher.fill() == [1, 2])
+        dispatcher.connected(1)
+        dispatcher.connected(2)
+        #expect(dispatcher.fill(now: 2 * HostPace.silence).isEmpty)
+    }
+
+    @Test func aRequestThatStallsWhereNobodyIsAnsweredHalvesNothing() throws {
+        let dispatcher = Dispatching(jobs: 64, perHost: nil)
+        dispatcher.add(1...64, try Dispatching.host("a"))
+        _ = dispatcher.fill()
+        dispatcher.answered(1)
+        for id in 1...HostPace.start { dispatcher.release(id) }
+        let later = dispatcher.fill(now: 1000)
+        for id in later { _ = dispatcher.failed(id, Dispatching.silent) }
+        for id in later { dispatcher.release(id) }
+        #expect(dispatcher.fill(now: 1000).count == HostPace.start)
+    }
+
     @Test func aHostThatHasAnsweredIsNotSilent() throws {
         let dispatcher = Dispatching(jobs: 128, perHost: nil)
         dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)

@@ -5,11 +5,12 @@ final class Dispatching {
     private var dispatcher: Dispatcher
 
     init(
-        jobs: Int = 9, perHost: Int? = 9, retries: Int = 7
+        jobs: Int = 9, perHost: Int? = 9, retries: Int = 7, remembered: [Host: Int] = [:]
     ) {
         dispatcher = Dispatcher(
             jobs: jobs, perHost: perHost,
-            policy: RetryPolicy(retries: retries, longestWait: 300), jitter: { $0 })
+            policy: RetryPolicy(retries: retries, longestWait: 300), remembered: remembered,
+            jitter: { $0 })
     }
 
     static func host(_ name: String) throws -> Host {
@@ -25,8 +26,8 @@ final class Dispatching {
     }
 
     /// Starts all that can start at a time.
-    func fill(now: Int64 = 0) -> [Int] {
-        dispatcher.advance(to: now)
+    func fill(now: Int64 = 0, hasRead: Bool = true) -> [Int] {
+        dispatcher.advance(to: now, hasRead: hasRead)
         var ids: [Int] = []
         while let id = dispatcher.next() { ids.append(id) }
         return ids

@@ -94,6 +94,14 @@ import Testing
         #expect(pace.learnedLimit == nil)
     }
 
+    @Test func aNumberThatOnlySilenceBroughtIsNotRemembered() {
+        var pace = HostPace(ceiling: 128, now: 0)
+        pace.connected(after: 0, isBrief: true, now: 0)
+        pace.passSilence(room: 128, hasRead: true, now: HostPace.silence)
+        #expect(pace.limit == HostPace.mostUnanswered)
+        #expect(pace.learnedLimit == nil)
+    }
+
     @Test func aHostThatComplainedGetsAsLittleTheNextTime() {
         var pace = HostPace(ceiling: 128, now: 0)
         pace.backOff(requestBegan: 0, now: 10)

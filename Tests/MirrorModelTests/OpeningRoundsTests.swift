@@ -26,7 +26,7 @@ import Testing
         var asking: [Int64] = []
         var (idle, ended, mostRunning, left) = (0, 0, 0, waiting)
         for now in 0..<milliseconds {
-            pace.passSilence(now: now)
+            pace.passSilence(room: 128, hasRead: true, now: now)
             let standing = connecting.filter { $0 <= now }
             connecting.removeAll { $0 <= now }
             for _ in standing {

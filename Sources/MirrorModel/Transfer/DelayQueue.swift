@@ -16,6 +16,7 @@ struct DelayQueue: Sendable {
 
     /// Adds a wait until a time in milliseconds, which the return of the network may end earlier.
     mutating func insert(_ id: Int, until: Int64, endsWithNetwork: Bool = false) {
+        if let known = delays[id], known == (until, endsWithNetwork) { return }
         delays[id] = (until, endsWithNetwork)
         heap.insert(Delay(until: until, id: id))
     }

@@ -72,7 +72,11 @@ package struct Dispatcher: ~Copyable, Sendable {
 
 extension Dispatcher {
     /// Advances the clock; hosts that no longer need to be left alone may be asked again.
-    package mutating func advance(to now: Int64) { queue.advance(to: now) }
+    ///
+    /// - Parameter hasRead: whether sockets were read until now.
+    package mutating func advance(to now: Int64, hasRead: Bool = true) {
+        queue.advance(to: now, hasRead: hasRead)
+    }
 
     /// For how many milliseconds no transfer can start.
     ///
@@ -297,10 +301,7 @@ extension Dispatcher {
     /// Notes that a transfer's request ended without a head.
     package mutating func failed(_ id: Int, _ failure: TransportFailure) -> HostSilence {
         guard let place = places[id], place.host != HostTable.nowhere else { return .ofTransfer }
-        let silence = queue.failed(place.attempt, at: place.host, failure, last: attempts)
-        // A host that answers others, and not this one, may have more requests than it can serve.
-        if case .ofTransfer = silence, failure.code == .stalled { backOff(id) }
-        return silence
+        return queue.failed(place.attempt, at: place.host, failure, last: attempts)
     }
 
     /// Leaves a host alone until a time in milliseconds.
@@ -337,12 +338,10 @@ extension Dispatcher {
         if let host = places[id]?.host { queue.hosts.states[host].pace?.received(bytes) }
     }
 
-    /// Notes that a running transfer's host reported overload, or hung up.
+    /// Notes that a running transfer's host reported overload, hung up or let it stall.
     package mutating func backOff(_ id: Int) {
         guard let place = places[id] else { return }
-        let now = now
-        queue.hosts.states[place.host].pace?.backOff(
-            requestBegan: place.attempt.began, now: now)
+        queue.backOff(place.attempt, at: place.host)
     }
 
     /// Measures the hosts, if measurement finds the numbers of transfers.

@@ -9,7 +9,7 @@
 /// ones have one measure: the bytes received, and a fixed number for each transfer that ended,
 /// since a small file costs a round trip and hardly any bytes. A time in which no transfer waited
 /// for a place says nothing about the limit and is not counted. A host that reports overload (429,
-/// 503) or hangs up gets half of its former number.
+/// 503), hangs up, or answers others while a request stalls, gets half of its former number.
 package struct HostPace: Sendable {
     /// How long one measurement takes, in milliseconds.
     package static let window: Int64 = 500
@@ -28,7 +28,7 @@ package struct HostPace: Sendable {
     /// The most requests that begin because others have their connections. On a long line there is
     /// no such bound.
     static let mostEarly = 16
-    /// The most requests that begin while no response has come.
+    /// The most requests that begin because no response has come.
     static let mostUnanswered = 32
     /// The time from the first connection until the line is taken for a long one, because no
     /// response has come; in milliseconds.
@@ -95,7 +95,7 @@ package struct HostPace: Sendable {
     package var learnedLimit: Int? {
         if backedOffAt != .min { return limit }
         switch phase {
-        case .opening: return limit == first ? nil : max(limit, HostPace.start)
+        case .opening(let rounds): return rounds.measured.map { max($0, HostPace.start) }
         case .trying(let from, _): return max(min(limit, from), HostPace.start)
         case .measuring, .resting: return max(limit, HostPace.start)
         }
@@ -128,9 +128,10 @@ package struct HostPace: Sendable {
     /// long line, where each step takes longer than many requests, it lets six begin: all are
     /// there after two round trips.
     package mutating func connected(after time: Int64, isBrief: Bool, now: Int64) {
+        let mayGrow = isBrief && !hasComplained
         open { rounds, limit in
             rounds.connected(after: time, isBrief: isBrief, now: now)
-            guard isBrief else { return }
+            guard mayGrow else { return }
             let isFar = time >= HostPace.longConnecting
             limit = max(limit, isFar ? limit + 6 : min(HostPace.mostEarly, limit + 1))
         }
@@ -138,17 +139,30 @@ package struct HostPace: Sendable {
 
     /// The time at which the number grows unless a response comes before it; nil if it will not.
     package var growsAt: Int64? {
-        guard case .opening(let rounds) = phase, limit < min(most, HostPace.mostUnanswered) else {
-            return nil
-        }
+        guard case .opening(let rounds) = phase, !hasComplained,
+            limit < min(most, HostPace.mostUnanswered)
+        else { return nil }
         return rounds.silentSince.map { $0 + HostPace.silence }
     }
 
     /// Lets more requests begin if no response has come for some time after the first connection.
-    package mutating func passSilence(now: Int64) {
-        guard let growsAt, growsAt <= now else { return }
-        limit = min(most, HostPace.mostUnanswered)
+    ///
+    /// - Parameters:
+    ///   - room: how many more requests may begin at hosts without an answer.
+    ///   - hasRead: whether sockets were read until now; a response may wait in one otherwise.
+    package mutating func passSilence(room: Int, hasRead: Bool, now: Int64) {
+        guard let growsAt, growsAt <= now, case .opening(var rounds) = phase else { return }
+        if hasRead {
+            limit = min(most, HostPace.mostUnanswered, limit + room)
+            rounds.endSilence()
+        } else {
+            rounds.restartSilence(now: now)
+        }
+        phase = .opening(rounds)
     }
+
+    /// Whether the host complained in an earlier run: only then it begins with fewer than others.
+    private var hasComplained: Bool { first < min(most, HostPace.start) }
 
     /// Notes a response, and how many milliseconds passed since it was asked for.
     package mutating func answered(after time: Int64) {
@@ -196,7 +210,7 @@ package struct HostPace: Sendable {
         begin(at: now)
     }
 
-    /// Halves the limit, because the host reported overload or closed connections.
+    /// Halves the limit, because the host reported overload, hung up or let a request stall.
     ///
     /// A request that had begun before the last reduction changes nothing.
     ///

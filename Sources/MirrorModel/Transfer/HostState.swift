@@ -77,6 +77,8 @@ struct HostState: Sendable {
     var reach = Reach.unknown
     var running = 0
     var waiting = PriorityQueue<QueuedTransfer>()
+    /// When its last response began.
+    var lastAnswered = Int64.min
     /// The time until which it asked to be left alone.
     var heldUntil: Int64 = 0
     /// The time until which it gets no requests, because the wait would be too long.

@@ -38,7 +38,8 @@ struct OpeningRounds: Sendable {
     /// The time from asking for a connection until its first response, in milliseconds.
     private var answerTime: Int64 = 0
     private var hasBegun = false
-    /// When the first connection of a small body was established; nil from the first response on.
+    /// When the first connection of a small body was established, or sockets were read again after
+    /// it; nil from the first response on.
     private(set) var silentSince: Int64?
 
     init(limit: Int, now: Int64) {
@@ -62,6 +63,15 @@ struct OpeningRounds: Sendable {
         answerTime = max(answerTime, time)
         silentSince = nil
     }
+
+    /// The number of the last whole round; nil if there was none, or others did not wait in it.
+    var measured: Int? { earlier?.limit }
+
+    /// Lets the silence count from now on, because nobody could have read a response.
+    mutating func restartSilence(now: Int64) { silentSince = silentSince.map { _ in now } }
+
+    /// Notes that the silence had its effect.
+    mutating func endSilence() { silentSince = nil }
 
     /// Counts bytes of bodies.
     mutating func received(_ bytes: Int) { value += Int64(bytes) }

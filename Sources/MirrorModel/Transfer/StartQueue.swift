@@ -22,16 +22,19 @@ struct StartQueue: Sendable {
         self.now = now
     }
 
-    /// Advances the clock; hosts that no longer need to be left alone may be asked again.
-    mutating func advance(to now: Int64) {
+    /// Advances the clock; hosts that no longer need to be left alone may be asked again, and silent
+    /// ones for more.
+    mutating func advance(to now: Int64, hasRead: Bool) {
         self.now = max(self.now, now)
         while let host = openings.popFirst(at: self.now) {
-            hosts.states[host].pace?.passSilence(now: self.now)
+            // Hosts that do not answer must not take the places of others.
+            let room = max(0, unansweredLimit - hosts.unansweredPlaces)
+            hosts.states[host].pace?.passSilence(room: room, hasRead: hasRead, now: self.now)
             reconsider(host)
         }
     }
 
-    /// The time at which a host may be asked again; nil when the passing of time opens none.
+    /// The time at which a host may be asked again, or for more; nil when the passing of time opens none.
     var nextOpening: Int64? { mutating get { openings.next } }
 
     /// The number of a host.
@@ -122,6 +125,7 @@ extension StartQueue {
 
     /// Notes that a head came from a host.
     mutating func answered(at host: Int) {
+        hosts.states[host].lastAnswered = now
         if hosts.answered(host) { reconsider(host) }
     }
 
@@ -130,12 +134,24 @@ extension StartQueue {
         _ attempt: HostAttempt, at host: Int, _ failure: TransportFailure, last: Int
     ) -> HostSilence {
         let silence = hosts.failed(host, failure, of: attempt, last: last, now: now)
-        if case .ofTransfer = silence { return silence }
+        if case .ofTransfer = silence {
+            // A host that answers others, and not this one, may have more requests than it can
+            // serve.
+            if failure.code == .stalled, hosts.states[host].lastAnswered >= attempt.began {
+                backOff(attempt, at: host)
+            }
+            return silence
+        }
         // Transfers with another source do not wait for this host.
         let others = hosts.states[host].isAway ? takeThoseWithOthers(from: host) : []
         reconsider(host)
         for transfer in others { requeue(transfer, at: host) }
         return silence
+    }
+
+    /// Notes that a host had too much to do with a request.
+    mutating func backOff(_ attempt: HostAttempt, at host: Int) {
+        hosts.states[host].pace?.backOff(requestBegan: attempt.began, now: now)
     }
 
     private mutating func takeThoseWithOthers(from host: Int) -> [QueuedTransfer] {
