@@ -122,7 +122,8 @@ import Testing
         dispatcher.add(1...200, try Dispatching.host("a"), isBrief: true)
         _ = dispatcher.fill()
         dispatcher.connected(1)
-        #expect(dispatcher.fill(now: HostPace.silence, hasRead: false).count == 1)
+        #expect(dispatcher.fill().count == 1)
+        #expect(dispatcher.fill(now: HostPace.silence, hasRead: false).isEmpty)
         #expect(dispatcher.timeToWait() == HostPace.silence)
         _ = dispatcher.fill(now: 2 * HostPace.silence)
         #expect(dispatcher.runningCount == HostPace.mostUnanswered)
@@ -160,7 +161,7 @@ import Testing
         let later = dispatcher.fill(now: 1000)
         for id in later { _ = dispatcher.failed(id, Dispatching.silent) }
         for id in later { dispatcher.release(id) }
-        #expect(dispatcher.fill(now: 1000).count == HostPace.start)
+        #expect(dispatcher.fill(now: 1000).count >= HostPace.start)
     }
 
     @Test func aHostThatHasAnsweredIsNotSilent() throws {
