@@ -121,8 +121,7 @@ extension TransferDriver {
         }
         if !transfer.hasStarted {
             transfer.hasStarted = true
-            let asked = transfer.job.sources[plan.source]
-            let source = asked.url.withoutSecrets
+            let source = transfer.job.sources[plan.source].url.withoutSecrets
             let size = transfer.job.expectation.size ?? transfer.machine?.part?.total
             register.report(transfer, .started(source: source, size: size, offset: plan.offset))
         }

@@ -85,9 +85,12 @@ final class TransferStarts {
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: policy, jitter: jitter)
         machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
-        for (position, source) in job.sources.enumerated()
-        where register.dispatcher.choosesProtocol(Host(source.url)) {
-            machine.leaveProtocol(to: position)
+        let exceptions = register.dispatcher.hostsWithoutHTTP1
+        if !exceptions.isEmpty {
+            for position in job.sources.indices
+            where exceptions.contains(Host(job.sources[position].url)) {
+                machine.leaveProtocol(to: position)
+            }
         }
         let action = machine.begin()
         transfer.machine = consume machine

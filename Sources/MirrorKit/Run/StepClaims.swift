@@ -5,8 +5,9 @@ internal import MirrorSystem
 /// What a run gets to know about its steps: whether their targets are its own, and their rows.
 ///
 /// It belongs to the thread of the run. While no other run and no other verb of the process changes
-/// rows, those that the plan has are right, and none is read again.
-struct StepClaims {
+/// rows, those that the plan has are right, and none is read again. It cannot be copied, because a
+/// copy for each step would count the references of a whole plan.
+struct StepClaims: ~Copyable {
     private let plan: Plan
     private let engine: Engine
     private let run: Int

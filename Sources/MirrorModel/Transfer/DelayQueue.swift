@@ -22,7 +22,7 @@ struct DelayQueue: Sendable {
     }
 
     /// Removes a wait.
-    mutating func remove(_ id: Int) { delays[id] = nil }
+    mutating func remove(_ id: Int) { if !delays.isEmpty { delays[id] = nil } }
 
     /// Removes and returns the next number whose time has come.
     mutating func popFirst(at now: Int64) -> Int? {

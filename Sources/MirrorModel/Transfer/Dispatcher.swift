@@ -151,7 +151,6 @@ extension Dispatcher {
     package mutating func release(_ id: Int) {
         guard let place = places.removeValue(forKey: id) else { return }
         queue.noteEnd(at: place.host)
-        queue.leave(place.host)
     }
 
     /// Whether a transfer that has a place may ask a host; if so, its place moves there.
@@ -265,12 +264,12 @@ extension Dispatcher {
     package mutating func answered(_ id: Int, isShared: Bool = false) {
         guard let place = places[id] else { return }
         let now = now
-        queue.changePace(of: place.host) { pace in
-            pace.answered(after: now - place.attempt.began)
-            // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is no
-            // evidence against sharing.
-            if isShared {
-                pace.sharesConnection(isBrief: place.isBrief, now: now)
+        if isShared || queue.hosts.states[place.host].pace?.isOpening == true {
+            queue.changePace(of: place.host) { pace in
+                pace.answered(after: now - place.attempt.began)
+                // A long body is requested over HTTP/1.1 even where its host speaks HTTP/2, so it is
+                // no evidence against sharing.
+                if isShared { pace.sharesConnection(isBrief: place.isBrief, now: now) }
             }
         }
         queue.answered(at: place.host)
@@ -322,10 +321,8 @@ extension Dispatcher {
     /// Notes a host that gave no answer over HTTP/1.1: from now on it chooses the protocol.
     package mutating func leaveProtocol(to name: Host) { queue.hosts.withoutHTTP1.insert(name) }
 
-    /// Whether a host chooses the protocol.
-    package func choosesProtocol(_ name: Host) -> Bool {
-        !queue.hosts.withoutHTTP1.isEmpty && queue.hosts.withoutHTTP1.contains(name)
-    }
+    /// The hosts that choose the protocol.
+    package var hostsWithoutHTTP1: Set<Host> { queue.hosts.withoutHTTP1 }
 
     /// For how many milliseconds a host must not be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {

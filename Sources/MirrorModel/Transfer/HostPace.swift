@@ -137,6 +137,9 @@ package struct HostPace: Sendable {
         }
     }
 
+    /// Whether the run has just begun with this host; later, single responses show nothing.
+    var isOpening: Bool { if case .opening = phase { true } else { false } }
+
     /// The time at which the number grows unless a response comes before it; nil if it will not.
     package var growsAt: Int64? {
         guard case .opening(let rounds) = phase, !hasComplained,

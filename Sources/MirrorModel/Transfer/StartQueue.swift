@@ -117,10 +117,12 @@ extension StartQueue {
         reconsider(host)
     }
 
-    /// Notes that a transfer's request at a host is over.
+    /// Gives a place at a host back, because a transfer's request there is over.
     mutating func noteEnd(at host: Int) {
         let isFull = isWaitedFor(host)
         hosts.states[host].pace?.ended(isFull: isFull, now: now)
+        hosts.leave(host)
+        enter(host)
     }
 
     /// Notes that a head came from a host.
@@ -205,10 +207,16 @@ extension StartQueue {
         for host in hosts.measure(now: now) { reconsider(host) }
     }
 
-    /// Enters a host among those at which a transfer could start now, or notes when one could.
     private mutating func reconsider(_ host: Int) {
-        hosts.states[host].stamp += 1
         dropEnded(host)
+        enter(host)
+    }
+
+    /// Enters a host among those at which a transfer could start now, or notes when one could.
+    ///
+    /// The first transfer in its queue must be one that still waits.
+    private mutating func enter(_ host: Int) {
+        hosts.states[host].stamp += 1
         guard let first = hosts.states[host].waiting.first else { return }
         if hosts.hasRoom(host, now: now) {
             let kind = hosts.states[host].kind(quarter: unansweredLimit, now: now)
