@@ -74,8 +74,8 @@ import Testing
         let line = Line(connecting: 0, answering: roundTrip)
         let found = run(line, milliseconds: 8 * roundTrip)
         #expect(found.limit == HostPace.mostConnections)
-        // As many at once from the start would have brought 448.
-        #expect(found.ended >= 320, "\(found)")
+        // As many at once from the start would have brought 448; without the silence it is 368.
+        #expect(found.ended >= 400, "\(found)")
     }
 
     @Test(arguments: [Int64(20), 100, 300])
