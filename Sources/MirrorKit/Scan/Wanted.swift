@@ -93,7 +93,10 @@ struct Wanted: Sendable {
 
     /// Compares an entry's target with a path, by bytes: negative, zero or positive.
     func compare(_ entry: Reference, with path: UnsafeBufferPointer<UInt8>) -> Int {
-        withPath(of: entry) { ByteOrder.compare($0, path) }
+        guard remembered.isEmpty else {
+            return withPath(of: entry) { ByteOrder.compare($0, path) }
+        }
+        return tables[Int(entry.manifest)].comparePath(at: Int(entry.resource), with: path)
     }
 
     /// Whether an entry may declare a digest; false is certain.

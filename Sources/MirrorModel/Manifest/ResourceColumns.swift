@@ -22,6 +22,17 @@ final class ResourceColumns: @unchecked Sendable {
         rarities = other.rarities
     }
 
+    /// Lends bytes of the arena, and counts no reference for that.
+    @inline(__always)
+    func withBytes<Result>(
+        at position: ByteArena.Position, offset: Int = 0, count: Int,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        let result = body(arena.bytes(at: position, offset: offset, count: count))
+        withExtendedLifetime(self) {}
+        return result
+    }
+
     /// Adds a resource at the end.
     func append(_ resource: Resource) {
         let digest = resource.digests.count == 1 ? resource.digests[0] : nil
@@ -99,7 +110,7 @@ final class ResourceColumns: @unchecked Sendable {
     }
 
     func target(of record: ResourceRecord) -> Target {
-        arena.withBytes(at: record.position, count: record.pathLength) {
+        withBytes(at: record.position, count: record.pathLength) {
             Target(unchecked: String(decoding: $0, as: UTF8.self))
         }
     }
@@ -109,7 +120,7 @@ final class ResourceColumns: @unchecked Sendable {
         let length = Int(record.urlLength)
         let authority = authorities.values[Int(record.authority)]
         let site = authority.site.utf8
-        let text = arena.withBytes(
+        let text = withBytes(
             at: record.position, count: record.pathLength + length
         ) { bytes in
             let count = site.count + length + Int(record.sharedLength)
@@ -125,7 +136,7 @@ final class ResourceColumns: @unchecked Sendable {
 
     func digest(of record: ResourceRecord) -> Digest? {
         guard let algorithm = record.digest else { return nil }
-        return arena.withBytes(
+        return withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength),
             count: algorithm.byteCount
         ) { Digest(algorithm, bytes: Array($0)) }

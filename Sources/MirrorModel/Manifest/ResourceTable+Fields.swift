@@ -17,7 +17,7 @@ extension ResourceTable {
         guard record.rarity == 0, record.digest == .sha256, record.size == size,
             columns.traits.values[Int(record.traits)].isExecutable == isExecutable
         else { return false }
-        return columns.arena.withBytes(
+        return columns.withBytes(
             at: record.position, offset: record.pathLength + Int(record.urlLength), count: 32
         ) { known in
             // Eight bytes at a time: this is asked a million times.
@@ -60,7 +60,7 @@ extension ResourceTable {
             guard bytes.count == site.count + Int(record.urlLength) + shared,
                 ByteOrder.compare(UnsafeBufferPointer(rebasing: bytes[..<site.count]), site) == 0
             else { return false }
-            return columns.arena.withBytes(
+            return columns.withBytes(
                 at: record.position, count: pathEnd + Int(record.urlLength)
             ) { known in
                 let own = UnsafeBufferPointer(rebasing: known[pathEnd...])

@@ -61,7 +61,7 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
         let record = columns.records[position]
-        return columns.arena.withBytes(at: record.position, count: record.pathLength, body)
+        return columns.withBytes(at: record.position, count: record.pathLength, body)
     }
 
     /// The line and column where one resource begins; zeros when it was made in code.
@@ -94,10 +94,10 @@ extension ResourceTable {
         guard record.rarity == 0 else { return nil }
         let start = record.pathLength - Int(record.sharedLength)
         let urlEnd = record.pathLength + Int(record.urlLength)
-        return columns.arena.withBytes(at: record.position, count: urlEnd) { bytes in
+        let serverHash = columns.authorities.values[Int(record.authority)].serverHash
+        return columns.withBytes(at: record.position, count: urlEnd) { bytes in
             RequestHash.value(
-                .get, columns.authorities.values[Int(record.authority)],
-                bytes[record.pathLength...], bytes[start..<record.pathLength])
+                .get, serverHash, bytes[record.pathLength...], bytes[start..<record.pathLength])
         }
     }
 
@@ -110,7 +110,7 @@ extension ResourceTable {
 
     func requestHash(_ method: RequestMethod, _ url: SourceURL) -> Int {
         url.withPathAndQuery {
-            RequestHash.value(method, url.authority, $0[...], $0[$0.endIndex...])
+            RequestHash.value(method, url.authority.serverHash, $0[...], $0[$0.endIndex...])
         }
     }
 }

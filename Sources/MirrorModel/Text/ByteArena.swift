@@ -1,34 +1,65 @@
 /// The bytes of very many small values, kept in large blocks instead of one allocation each.
 ///
 /// The arena never moves a block when more bytes arrive. So growing copies no stored bytes, and at
-/// no moment does memory hold them twice.
+/// no moment does memory hold them twice. Reading counts no references: threads that read one arena
+/// at the same time would wait for each other at every value.
 struct ByteArena: Sendable {
-    private var blocks: [[UInt8]] = []
+    /// Where the blocks begin, and how many bytes of each are in use; `memory` keeps them.
+    private var blocks: [Block] = []
+    private var memory: [Memory] = []
     private static let blockSize = 1 << 20
+
+    private struct Block: @unchecked Sendable {
+        // Sendable, because no byte is written twice: an arena adds only to a block that it holds alone.
+        let start: UnsafeMutablePointer<UInt8>
+        var count = 0
+    }
+
+    private final class Memory: @unchecked Sendable {
+        // Sendable as `Block` is.
+        let start: UnsafeMutablePointer<UInt8>
+        let capacity: Int
+
+        init(_ capacity: Int) {
+            self.capacity = capacity
+            start = .allocate(capacity: capacity)
+        }
+
+        deinit { start.deallocate() }
+    }
 
     /// Where a value begins: the block in the upper half, the offset in the lower.
     typealias Position = UInt64
 
     /// Makes room in one block for the next `length` bytes, and returns their position.
     mutating func reserve(_ length: Int) -> Position {
-        if let last = blocks.last, last.count + length <= last.capacity {
-            return Position(blocks.count - 1) << 32 | Position(last.count)
+        let last = blocks.count - 1
+        if last >= 0, blocks[last].count + length <= memory[last].capacity,
+            isKnownUniquelyReferenced(&memory[last])
+        {
+            return Position(last) << 32 | Position(blocks[last].count)
         }
-        var block: [UInt8] = []
-        block.reserveCapacity(max(length, ByteArena.blockSize))
-        blocks.append(block)
+        let made = Memory(max(length, ByteArena.blockSize))
+        memory.append(made)
+        blocks.append(Block(start: made.start))
         return Position(blocks.count - 1) << 32
     }
 
     /// Appends bytes to the reserved room.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
-        blocks[blocks.count - 1].append(contentsOf: bytes)
+        guard let first = bytes.baseAddress else { return }
+        let last = blocks.count - 1
+        precondition(blocks[last].count + bytes.count <= memory[last].capacity)
+        (blocks[last].start + blocks[last].count).update(from: first, count: bytes.count)
+        blocks[last].count += bytes.count
     }
 
     /// Takes over the blocks of another arena; returns the number to add to its positions here.
     mutating func append(blocksOf other: consuming ByteArena) -> Position {
-        defer { blocks += other.blocks }
-        return Position(blocks.count) << 32
+        let count = blocks.count
+        blocks += other.blocks
+        memory += other.memory
+        return Position(count) << 32
     }
 
     /// Lends bytes that were appended.
@@ -36,14 +67,27 @@ struct ByteArena: Sendable {
         at position: Position, offset: Int = 0, count: Int,
         _ body: (UnsafeBufferPointer<UInt8>) -> Result
     ) -> Result {
+        let result = body(bytes(at: position, offset: offset, count: count))
+        withExtendedLifetime(memory) {}
+        return result
+    }
+
+    /// Bytes that were appended, for a caller that keeps the arena alive meanwhile.
+    ///
+    /// `withBytes` of an arena that an object has counts its references, because the object could get
+    /// another arena before the body returns.
+    @inline(__always)
+    func bytes(
+        at position: Position, offset: Int = 0, count: Int
+    ) -> UnsafeBufferPointer<UInt8> {
+        let block = blocks[Int(position >> 32)]
         let start = Int(position & 0xFFFF_FFFF) + offset
-        return blocks[Int(position >> 32)].withUnsafeBufferPointer { block in
-            body(UnsafeBufferPointer(rebasing: block[start..<(start + count)]))
-        }
+        precondition(count >= 0 && start + count <= block.count)
+        return UnsafeBufferPointer(start: block.start + start, count: count)
     }
 
     /// The bytes that the blocks take up.
-    var footprint: Int { blocks.reduce(0) { $0 + $1.capacity } }
+    var footprint: Int { memory.reduce(0) { $0 + $1.capacity } }
 }
 
 /// An array in blocks, which grows without moving its elements.
