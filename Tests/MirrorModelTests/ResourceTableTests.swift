@@ -131,6 +131,21 @@ import Testing
         #expect(ResourceTable().sortedOrder.isEmpty)
     }
 
+    @Test func aRememberedOrderIsTheSameAndEndsWithTheNextChange() throws {
+        let url = try SourceURL("https://h/x")
+        for names in [["b", "a", "c"], ["a", "b", "c"]] {
+            var table = ResourceTable(
+                try names.map { Resource(target: try Target("Caches/\($0)"), url: url) })
+            let order = Array(table.sortedOrder)
+            table.rememberOrder()
+            #expect(Array(table.sortedOrder) == order)
+            let copy = table
+            table.append(Resource(target: try Target("Caches/0"), url: url))
+            #expect(table.sortedOrder.map { table.target(at: $0).name } == ["0", "a", "b", "c"])
+            #expect(copy.sortedOrder.map { copy.target(at: $0).name } == ["a", "b", "c"])
+        }
+    }
+
     @Test func aCopyIsNotChangedByWhatIsAppendedToTheOther() throws {
         let url = try SourceURL("https://h/x")
         let one = ResourceTable([Resource(target: try Target("Caches/a"), url: url)])

@@ -88,7 +88,7 @@ final class OwnerBook: Sendable {
 /// A manifest, and its resources in the order of their targets.
 private struct NamedTargets {
     let manifest: Manifest
-    private let order: [Int]
+    private let order: PathOrder
 
     init(_ manifest: Manifest) {
         self.manifest = manifest

@@ -266,7 +266,7 @@ struct Wanted: Sendable {
 
 extension Wanted: PathList {
     /// The entries are sorted.
-    var sortedOrder: [Int] { Array(entries.indices) }
+    var sortedOrder: PathOrder { PathOrder(ofSorted: entries.count) }
 
     func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result

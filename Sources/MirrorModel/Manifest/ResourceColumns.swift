@@ -11,6 +11,8 @@ final class ResourceColumns: @unchecked Sendable {
     private(set) var authorities = InternTable<URLAuthority>()
     private(set) var traits = InternTable<ResourceTraits>()
     private(set) var rarities = BlockArray<ResourceRarity>()
+    /// The order of the paths, once it is remembered.
+    var order: PathOrder?
 
     init() {}
 

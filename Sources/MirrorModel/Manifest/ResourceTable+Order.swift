@@ -1,9 +1,18 @@
 extension ResourceTable {
     /// The positions in the order of their paths' bytes, in which the index and a tree are read.
     ///
-    /// Equal paths stay in the order of the manifest.
-    public var sortedOrder: [Int] {
-        if isSorted { return Array(indices) }
+    /// Equal paths stay in the order of the manifest. Unless it is remembered, each call sorts anew.
+    public var sortedOrder: PathOrder { columns.order ?? sortedPaths }
+
+    /// Sorts the paths once for all calls of `sortedOrder`, until the table changes.
+    package mutating func rememberOrder() {
+        let order = sortedPaths
+        own()
+        columns.order = order
+    }
+
+    private var sortedPaths: PathOrder {
+        if isSorted { return PathOrder(ofSorted: count) }
         // The eight bytes behind the common prefix of all paths decide most comparisons without a
         // look into the columns' arena.
         let skip = commonPrefix
@@ -13,15 +22,15 @@ extension ResourceTable {
                 for offset in skip..<(skip + 8) {
                     key = key << 8 | UInt64(offset < path.count ? path[offset] : 0)
                 }
-                return (key: key, position: position)
+                return (key: key, position: UInt32(position))
             }
         }
         keys.sort { left, right in
             if left.key != right.key { return left.key < right.key }
-            let order = compare(left.position, right.position)
+            let order = compare(Int(left.position), Int(right.position))
             return order == 0 ? left.position < right.position : order < 0
         }
-        return keys.map(\.position)
+        return PathOrder(keys.map(\.position))
     }
 
     private var isSorted: Bool {

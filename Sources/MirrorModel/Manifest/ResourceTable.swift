@@ -5,9 +5,10 @@
 public struct ResourceTable: Sendable, RandomAccessCollection {
     private(set) var columns = ResourceColumns()
 
-    /// Makes the columns this table's own; called before every change.
-    private mutating func own() {
+    /// Makes the columns this table's own, and forgets their order; called before every change.
+    mutating func own() {
         if !isKnownUniquelyReferenced(&columns) { columns = ResourceColumns(copying: columns) }
+        columns.order = nil
     }
 
     /// Takes resources in their order.

@@ -38,7 +38,7 @@ struct TargetCollisions<Paths: PathList> {
     }
 
     /// Passes each target, and each folder once, to the body; returns the targets that are equal.
-    private func forEachPath(in order: [Int], _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
+    private func forEachPath(in order: PathOrder, _ body: (Occurrence) -> Void) -> [ManifestFlaw] {
         var equal: [ManifestFlaw] = []
         var previous: Int?
         var hashes = FoldedHashes()
@@ -121,7 +121,7 @@ struct TargetCollisions<Paths: PathList> {
 /// Paths with positions in a list.
 package protocol PathList {
     /// The positions in the order of the paths' bytes.
-    var sortedOrder: [Int] { get }
+    var sortedOrder: PathOrder { get }
     /// Lends the bytes of one path, which are valid only during the call.
     func withPath<Result>(
         at position: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result
