@@ -1,4 +1,5 @@
 internal import MirrorModel
+internal import MirrorSystem
 
 /// Makes one model of the values that the decoders of all notations read.
 ///
@@ -6,6 +7,9 @@ internal import MirrorModel
 /// words the error and the correction. The builder leaves out a resource with errors, and reading
 /// continues.
 final class ManifestBuilder {
+    /// The number of resources from which a second thread is worth its cost.
+    private static let manyResources = 8192
+
     let check: ValueCheck
     /// Knows base and defaults, and makes each resource.
     let resourceBuilder: ResourceBuilder
@@ -86,17 +90,29 @@ final class ManifestBuilder {
                     ? "a list on standard input has no name; read it from a file"
                     : "a manifest on standard input needs a name; add \"name\"")
         }
+        // The plan needs the order again.
+        resources.rememberOrder()
         var manifest = Manifest(
             name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
-        for flaw in manifest.flaws() {
+        for flaw in flaws(of: manifest) {
             let place = resources.place(at: flaw.position)
             log.error(
                 at: TextPosition(line: place.line, column: place.column),
                 manifest.sentence(on: flaw))
         }
         return manifest
+    }
+
+    /// As `Manifest.flaws`; a second thread looks for a part of them in a long manifest.
+    private func flaws(of manifest: Manifest) -> [ManifestFlaw] {
+        guard manifest.resources.count >= ManifestBuilder.manyResources else {
+            return manifest.flaws()
+        }
+        let (ofTargets, ofDigests) = ParallelWork.both(
+            { manifest.flawsOfTargets() }, and: { manifest.flawsOfDigests() }, thread: "digests")
+        return ManifestFlaw.inOrder(ofTargets + ofDigests)
     }
 
     private static func flaw(ofName name: String) -> String? {

@@ -2,7 +2,6 @@ internal import MirrorManifests
 internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
-internal import Synchronization
 
 /// Makes a plan: merges wanted resources, index rows and files in one pass over sorted streams.
 ///
@@ -113,14 +112,17 @@ struct Scan: ~Copyable {
         let isAbandoned = CancellationFlag()
         var other = view
         other.isCancelled = { isAbandoned.isSet || view.isCancelled() }
-        let half = SecondShard(middle..<view.wanted.entries.count, of: other)
-        let thread = try? NativeThread("scan") { half.run() }
-        let first = Result { try ScanShard(0..<middle, of: view).look() }
-        if case .failure = first { isAbandoned.set() }
-        // If the system grants no more threads, this one looks at both halves.
-        if let thread { thread.join() } else { half.run() }
+        let count = view.wanted.entries.count
+        let (first, second) = ParallelWork.both(
+            {
+                let first = Result { try ScanShard(0..<middle, of: view).look() }
+                if case .failure = first { isAbandoned.set() }
+                return first
+            },
+            and: { [other] in Result { try ScanShard(middle..<count, of: other).look() } },
+            thread: "scan")
         var findings = try first.get()
-        findings.append(try half.findings())
+        findings.append(try second.get())
         return findings
     }
 
@@ -164,30 +166,5 @@ struct Scan: ~Copyable {
         }
         for removal in rest { merged.appendRemoval(ofOrphan: removal) }
         return merged
-    }
-}
-
-/// The half of a scan that another thread looks at, and its findings.
-private final class SecondShard: Sendable {
-    private let range: Range<Int>
-    private let view: ScanView
-    private let result = Mutex<Result<ScanFindings, any Error>?>(nil)
-
-    init(_ range: Range<Int>, of view: ScanView) {
-        self.range = range
-        self.view = view
-    }
-
-    func run() {
-        let found = Result { try ScanShard(range, of: view).look() }
-        result.withLock { $0 = found }
-    }
-
-    /// The findings, once the thread has ended.
-    func findings() throws -> ScanFindings {
-        guard let found = result.withLock({ $0.take() }) else {
-            throw MirrorError(.internalError, "Half of the tree was not looked at.")
-        }
-        return try found.get()
     }
 }

@@ -32,6 +32,11 @@ public enum ManifestFlaw: Sendable, Hashable {
             min(first, second)
         }
     }
+
+    /// The flaws in the order of the manifest.
+    package static func inOrder(_ flaws: [ManifestFlaw]) -> [ManifestFlaw] {
+        flaws.sorted { $0.position < $1.position }
+    }
 }
 
 extension Manifest {
@@ -40,9 +45,14 @@ extension Manifest {
     /// Empty when there are none. Takes time in proportion to the resources, and 16 bytes for each
     /// while it runs.
     public func flaws() -> [ManifestFlaw] {
-        (resources.collisions() + resources.contradictions())
-            .sorted { $0.position < $1.position }
+        ManifestFlaw.inOrder(flawsOfTargets() + flawsOfDigests())
     }
+
+    /// The flaws of targets that cannot stand beside each other in one tree.
+    package func flawsOfTargets() -> [ManifestFlaw] { resources.collisions() }
+
+    /// The flaws of requests that are declared to give bytes of two digests.
+    package func flawsOfDigests() -> [ManifestFlaw] { resources.contradictions() }
 
     /// A flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestFlaw) -> String {

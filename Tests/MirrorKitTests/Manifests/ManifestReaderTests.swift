@@ -52,6 +52,28 @@ import Testing
         #expect(try refresh(",\"refresh\":\"http\"", sixHours) == .http)
     }
 
+    /// Two threads look for the flaws of a long manifest: those of targets, and those of digests.
+    @Test func theFlawsOfALongManifestAreToldInItsOrder() throws {
+        func line(_ number: Int, url: String? = nil, digest: Character = "a") -> String {
+            let pin = String(repeating: digest, count: 64)
+            let url = url ?? "https://h.example/\(number)"
+            return "{\"path\":\"Caches/\(number)\",\"url\":\"\(url)\",\"sha256\":\"\(pin)\"}"
+        }
+        var lines = (0..<20_000).map { line($0) }
+        _ = try read("{\"resources\":[\n" + lines.joined(separator: ",\n") + "]}")
+        lines[15_000] = line(15_000, url: "https://h.example/7", digest: "b")
+        lines[15_001] = line(12)
+        lines[15_002] = line(15_002, url: "https://h.example/8", digest: "b")
+        do {
+            _ = try read("{\"resources\":[\n" + lines.joined(separator: ",\n") + "]}")
+            Issue.record("it was read")
+        } catch let refusal as ManifestRefusal {
+            #expect(refusal.diagnostics.map(\.line) == [15_002, 15_003, 15_004])
+            #expect(refusal.diagnostics[0].message.contains("is said to give"))
+            #expect(refusal.diagnostics[1].message.contains("is also the target of line 14"))
+        }
+    }
+
     /// A pipe gives its bytes once, and this manifest has to be read twice.
     @Test func aPipeCanBeReadTwice() throws {
         var ends: [Int32] = [0, 0]
