@@ -53,13 +53,15 @@ package final class TransferLoop: Sendable {
     /// Begins to load what requests are made with, on another thread.
     ///
     /// That takes as long as a run needs from its plan to its first request.
-    package static func loadLibrary() {
+    package static func loadLibrary() { loading }
+
+    private static let loading: Void = {
         // Without a thread, the first request waits for it.
         guard let thread = try? NativeThread("library", { _ = CurlLibrary.functions }) else {
             return
         }
         thread.detach()
-    }
+    }()
 
     /// Adds jobs to the queue.
     package func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }

@@ -2,6 +2,7 @@ internal import Glibc
 public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
+internal import MirrorTransfer
 
 /// A root and the operations on it: plan, execute, look up.
 ///
@@ -90,7 +91,8 @@ public actor MirrorSession {
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
-        try await withPlan(of: [manifest], options: planning) { plan in
+        if !options.isOffline { expectRequests(of: [manifest]) }
+        return try await withPlan(of: [manifest], options: planning) { plan in
             let run = self.execute(plan, options: options)
             return try await withTaskCancellationHandler {
                 var summary = Summary()
@@ -103,6 +105,15 @@ public actor MirrorSession {
             } onCancel: {
                 run.cancel()
             }
+        }
+    }
+
+    /// Begins to load what requests are made with, before it is planned which there are, if some are
+    /// certain.
+    package nonisolated func expectRequests(of manifests: [Manifest]) {
+        let isEmpty = (try? location.openIfThere()?.isRoot) != true
+        if manifests.contains(where: { $0.beginsWithRequests(inEmptyTree: isEmpty) }) {
+            TransferLoop.loadLibrary()
         }
     }
 
