@@ -68,17 +68,17 @@ public final class LocalVersion: Sendable {
     public let size: Int64
     /// The sha256 of its bytes.
     public let sha256: Digest
+    /// Whether a request can be made conditional on it.
+    public let isConfirmable: Bool
 
     /// Takes what the index knows.
     public init(provenance: Provenance?, validators: Validators, size: Int64, sha256: Digest) {
+        isConfirmable = provenance != nil && validators.isUsableAsCondition
         self.provenance = provenance
         self.validators = validators
         self.size = size
         self.sha256 = sha256
     }
-
-    /// Whether a request can be made conditional on it.
-    public var isConfirmable: Bool { provenance != nil && validators.isUsableAsCondition }
 }
 
 extension LocalVersion: Hashable {

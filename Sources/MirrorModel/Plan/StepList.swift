@@ -274,6 +274,20 @@ public struct StepList: Sendable {
         }
     }
 
+    /// Which resource of which manifest a step asks a server for; nil for a step without a request. The
+    /// step itself is not built.
+    package func request(at position: Int) -> (manifest: Int, resource: Int)? {
+        let entry = entries[position]
+        switch entry.kind {
+        case .fetch: return (entry.manifest, Int(entry.position))
+        case .keep, .adoption, .unpinned, .removal: return nil
+        case .other:
+            let step = others[Int(entry.position)]
+            guard step.needsNetwork, let resource = step.resource else { return nil }
+            return (step.manifest, resource)
+        }
+    }
+
     /// The position of the step for a target; nil when there is none.
     public func position(of target: Target) -> Int? {
         let position = indices.first(sortedWhere: { self.target(at: $0) >= target })

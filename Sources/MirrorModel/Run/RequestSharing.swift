@@ -44,12 +44,8 @@ package struct RequestSharing: Sendable {
 
     /// A hash of the request of a step; nil for a step without a request.
     private static func hash(ofStepAt position: Int, in plan: Plan) -> Int? {
-        if let fetch = plan.steps.plainFetch(at: position) {
-            return plan.manifests[fetch.manifest].resources.requestHash(at: fetch.resource)
-        }
-        let step = plan.steps[position]
-        guard step.needsNetwork, let resource = step.resource else { return nil }
-        return plan.manifests[step.manifest].resources.requestHash(at: resource)
+        guard let (manifest, resource) = plan.steps.request(at: position) else { return nil }
+        return plan.manifests[manifest].resources.requestHash(at: resource)
     }
 
     private mutating func share(_ positions: [Int], of plan: Plan, waiting: inout PositionSet) {
