@@ -1,3 +1,40 @@
+/// A step in eight bytes: its form, and where the rest of it is.
+struct StepSlot {
+    /// The position of the resource in its manifest, or of the step among the adoptions, the
+    /// unpinned keeps, the orphans or the others.
+    var position: UInt32
+    /// One of the four greatest numbers for those, or the manifest's number doubled, and 1
+    /// more for a fetch.
+    private var form: UInt32
+
+    enum Form { case keep, fetch, adoption, unpinned, removal, other }
+
+    init(_ form: Form, _ position: Int, manifest: Int = 0) {
+        self.position = UInt32(position)
+        self.form =
+            switch form {
+            case .keep: UInt32(manifest) << 1
+            case .fetch: UInt32(manifest) << 1 | 1
+            case .removal: .max - 3
+            case .unpinned: .max - 2
+            case .adoption: .max - 1
+            case .other: .max
+            }
+    }
+
+    var manifest: Int { Int(form >> 1) }
+
+    var kind: Form {
+        switch form {
+        case .max: return .other
+        case .max - 1: return .adoption
+        case .max - 2: return .unpinned
+        case .max - 3: return .removal
+        default: return form & 1 == 1 ? .fetch : .keep
+        }
+    }
+}
+
 /// The step for a file whose bytes are the wanted ones, but not its row: 32 bytes. The size is the
 /// resource's, and so is the digest.
 struct Adoption: Sendable {

@@ -9,7 +9,7 @@ public struct StepList: Sendable {
     private var tables: [ResourceTable]
     private var owners: [String]
     private var orphans = OrphanTable()
-    private var entries = BlockArray<Slot>()
+    private var entries = BlockArray<StepSlot>()
     private var adoptions = BlockArray<Adoption>()
     private var unpinned = BlockArray<UnpinnedKeep>()
     private var others = BlockArray<Step>()
@@ -17,42 +17,6 @@ public struct StepList: Sendable {
     private var formerOwners = InternTable<String>()
     /// How many steps leave a file as it is and say nothing that its resource does not.
     public private(set) var plainKeeps = 0
-
-    private struct Slot {
-        /// The position of the resource in its manifest, or of the step among the adoptions, the
-        /// unpinned keeps, the orphans or the others.
-        var position: UInt32
-        /// One of the four greatest numbers for those, or the manifest's number doubled, and 1
-        /// more for a fetch.
-        private var form: UInt32
-
-        enum Form { case keep, fetch, adoption, unpinned, removal, other }
-
-        init(_ form: Form, _ position: Int, manifest: Int = 0) {
-            self.position = UInt32(position)
-            self.form =
-                switch form {
-                case .keep: UInt32(manifest) << 1
-                case .fetch: UInt32(manifest) << 1 | 1
-                case .removal: .max - 3
-                case .unpinned: .max - 2
-                case .adoption: .max - 1
-                case .other: .max
-                }
-        }
-
-        var manifest: Int { Int(form >> 1) }
-
-        var kind: Form {
-            switch form {
-            case .max: return .other
-            case .max - 1: return .adoption
-            case .max - 2: return .unpinned
-            case .max - 3: return .removal
-            default: return form & 1 == 1 ? .fetch : .keep
-            }
-        }
-    }
 
     /// A list that puts steps together from the resources of manifests.
     public init(of manifests: [Manifest] = []) {
@@ -76,11 +40,11 @@ public struct StepList: Sendable {
         }
         let adoption = Adoption(step, of: resource) { formerOwners.number(of: $0) }
         if let adoption, self.step(adoption) == step {
-            entries.append(Slot(.adoption, adoptions.count))
+            entries.append(StepSlot(.adoption, adoptions.count))
             return adoptions.append(adoption)
         }
         if let keep = UnpinnedKeep(step, of: resource), self.step(keep) == step {
-            entries.append(Slot(.unpinned, unpinned.count))
+            entries.append(StepSlot(.unpinned, unpinned.count))
             return unpinned.append(keep)
         }
         appendWhole(step)
@@ -88,20 +52,20 @@ public struct StepList: Sendable {
 
     /// Adds a step that has no shorter form.
     package mutating func appendWhole(_ step: Step) {
-        entries.append(Slot(.other, others.count))
+        entries.append(StepSlot(.other, others.count))
         others.append(step)
     }
 
     /// Adds the step for a file that stays as it is; its resource must be pinned by one sha256 and
     /// have a size.
     package mutating func appendPlainKeep(manifest: Int, resource: Int) {
-        entries.append(Slot(.keep, resource, manifest: manifest))
+        entries.append(StepSlot(.keep, resource, manifest: manifest))
         plainKeeps += 1
     }
 
     /// Adds the step that fetches a resource whole, because nothing is there and nothing is known.
     package mutating func appendPlainFetch(manifest: Int, resource: Int) {
-        entries.append(Slot(.fetch, resource, manifest: manifest))
+        entries.append(StepSlot(.fetch, resource, manifest: manifest))
     }
 
     /// Takes the orphans that `appendRemoval` names by their positions; there must be none before.
@@ -109,7 +73,7 @@ public struct StepList: Sendable {
 
     /// Adds the step that removes an orphan.
     package mutating func appendRemoval(ofOrphan position: Int) {
-        entries.append(Slot(.removal, position))
+        entries.append(StepSlot(.removal, position))
     }
 
     /// Adds the steps of a list over the same manifests, and frees that list meanwhile.
@@ -152,7 +116,7 @@ public struct StepList: Sendable {
         case .fetch: break
         case .adoption, .removal: return append(list[position])
         case .unpinned:
-            entries.append(Slot(.unpinned, unpinned.count))
+            entries.append(StepSlot(.unpinned, unpinned.count))
             return unpinned.append(list.unpinned[Int(entry.position)])
         case .other: return appendWhole(list.others[Int(entry.position)])
         }
@@ -167,7 +131,7 @@ public struct StepList: Sendable {
         case .keep: plainKeeps -= 1
         case .fetch, .adoption, .unpinned, .removal: break
         }
-        entries[position] = Slot(.other, others.count)
+        entries[position] = StepSlot(.other, others.count)
         others.append(step)
     }
 
@@ -278,14 +242,10 @@ public struct StepList: Sendable {
     /// step itself is not built.
     package func request(at position: Int) -> (manifest: Int, resource: Int)? {
         let entry = entries[position]
-        switch entry.kind {
-        case .fetch: return (entry.manifest, Int(entry.position))
-        case .keep, .adoption, .unpinned, .removal: return nil
-        case .other:
-            let step = others[Int(entry.position)]
-            guard step.needsNetwork, let resource = step.resource else { return nil }
-            return (step.manifest, resource)
-        }
+        let asks =
+            entry.kind == .fetch
+            || entry.kind == .other && others[Int(entry.position)].needsNetwork
+        return asks ? resource(at: position) : nil
     }
 
     /// The position of the step for a target; nil when there is none.
