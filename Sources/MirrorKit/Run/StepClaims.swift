@@ -72,17 +72,25 @@ struct StepClaims: ~Copyable {
     }
 
     /// Reserves the target of a body if the manifest lets the server choose the name.
+    ///
+    /// A new name is remembered once the file is there (`ServerNameRows`); until then the claim alone
+    /// keeps it for this step.
     func name(_ position: Int, _ body: ReceivedBody) throws(MirrorError) -> Target {
         let step = plan.steps[position]
-        let target = try plan.targetNamed(by: body, for: step)
+        let target = try target(of: body, for: step)
         try engine.claims.reserve(
             target, for: step.target, by: claimant(position), in: engine.root)
-        if let source = plan.resource(of: step)?.primary.url {
-            try engine.index.changes.rememberServerName(
-                owner: plan.manifests[step.manifest].owner, folder: step.target.folder,
-                source: SourceKey(source), target: target)
-        }
         return target
+    }
+
+    /// The target of a body: a remembered name wins over what the server suggests now.
+    private func target(of body: ReceivedBody, for step: Step) throws(MirrorError) -> Target {
+        if let key = plan.serverNameKey(of: step),
+            let remembered = try engine.index.serverName(of: key)
+        {
+            return remembered
+        }
+        return try plan.targetNamed(by: body, for: step)
     }
 
     /// Lets a target go, and tells those who wait for it how its step ended.

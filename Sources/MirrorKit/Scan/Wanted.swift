@@ -54,8 +54,9 @@ struct Wanted: Sendable {
                 entries.append(entry)
                 if resource.isNamedByServer,
                     let name = try index?.serverName(
-                        owner: manifest.owner, folder: resource.target.folder,
-                        source: SourceKey(resource.primary.url))
+                        of: ServerNameKey(
+                            owner: manifest.owner, folder: resource.target.folder,
+                            source: resource.primary.url))
                 {
                     remembered[Wanted.key(entry)] = name
                 }

@@ -18,11 +18,13 @@ package final class Landing: Sendable {
     package let isExecutable: Bool
     /// The treatment of bytes that mirror did not put there.
     package let onConflict: ConflictPolicy
+    /// What the target is remembered by from now on; nil where the manifest gives the name.
+    package let serverName: ServerNameKey?
 
     package init(
         target: Target, content: Content, record: IndexRecord, expected: ExpectedFile,
-        modified: Int64,
-        isExecutable: Bool, onConflict: ConflictPolicy
+        modified: Int64, isExecutable: Bool, onConflict: ConflictPolicy,
+        serverName: ServerNameKey? = nil
     ) {
         self.target = target
         self.content = content
@@ -31,6 +33,7 @@ package final class Landing: Sendable {
         self.modified = modified
         self.isExecutable = isExecutable
         self.onConflict = onConflict
+        self.serverName = serverName
     }
 
     /// The bytes that wait in memory for it.
@@ -86,6 +89,9 @@ package final class Confirmed: Sendable {
     package let isAdoption: Bool
     /// The permissions that the file is given, where the manifest's wish changed.
     package let mode: UInt32?
+    /// What the target is remembered by from now on; nil where the manifest gives the name, and
+    /// where the row learns nothing but times.
+    package let serverName: ServerNameKey?
 
     package enum Row: Sendable {
         /// Another one takes its place.
@@ -94,10 +100,14 @@ package final class Confirmed: Sendable {
         case confirmedAgain(IndexRecord, at: Instant, freshUntil: Instant?)
     }
 
-    package init(_ row: Row, isAdoption: Bool = false, mode: UInt32? = nil) {
+    package init(
+        _ row: Row, isAdoption: Bool = false, mode: UInt32? = nil,
+        serverName: ServerNameKey? = nil
+    ) {
         self.row = row
         self.isAdoption = isAdoption
         self.mode = mode
+        self.serverName = serverName
     }
 
     /// The row as it will be.

@@ -54,7 +54,8 @@ package enum RunAction: Sendable {
     case claim([RowWish])
     /// Transfers are handed to the loop.
     case submit([Submission])
-    /// The server's name for a body is looked up and reserved; `named` comes next.
+    /// The name that a server chose for a file is looked up, the remembered one or else the body's,
+    /// and reserved; `named` comes next.
     case name(Int, ReceivedBody)
     /// Bytes get a final name; `landed` comes next.
     case land(Int, Landing)

@@ -1,5 +1,32 @@
+/// What the name that a server chose for a resource's file is remembered by.
+///
+/// It is a class, so that the many landings that have none are no larger.
+package final class ServerNameKey: Sendable {
+    /// The manifest's name.
+    package let owner: String
+    /// The folder that the manifest puts the file in.
+    package let folder: String
+    /// The resource's primary source.
+    package let source: SourceURL
+
+    /// Takes the three.
+    package init(owner: String, folder: String, source: SourceURL) {
+        self.owner = owner
+        self.folder = folder
+        self.source = source
+    }
+}
+
 extension Plan {
-    /// The target of a body whose name the manifest leaves to the server.
+    /// What the name of a step's file is remembered by; nil where the manifest gives the name.
+    package func serverNameKey(of step: Step) -> ServerNameKey? {
+        guard isNamedByServer(step), let resource = resource(of: step) else { return nil }
+        return ServerNameKey(
+            owner: manifests[step.manifest].owner, folder: step.target.folder,
+            source: resource.primary.url)
+    }
+
+    /// The target of the first body whose name the manifest leaves to the server.
     ///
     /// The response's suggested name comes first, then the name in the URL.
     ///

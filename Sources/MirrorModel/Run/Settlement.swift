@@ -91,7 +91,7 @@ struct Settler: Sendable {
         var record = row
         record.confirm(by: answer, at: now)
         (record.owners, record.stamp, record.isExecutable) = (owners, stamp, isExecutable)
-        return confirm(record, isAdoption: false, row: row, done)
+        return confirm(step, record, isAdoption: false, row: row, done)
     }
 
     /// Settles bytes that another step fetched for this step too.
@@ -215,7 +215,7 @@ extension Settler {
             target: step.target, step: step.kind, outcome: .adopted, reason: step.reason,
             verified: record.verified)
         done.sha256 = sha256
-        return confirm(record, isAdoption: row?.sha256 != sha256, row: row, done)
+        return confirm(step, record, isAdoption: row?.sha256 != sha256, row: row, done)
     }
 }
 
@@ -250,7 +250,8 @@ extension Settler {
                 target: record.target, content: content, record: record,
                 expected: Landing.ExpectedFile(step.existing),
                 modified: record.validators.lastModified?.seconds ?? now.seconds,
-                isExecutable: record.isExecutable, onConflict: onConflict),
+                isExecutable: record.isExecutable, onConflict: onConflict,
+                serverName: serverNameKey(of: step, at: record.target)),
             done)
     }
 
@@ -272,18 +273,27 @@ extension Settler {
             record.promotedAt = row.promotedAt
         }
         return confirm(
-            record, isAdoption: isAdoption, setsMode: done.outcome != .edited, row: row, done)
+            step, record, isAdoption: isAdoption, setsMode: done.outcome != .edited, row: row, done)
     }
 
     /// The row changes, and the file's mode where the manifest's wish changed.
     private func confirm(
-        _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true, row: IndexRecord?,
-        _ done: Event.Done
+        _ step: Step, _ record: IndexRecord, isAdoption: Bool, setsMode: Bool = true,
+        row: IndexRecord?, _ done: Event.Done
     ) -> Settlement {
         let changesMode = setsMode && record.isExecutable != row?.isExecutable ?? false
         let mode: UInt32? = changesMode ? (record.isExecutable ? 0o755 : 0o644) : nil
         return .confirm(
-            Confirmed(.replaced(by: record), isAdoption: isAdoption, mode: mode), done)
+            Confirmed(
+                .replaced(by: record), isAdoption: isAdoption, mode: mode,
+                serverName: serverNameKey(of: step, at: record.target)), done)
+    }
+
+    /// What the name of a step's file is remembered by; nil where there is none to remember.
+    private func serverNameKey(of step: Step, at target: Target) -> ServerNameKey? {
+        guard let key = plan.serverNameKey(of: step), !ProvisionalName.isOf(target, key.source)
+        else { return nil }
+        return key
     }
 }
 

@@ -126,12 +126,10 @@ extension Index {
         }
     }
 
-    /// The target that a server's suggestion was fixed to.
-    package func serverName(
-        owner: String, folder: String, source: SourceKey
-    ) throws(MirrorError) -> Target? {
+    /// The target whose name a server chose and the first success fixed; nil before.
+    package func serverName(of key: ServerNameKey) throws(MirrorError) -> Target? {
         try reading { (database: inout Database) throws(IndexError) in
-            try ServerNameRows.target(owner: owner, folder: folder, source: source, in: &database)
+            try ServerNameRows.target(of: key, in: &database)
         }
     }
 

@@ -60,15 +60,6 @@ package struct IndexChanges {
         }
     }
 
-    /// Fixes the target that a server's suggestion stands for.
-    package func rememberServerName(
-        owner: String, folder: String, source: SourceKey, target: Target
-    ) throws(MirrorError) {
-        try writing { (batch: inout Database) throws(IndexError) in
-            try ServerNameRows.put(target, owner: owner, folder: folder, source: source, in: &batch)
-        }
-    }
-
     /// Remembers a manifest.
     package func put(_ manifest: ManifestRecord) throws(MirrorError) {
         try writing { (batch: inout Database) throws(IndexError) in

@@ -3,6 +3,7 @@ internal import MirrorModel
 /// The intents of works that are promoted together, as the index has them.
 ///
 /// Those of a batch are one value. Those of a set are rows, which its journal names by their numbers.
+/// A name that a server chose is proposed, and settled, together with its intent.
 struct BatchIntents {
     /// The intents of a batch, with the rows that its files will have; of a set none.
     private(set) var packed = PackedWriter()
@@ -16,7 +17,8 @@ struct BatchIntents {
         for case let item? in staged { item.pack(into: &intents) }
         packed = intents
         number = try index.write { (batch: inout Database) throws(IndexError) in
-            try IntentRows.put(batch: intents, in: &batch)
+            for case let item? in staged { try ServerNameRows.propose(item.landing, in: &batch) }
+            return try IntentRows.put(batch: intents, in: &batch)
         }
     }
 
@@ -24,6 +26,12 @@ struct BatchIntents {
     func forget(
         _ staged: [StagedFile?], except unsettled: Set<Int>, in database: inout Database
     ) throws(IndexError) {
+        for at in staged.indices {
+            guard let item = staged[at], item.landing.serverName != nil, !unsettled.contains(at)
+            else { continue }
+            try ServerNameRows.settle(
+                item.landing.target, isThere: item.placed != nil, in: &database)
+        }
         if let number {
             try IntentRows.removeBatch(number, in: &database)
             let left = unsettled.sorted().compactMap { staged[$0]?.intent }

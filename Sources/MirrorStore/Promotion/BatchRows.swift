@@ -28,6 +28,8 @@ struct BatchRows {
                 let restamped = group.checked.stamp(of: at)
                 if try !confirmed.write(to: &database, restamped: restamped) {
                     vanished[at] = confirmed.target
+                } else if let key = confirmed.serverName {
+                    try ServerNameRows.fix(confirmed.target, for: key, in: &database)
                 }
             case .remove(let removal):
                 try flush(to: &database)

@@ -8,8 +8,10 @@ struct IntentEnding: Sendable {
     /// Whether the other target, whose file was renamed, has no file any more.
     var isSourceGone = false
 
-    /// Writes the rows of what was completed, and forgets an intent that is a row.
+    /// Writes the rows of what was completed, fixes its name if a server chose it, and forgets an
+    /// intent that is a row.
     func write(to database: inout Database) throws(IndexError) {
+        try ServerNameRows.settle(intent.record.target, isThere: stamp != nil, in: &database)
         if let stamp {
             var record = intent.record
             record.stamp = stamp

@@ -150,7 +150,10 @@ struct SetPromotion {
         journal = try group.environment.index.write {
             (database: inout Database) throws(IndexError) in
             var journal = draft
-            for item in items { item.number = try IntentRows.put(item.intent, in: &database) }
+            for item in items {
+                item.number = try IntentRows.put(item.intent, in: &database)
+                try ServerNameRows.propose(item.landing, in: &database)
+            }
             if let first = items.first?.number, let last = items.last?.number, first <= last {
                 journal.intents = first...last
             }
@@ -221,11 +224,11 @@ struct SetPromotion {
         exchange?.removeAside()
         exchange = nil
         for at in group.staged.indices { group.abandon(at, MirrorError(.internalError, "undone")) }
-        let (id, numbers) = (journal.id, group.staged.compactMap { $0?.number }.filter { $0 > 0 })
-        if id > 0 {
+        if journal.id > 0 {
+            let (id, intents, staged) = (journal.id, group.intents, group.staged)
             // If this fails, the next run undoes it.
             try? group.environment.index.write { (database: inout Database) throws(IndexError) in
-                try IntentRows.remove(numbers, in: &database)
+                try intents.forget(staged, except: [], in: &database)
                 try JournalRows.remove(id, in: &database)
             }
         }

@@ -261,19 +261,17 @@ extension IndexSuite {
         let remembered = manifest
         let run = RunRecord(id: "01J", startedAt: start, endedAt: nil, exit: nil, summary: nil)
         let target = try Target("Caches/x/given.zip")
+        let key = ServerNameKey(
+            owner: "m", folder: "Caches/x", source: try SourceURL("https://a/u?id=1"))
         try index.write { (batch: inout Database) throws(IndexError) in
             try ManifestRows.put(remembered, in: &batch)
             try RunRows.put(run, in: &batch)
-            try ServerNameRows.put(
-                target, owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"),
-                in: &batch)
+            try ServerNameRows.fix(target, for: key, in: &batch)
         }
         try index.read { (database: inout Database) throws(IndexError) in
             #expect(try ManifestRows.manifests(in: &database) == [remembered])
             #expect(try RunRows.runs(in: &database) == [run])
-            let name = try ServerNameRows.target(
-                owner: "m", folder: "Caches/x", source: SourceKey(text: "https://a"), in: &database)
-            #expect(name == target)
+            #expect(try ServerNameRows.target(of: key, in: &database) == target)
         }
     }
 

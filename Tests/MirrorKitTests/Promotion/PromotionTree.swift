@@ -43,7 +43,7 @@ final class PromotionTree: Sendable {
     func landing(
         _ path: String, _ text: String, content: Landing.Content? = nil,
         over expected: Landing.ExpectedFile = .nothing, onConflict: ConflictPolicy = .rename,
-        isExecutable: Bool = false
+        isExecutable: Bool = false, serverName: ServerNameKey? = nil
     ) throws -> Landing {
         let bytes = Array(text.utf8)
         let record = IndexRecord(
@@ -54,7 +54,7 @@ final class PromotionTree: Sendable {
         return Landing(
             target: record.target, content: content ?? .memory(bytes), record: record,
             expected: expected, modified: 1_000_000_000, isExecutable: isExecutable,
-            onConflict: onConflict)
+            onConflict: onConflict, serverName: serverName)
     }
 
     /// Promotes one landing and waits for its end.
@@ -103,6 +103,17 @@ final class PromotionTree: Sendable {
         let target = try Target(path)
         return try index.read { (database: inout Database) throws(IndexError) in
             try FileRows.record(for: target, in: &database)
+        }
+    }
+
+    /// The target that is remembered for a resource whose name a server chooses, and whether nothing
+    /// is proposed any more.
+    func serverName(_ key: ServerNameKey) throws -> (path: String?, isSettled: Bool) {
+        try index.read { (database: inout Database) throws(IndexError) in
+            (
+                try ServerNameRows.target(of: key, in: &database)?.path,
+                try database.number("SELECT count(*) FROM meta WHERE key LIKE 'name %'") == 0
+            )
         }
     }
 
