@@ -156,8 +156,8 @@ static inline void ccurl_multi_add(const struct ccurl *curl, CURLM *multi, CURL 
     curl->multi_add_handle(multi, easy);
 }
 
-static inline void ccurl_multi_remove(const struct ccurl *curl, CURLM *multi, CURL *easy) {
-    curl->multi_remove_handle(multi, easy);
+static inline CURLMcode ccurl_multi_remove(const struct ccurl *curl, CURLM *multi, CURL *easy) {
+    return curl->multi_remove_handle(multi, easy);
 }
 
 /* Who is told which sockets to watch and when to come back, with the same context. */

@@ -28,7 +28,8 @@ final class FurtherConnections {
     }
 
     /// Prepares further connections when a body of the transfer's own connection begins. The wire
-    /// calls this, so no request is made here.
+    /// calls this, so no request is made or ended here: whatever has the transfer ask again has
+    /// ended the further connections before.
     func begin(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
         if let segments = transfer.segments, !segments.state.fits(reception) {

@@ -41,7 +41,11 @@ final class MultiHandle {
 
     func add(_ easy: EasyHandle) { ccurl_multi_add(curl, multi, easy.handle) }
 
-    func remove(_ easy: EasyHandle) { ccurl_multi_remove(curl, multi, easy.handle) }
+    /// Removes a handle, outside of callbacks: inside of them libcurl refuses it.
+    func remove(_ easy: EasyHandle) {
+        let result = ccurl_multi_remove(curl, multi, easy.handle)
+        assert(result == CURLM_OK, "a handle was removed inside a callback")
+    }
 
     /// Continues every transfer that can continue, without waiting; callbacks run inside.
     func perform() {

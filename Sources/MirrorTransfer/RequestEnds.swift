@@ -101,7 +101,11 @@ extension RequestEnds {
         switch active.finding {
         case .failedHere(let error): endings.fail(transfer, error)
         case .acted(let action): driver.act(action, transfer)
-        case .refused(let refusal): driver.decide(transfer) { $0.refused(refusal) }
+        case .refused(let refusal):
+            // Trailers may be refused while further connections run. The next response may begin the
+            // part anew, and is taken in a callback, where no connection can be ended.
+            transfer.segments?.dismiss(keeping: true)
+            driver.decide(transfer) { $0.refused(refusal) }
         case .exceeded(let limit):
             transfer.body?.flush()
             driver.decide(transfer) { $0.exceeded(limit: limit) }

@@ -259,7 +259,10 @@ extension SegmentSet {
     }
 
     /// Removes the transfer's own connection, after all further connections are gone.
-    package mutating func ownIsGone() { own = nil }
+    package mutating func ownIsGone() {
+        if let own { plan.end(own) }
+        own = nil
+    }
 
     private mutating func excuse(_ assignment: Segmentation.Assignment, isShort: Bool) {
         if isShort, assignment.position - assignment.start < SegmentSet.bytesThatExcuse {

@@ -152,6 +152,51 @@ import Testing
         #expect(rig.bytes(result) == bytes)
     }
 
+    /// The other source's head is taken inside libcurl, which refuses to end connections there.
+    @Test func connectionsOfARefusedBodyEndBeforeAnotherSourceIsAsked() async throws {
+        let (bytes, arrived, isOver) = (bytes, Box(0), Box(false))
+        let flood = ClosureOrigin { request, order, connection in
+            arrived.value.withLock { $0 += 1 }
+            guard order == 0 else {
+                let span = Self.span(request, of: bytes.count)
+                let lines = """
+                    HTTP/1.1 206 Partial Content
+                    Content-Range: bytes \(span.lowerBound)-\(span.upperBound - 1)/\(bytes.count)
+                    ETag: "1"
+                    Content-Length: \(span.count)
+                    """
+                guard connection.answer(lines, bytes[span].prefix(1000)) else { return false }
+                while !isOver.value.withLock({ $0 }) {
+                    guard connection.pause(milliseconds: 5) else { return false }
+                }
+                return false
+            }
+            let lines = "HTTP/1.1 200 OK\nETag: \"1\"\nTransfer-Encoding: chunked"
+            let chunk = Array("7a120\r\n".utf8) + bytes.prefix(500_000) + Array("\r\n".utf8)
+            guard connection.answer(lines, chunk[...]) else { return false }
+            while arrived.value.withLock({ $0 }) < 3 {
+                guard connection.pause(milliseconds: 5) else { return false }
+            }
+            let trailer = "X-Trailer: " + String(repeating: "x", count: 1000) + "\r\n"
+            return connection.send(
+                Array(("0\r\n" + String(repeating: trailer, count: 300) + "\r\n").utf8))
+        }
+        let first = try OriginServer(responder: flood)
+        defer { first.stop() }
+        let shelf = MemoryShelf()
+        shelf.put("/f", bytes)
+        let second = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { second.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(3) }
+        let result = await rig.run(
+            try .fetching(
+                first.url + "/f", second.url + "/f",
+                expectation: Expectation(size: Int64(bytes.count))))
+        isOver.value.withLock { $0 = true }
+        #expect(rig.bytes(result) == bytes)
+        #expect(flood.requests.count == 3)
+    }
+
     @Test func aPausedTransferHoldsAllItsConnectionsBack() async throws {
         let origin = origin(waitingFor: 2)
         let server = try OriginServer(responder: origin)
