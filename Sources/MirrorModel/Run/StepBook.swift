@@ -169,6 +169,9 @@ extension StepBook {
 
     /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
     /// run that wants the target does the step itself.
+    ///
+    /// A step that its set holds is put back first (`SetFlow.putBack`). Without its work, its target
+    /// would not be let go, and a run that waits for it would wait for ever.
     private mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
         if !sets.isEmpty { sets.close(position) }
