@@ -25,7 +25,7 @@ struct CommittedSet {
     /// Gives all files their final names, removes the orphans, and has the index say so.
     mutating func carryOut() throws(PromotionFault) -> SetResult {
         try group.reached(.committed)
-        if exchange != nil, try !exchangeFolder() { try renameInstead() }
+        if exchange != nil, try !exchangeFolder() { try exchange.giveUp(journal, in: &group) }
         if exchange == nil { try rename() }
         try group.reached(.placed)
         try group.flush(.names)
@@ -60,13 +60,6 @@ struct CommittedSet {
                 try group.place(item, placement)
             } catch { throw PromotionFault(error, at: target) }
         }
-    }
-
-    private mutating func renameInstead() throws(PromotionFault) {
-        let built = exchange
-        exchange = nil
-        try built?.giveUp(journal, in: group.environment.index)
-        group.folders.cache.drop()
     }
 
     /// Puts the new folder in the place of the old one; false where they cannot be exchanged.

@@ -127,7 +127,7 @@ struct FolderExchange {
     }
 
     /// Has the journal say that the files are renamed instead, and removes the new folder.
-    func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
+    fileprivate func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
         let id = journal.id
         do throws(IndexError) {
             try index.write { (database: inout Database) throws(IndexError) in
@@ -146,6 +146,19 @@ struct FolderExchange {
             built.stamp.inode != oldInode
         else { return }
         try? OldFolder.ofNames(root, now).remove(aside)
+    }
+}
+
+extension FolderExchange? {
+    /// Has the files of a set renamed one by one instead. From here on there is no exchange, even where
+    /// this fails.
+    mutating func giveUp(
+        _ journal: SetJournal, in group: inout PromotionGroup
+    ) throws(PromotionFault) {
+        let built = self
+        self = nil
+        try built?.giveUp(journal, in: group.environment.index)
+        group.folders.cache.drop()
     }
 }
 

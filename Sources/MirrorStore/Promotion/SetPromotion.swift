@@ -178,10 +178,7 @@ struct SetPromotion {
         } catch let error as Errno where !error.isObstacle {
             throw .failed(MirrorError(error))
         } catch {
-            let built = exchange
-            exchange = nil
-            try built?.giveUp(journal, in: group.environment.index)
-            group.folders.cache.drop()
+            try exchange.giveUp(journal, in: &group)
         }
     }
 
