@@ -44,10 +44,9 @@ final class FurtherConnections {
                 Segmentation(total: total, front: reception.offset), of: transfer)
         }
         guard let segments = transfer.segments else { return }
-        segments.state.ownBegins(
+        try segments.ownBegins(
             source: source, askedEnd: reception.end ?? total,
             answerTime: register.dispatcher.timeAsked(transfer.job.id))
-        try segments.openWanted()
         segmented.insert(transfer.job.id)
     }
 
@@ -80,7 +79,7 @@ extension FurtherConnections {
                 segmented.remove(id)
                 continue
             }
-            segments.state.measure(milliseconds: milliseconds)
+            segments.measure(milliseconds: milliseconds)
             segmented.look(at: id)
         }
     }
@@ -103,17 +102,10 @@ extension FurtherConnections {
         // A processor that is busy with the bytes that come already cannot take more.
         let isBusy = segmented.paced.restart(now: now, busy: work.clock.threadBusy())
         for id in segmented.ids {
-            guard let transfer = register.transfers[id], let segments = transfer.segments else {
-                continue
+            let isHeldBack = throttle.limits.wasHeldBack || isBusy
+            if register.transfers[id]?.segments?.pace(isHeldBack: isHeldBack, now: now) == true {
+                segmented.look(at: id)
             }
-            let before = segments.state.pace.wanted
-            segments.state.pace.look(
-                bytes: transfer.cost.bytesReceived, missing: segments.state.plan.missingBytes,
-                running: segments.state.running,
-                isHeldBack: throttle.limits.wasHeldBack || isBusy || transfer.isPaused
-                    || segments.state.hasSilent,
-                now: now)
-            if segments.state.pace.wanted != before { segmented.look(at: id) }
         }
     }
 }

@@ -87,7 +87,7 @@ extension ResponseIntake: ActiveRequest.Listener {
         do {
             try receive(reception, action: action, transfer, isCopied: false)
             try connections.begin(reception, of: transfer)
-            transfer.segments?.state.isMultiplexed = head.version == .http2
+            transfer.segments?.answered(in: head.version)
         } catch { active.find(.failedHere(error)) }
         return true
     }
@@ -106,9 +106,8 @@ extension ResponseIntake: ActiveRequest.Listener {
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(limit - body.length)))
         }
         if let segments = transfer.segments {
-            let (taken, isCut, passedOver) = segments.state.arrived(bytes.count)
+            let (taken, isCut) = segments.ownArrived(bytes.count)
             bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(taken))
-            if passedOver { connections.review(transfer.job.id) }
             if isCut { active.find(.cut) }
         }
         do {

@@ -17,7 +17,7 @@ final class TransferSegments {
         case concluded(SegmentSet.Conclusion, length: Int64)
     }
 
-    var state: SegmentSet
+    private(set) var state: SegmentSet
     /// The active requests of further connections, by the ids of their assignments.
     private var activeRequests: [Int: ActiveRequest] = [:]
     private var writers = SegmentWriters()
@@ -54,8 +54,17 @@ final class TransferSegments {
 // MARK: Beginnings
 
 extension TransferSegments {
-    /// Opens as many further connections as are wanted; their requests are made later.
-    func openWanted() throws(MirrorError) { while try openNext() {} }
+    /// Begins a body of the transfer's own connection, and opens as many further ones as are wanted;
+    /// their requests are made later. `answerTime` is in milliseconds.
+    func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) throws(MirrorError) {
+        state.ownBegins(source: source, askedEnd: askedEnd, answerTime: answerTime)
+        try openWanted()
+    }
+
+    /// Notes in which version of HTTP the server answered: in HTTP/2, requests share a connection.
+    func answered(in version: HTTPVersion) { state.isMultiplexed = version == .http2 }
+
+    private func openWanted() throws(MirrorError) { while try openNext() {} }
 
     private func openNext() throws(MirrorError) -> Bool {
         let sources = transfer.job.sources
@@ -135,7 +144,29 @@ extension TransferSegments {
     }
 }
 
-// MARK: Responses
+// MARK: Bytes, rates and responses
+
+extension TransferSegments {
+    /// Adds bytes that came for the transfer's own connection; returns how many of them belong to it,
+    /// and whether it is done because another connection has the next bytes.
+    func ownArrived(_ count: Int) -> (taken: Int, isCut: Bool) {
+        let (taken, isCut, passedOver) = state.arrived(count)
+        if passedOver { connections.review(transfer.job.id) }
+        return (taken, isCut)
+    }
+
+    /// Measures the rates of the connections over the milliseconds since the last measurement.
+    func measure(milliseconds: Int64) { state.measure(milliseconds: milliseconds) }
+
+    /// Finds out how many connections bring more bytes; returns whether another number is wanted now.
+    ///
+    /// - Parameter isHeldBack: whether something else than the connections limits the bytes.
+    func pace(isHeldBack: Bool, now: Int64) -> Bool {
+        state.look(
+            bytes: transfer.cost.bytesReceived, isHeldBack: isHeldBack || transfer.isPaused,
+            now: now)
+    }
+}
 
 extension TransferSegments: ActiveRequest.Listener {
     func began(_ active: ActiveRequest) { connections.requests.began(active, of: transfer) }

@@ -37,7 +37,7 @@ package struct SegmentSet: Sendable {
     /// The assignment of each connection, and the bytes in hand.
     package private(set) var plan: Segmentation
     /// How many connections there should be.
-    package var pace: SegmentPace
+    package private(set) var pace: SegmentPace
     /// The assignment of the transfer's own connection; nil while it has none.
     package private(set) var own: Int?
     /// The further connections by their assignments.
@@ -79,6 +79,19 @@ package struct SegmentSet: Sendable {
 
     /// Measures the assignments' rates over the milliseconds since the last measurement.
     package mutating func measure(milliseconds: Int64) { plan.measure(milliseconds: milliseconds) }
+
+    /// Finds out how many connections bring more bytes; returns whether another number is wanted now.
+    ///
+    /// - Parameters:
+    ///   - bytes: what the transfer has received.
+    ///   - isHeldBack: whether something else than the connections limits the bytes.
+    package mutating func look(bytes: Int64, isHeldBack: Bool, now: Int64) -> Bool {
+        let before = pace.wanted
+        pace.look(
+            bytes: bytes, missing: plan.missingBytes, running: running,
+            isHeldBack: isHeldBack || hasSilent, now: now)
+        return pace.wanted != before
+    }
 }
 
 // MARK: The transfer's own connection

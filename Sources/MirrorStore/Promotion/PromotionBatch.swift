@@ -24,7 +24,7 @@ struct PromotionBatch {
     mutating func begin() throws(PromotionFault) {
         stage()
         try group.reached(.staged)
-        intend()
+        group.intend()
         try group.reached(.intended)
     }
 
@@ -90,32 +90,16 @@ struct PromotionBatch {
             do throws(MirrorError) {
                 switch group.works[at].task {
                 case .land(let landing):
-                    group.staged[at] = try staging.stage(landing, folders: &group.folders.cache)
-                case .confirm(let confirmed):
-                    try group.checked.check(
-                        confirmed, at: at, folders: &group.folders.cache,
-                        groupDevice: group.groupDevice)
+                    try group.stage(landing, at: at, by: &staging)
+                case .confirm(let confirmed): try group.check(confirmed, at: at)
                 case .remove(let removal): try group.remove(removal)
                 case .landSet: break
                 }
             } catch {
-                group.failures[at] = error
+                group.fail(at, error)
                 told.insert(at)
                 group.works[at].receiver.promoted([group.works[at].failed(error)])
             }
-        }
-    }
-
-    /// Writes the intents; if that fails, no staged file is placed.
-    private mutating func intend() {
-        guard group.hasStaged else { return }
-        do throws(IndexError) {
-            try group.intents.write(group.staged, to: group.environment.index)
-        } catch {
-            for at in group.staged.indices where group.staged[at] != nil {
-                group.abandon(at, error.mirrorError)
-            }
-            group.staged = Array(repeating: nil, count: group.staged.count)
         }
     }
 

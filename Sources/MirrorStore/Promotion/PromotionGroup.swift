@@ -26,11 +26,11 @@ struct PromotionGroup {
     let groupDevice: UInt64?
     var folders: TouchedFolders
     /// Staged files by the position of their work.
-    var staged: [StagedFile?]
-    var checked = CheckedFiles()
-    var intents = BatchIntents()
+    private(set) var staged: [StagedFile?]
+    private(set) var checked = CheckedFiles()
+    private(set) var intents = BatchIntents()
     /// Errors by the position of their work.
-    var failures: [Int: MirrorError] = [:]
+    private(set) var failures: [Int: MirrorError] = [:]
     /// What failed after a name had changed: its intent stays, and the next run settles it.
     private(set) var unsettled: Set<Int> = []
 
@@ -51,6 +51,34 @@ struct PromotionGroup {
     /// Tells tests what was reached; throws where they pull the plug.
     func reached(_ step: PromotionStep) throws(PromotionFault) {
         if !environment.probe.goesOn(step) { throw .stopped }
+    }
+
+    /// Stages the bytes of a work.
+    @discardableResult
+    mutating func stage(
+        _ landing: Landing, at: Int, by staging: inout Staging
+    ) throws(MirrorError) -> StagedFile {
+        let item = try staging.stage(landing, folders: &folders.cache)
+        staged[at] = item
+        return item
+    }
+
+    /// Looks at the file of a confirmation, and gives it its mode.
+    mutating func check(_ confirmed: Confirmed, at: Int) throws(MirrorError) {
+        try checked.check(
+            confirmed, at: at, folders: &folders.cache, groupDevice: groupDevice)
+    }
+
+    /// Notes that a work has failed, before anything of it was staged.
+    mutating func fail(_ at: Int, _ error: MirrorError) { failures[at] = error }
+
+    /// Writes the intents of a batch; if that fails, no staged file is placed.
+    mutating func intend() {
+        guard hasStaged else { return }
+        do throws(IndexError) { try intents.write(staged, to: environment.index) } catch {
+            for at in staged.indices where staged[at] != nil { abandon(at, error.mirrorError) }
+            staged = Array(repeating: nil, count: staged.count)
+        }
     }
 
     /// Removes a file that mirror put there; one that is gone already is no error.

@@ -84,8 +84,7 @@ struct SetPromotion {
         staging.makesUnnamed = false
         for (at, member) in set.landings.enumerated() {
             do throws(MirrorError) {
-                let item = try staging.stage(member.landing, folders: &group.folders.cache)
-                group.staged[at] = item
+                let item = try group.stage(member.landing, at: at, by: &staging)
                 do throws(Errno) {
                     // A set can be larger than the number of files that may be open.
                     try item.flushNow()
