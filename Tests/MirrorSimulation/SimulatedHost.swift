@@ -56,6 +56,7 @@ final class SimulatedResource {
     /// When the next version takes the place of the one before.
     let changes: [Int64]
     private var made: [Int: [UInt8]] = [:]
+    private var digests: [Int: Digest] = [:]
 
     init(number: Int, size: Int, changes: [Int64]) {
         self.number = number
@@ -78,7 +79,12 @@ final class SimulatedResource {
         return bytes
     }
 
-    func digest(of version: Int) -> Digest { ByteHasher.digest(.sha256, of: bytes(of: version)) }
+    func digest(of version: Int) -> Digest {
+        if let digest = digests[version] { return digest }
+        let digest = ByteHasher.digest(.sha256, of: bytes(of: version))
+        digests[version] = digest
+        return digest
+    }
 
     func tag(of version: Int) -> String { "\"r\(number)-v\(version)\"" }
 

@@ -67,10 +67,10 @@ extension Stage {
         // What was promoted or not wanted any more is gone.
         guard let bytes else { return }
         let versions = wish.isPinned ? 0...0 : resource.versions
-        guard versions.contains(where: { resource.bytes(of: $0) == bytes }) else {
+        guard let version = versions.first(where: { resource.bytes(of: $0) == bytes }) else {
             return note("job \(job) holds \(bytes.count) bytes of no version")
         }
-        if ByteHasher.digest(.sha256, of: bytes) != body.sha256 {
+        if resource.digest(of: version) != body.sha256 {
             note("job \(job) is told with another digest")
         }
         if body.size != Int64(bytes.count) { note("job \(job) is told with another size") }

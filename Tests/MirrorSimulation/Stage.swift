@@ -142,7 +142,7 @@ final class Stage {
 
     /// The loop is about to wait: no transfer that waits for a healthy host may have a place free.
     private func checkNothingCouldStart(_ wait: Int64) {
-        guard wait > 0, !engine.throttle.limits.isPaused, let most = story.configuration.perHost,
+        guard wait > 0, !engine.throttle.limits.isPaused,
             engine.register.dispatcher.placesInUse < story.configuration.jobs
         else { return }
         var held: [Host: Int] = [:]
@@ -162,7 +162,7 @@ final class Stage {
                 story.world.hosts[number].isHealthy, wire.requestsMade > 0,
                 (held[host] ?? 0) + (wire.running[number] ?? 0) == 0
             else { continue }
-            note("job \(job) waits, h\(number) has \(most) places, and nothing runs there")
+            note("job \(job) waits, h\(number) has places, and nothing runs there")
         }
     }
 
