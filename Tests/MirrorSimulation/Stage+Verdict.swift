@@ -119,14 +119,19 @@ extension Stage {
             if case .part = wish.past { alone *= 2 }
         }
         alone += Int64(story.roles.count / 512 + 2) * (200 + story.diskLatency)
-        // Whoever sends a little now and then keeps its place for as long as it may.
+        // Whoever sends a little now and then keeps its place for as long as it may, and whoever is
+        // slow for as long as it takes.
         let policy = story.configuration.transfer
         let patience = Int64(policy.retries + 1) * (policy.stallTimeout * 1000 + 20_000)
-        let others = story.roles.compactMap { story.wish(of: $0.role) }.filter {
-            !story.mustBeGranted($0)
+        var bound = 2 * alone
+        for role in story.roles {
+            guard let number = story.wish(of: role.role), !story.mustBeGranted(number) else {
+                continue
+            }
+            let wish = story.wishes[number]
+            let size = Int64(story.world.resources[wish.resource].size)
+            for host in wish.hosts { bound += patience + size / story.world.hosts[host].rate }
         }
-        let bound =
-            2 * alone + others.reduce(0) { $0 + patience * Int64(story.wishes[$1].hosts.count) }
         for job in granted {
             guard let end = observer.ends[job]?.first?.time, end > bound else { continue }
             note("job \(job) of healthy hosts ended after \(end) ms, not within \(bound)")
