@@ -2,7 +2,7 @@ internal import CCurl
 internal import MirrorModel
 internal import MirrorSystem
 
-/// libcurl, which is loaded when the first request is made.
+/// libcurl, which is loaded when requests are expected, and at the latest when the first one is made.
 ///
 /// It loads some thirty further libraries. A run that makes no request is the most frequent one,
 /// and completes in the time that loading them would take.

@@ -79,6 +79,7 @@ final class IncomingBody {
                 identity: identity, total: reception.total, provenance: answer.provenance,
                 validators: answer.validators)
             record.mediaType = answer.mediaType
+            record.suggestedName = answer.suggestedName
             return record
         }
     }

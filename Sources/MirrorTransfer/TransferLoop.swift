@@ -52,7 +52,7 @@ package final class TransferLoop: Sendable {
 
     /// Begins to load what requests are made with, on another thread.
     ///
-    /// That takes as long as a run needs from its plan to its first request.
+    /// That takes about as long as a small run needs for its plan and the way to its first request.
     package static func loadLibrary() { loading }
 
     private static let loading: Void = {

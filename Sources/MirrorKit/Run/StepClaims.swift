@@ -14,6 +14,8 @@ struct StepClaims: ~Copyable {
     private let mailbox: Mailbox<RunMessage>
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
     private var rowsMark: RowsMark?
+    /// What no server may choose; nil until one chooses a name.
+    private var given: GivenTargets?
 
     /// What became of the wishes to take targets.
     struct Answer {
@@ -73,24 +75,35 @@ struct StepClaims: ~Copyable {
 
     /// Reserves the target of a body if the manifest lets the server choose the name.
     ///
-    /// A new name is remembered once the file is there (`ServerNameRows`); until then the claim alone
-    /// keeps it for this step.
-    func name(_ position: Int, _ body: ReceivedBody) throws(MirrorError) -> Target {
+    /// A remembered name wins over what the server suggests now. A new name is remembered once the file
+    /// is there (`ServerNameRows`); until then the claim alone keeps it for this step.
+    mutating func name(_ position: Int, _ body: ReceivedBody) throws(MirrorError) -> Target {
         let step = plan.steps[position]
-        let target = try target(of: body, for: step)
+        let target: Target
+        if let key = plan.serverNameKey(of: step),
+            let remembered = try engine.index.serverName(of: key)
+        {
+            target = remembered
+        } else {
+            target = try plan.targetNamed(by: body, for: step)
+            if target != step.target, try isGiven(target) {
+                throw MirrorError(taken: target, for: step.target)
+            }
+        }
         try engine.claims.reserve(
             target, for: step.target, by: claimant(position), in: engine.root)
         return target
     }
 
-    /// The target of a body: a remembered name wins over what the server suggests now.
-    private func target(of body: ReceivedBody, for step: Step) throws(MirrorError) -> Target {
-        if let key = plan.serverNameKey(of: step),
-            let remembered = try engine.index.serverName(of: key)
-        {
-            return remembered
+    /// Whether a manifest of the run gives a target, or one like it, to a resource.
+    private mutating func isGiven(_ target: Target) throws(MirrorError) -> Bool {
+        if let given { return given.has(target) }
+        let index = engine.index
+        let made = try GivenTargets(of: plan) { (key) throws(MirrorError) in
+            try index.serverName(of: key)
         }
-        return try plan.targetNamed(by: body, for: step)
+        given = made
+        return made.has(target)
     }
 
     /// Lets a target go, and tells those who wait for it how its step ended.

@@ -73,10 +73,7 @@ final class TargetClaims: Sendable {
         }
         var scan = StatCursor(root)
         guard isFree, try scan.look(at: target) == .absent else {
-            throw MirrorError(
-                .nameTaken,
-                "\(target): the server suggests this name for the resource in \(provisional.folder)/, and it is taken. Give the resource a path with a name.",
-                target: provisional)
+            throw MirrorError(taken: target, for: provisional)
         }
     }
 
@@ -92,5 +89,15 @@ final class TargetClaims: Sendable {
         }
         own?.report(end)
         named?.report(end)
+    }
+}
+
+extension MirrorError {
+    /// The failure of a resource whose server chose a name that is not free.
+    init(taken target: Target, for provisional: Target) {
+        self.init(
+            .nameTaken,
+            "\(target): the server suggests this name for the resource in \(provisional.folder)/, and it is taken. Give the resource a path with a name.",
+            target: provisional)
     }
 }

@@ -21,10 +21,12 @@ struct TreeSources {
         for search in findings.searching {
             let position = Int(search.step)
             var situation = situation(of: search, in: findings)
-            if let pin = situation.resource.pin {
-                situation.localSource = localSources.target(with: pin)
+            // Only a response names the file, and no file gets the provisional name.
+            let resource = situation.resource
+            if !ProvisionalName.isOf(resource.target, resource.primary.url) {
+                situation.localSource = resource.pin.flatMap { localSources.target(with: $0) }
+                situation.orphan = orphanSources.orphan(for: situation)
             }
-            situation.orphan = orphanSources.orphan(for: situation)
             try recording?(
                 RecordedDecision(of: situation, by: view.reconciler, now: view.now))
             guard situation.localSource != nil || situation.orphan != nil else { continue }

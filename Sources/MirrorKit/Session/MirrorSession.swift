@@ -91,8 +91,7 @@ public actor MirrorSession {
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
-        if !options.isOffline { expectRequests(of: [manifest]) }
-        return try await withPlan(of: [manifest], options: planning) { plan in
+        try await withPlan(of: [manifest], options: planning) { plan in
             let run = self.execute(plan, options: options)
             return try await withTaskCancellationHandler {
                 var summary = Summary()
@@ -108,8 +107,8 @@ public actor MirrorSession {
         }
     }
 
-    /// Begins to load what requests are made with, before it is planned which there are, if some are
-    /// certain.
+    /// Begins to load what requests are made with, before it is planned which there are, if some are most
+    /// likely.
     package nonisolated func expectRequests(of manifests: [Manifest]) {
         let isEmpty = (try? location.openIfThere()?.isRoot) != true
         if manifests.contains(where: { $0.beginsWithRequests(inEmptyTree: isEmpty) }) {

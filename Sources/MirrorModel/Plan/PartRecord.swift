@@ -14,6 +14,8 @@ public struct PartRecord: Sendable, Hashable {
     public var validators: Validators
     /// The media type sent with the answer that began it, without parameters.
     public var mediaType: String?
+    /// The file name that the answer which began it suggests, last component only.
+    public var suggestedName: String?
     /// How far the bytes were vouched for, by length, ascending.
     public var milestones: [Milestone]
     /// Ranges that further connections fetched beyond that, by start.

@@ -45,10 +45,11 @@ struct ByteArena: Sendable {
         return Position(blocks.count - 1) << 32
     }
 
-    /// Appends bytes to the reserved room.
+    /// Appends bytes to the room that was reserved just before.
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let first = bytes.baseAddress else { return }
         let last = blocks.count - 1
+        assert(isKnownUniquelyReferenced(&memory[last]))
         precondition(blocks[last].count + bytes.count <= memory[last].capacity)
         (blocks[last].start + blocks[last].count).update(from: first, count: bytes.count)
         blocks[last].count += bytes.count

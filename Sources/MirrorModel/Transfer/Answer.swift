@@ -34,14 +34,15 @@ package final class Answer: Sendable {
 
     /// Takes the few statements of a response that says little.
     package init(
-        provenance: Provenance, validators: Validators, mediaType: String? = nil, source: String
+        provenance: Provenance, validators: Validators, mediaType: String? = nil, source: String,
+        suggestedName: String? = nil
     ) {
         self.provenance = provenance
         self.validators = validators
         self.mediaType = mediaType
         freshUntil = nil
         self.source = source
-        suggestedName = nil
+        self.suggestedName = suggestedName
         version = nil
         ranges = .unknown
     }
@@ -50,7 +51,7 @@ package final class Answer: Sendable {
     package convenience init(_ record: PartRecord, provenance: Provenance) {
         self.init(
             provenance: provenance, validators: record.validators, mediaType: record.mediaType,
-            source: provenance.source.description)
+            source: provenance.source.description, suggestedName: record.suggestedName)
     }
 
     private init(_ first: Answer, last: Answer, ranges: RangeSupport) {
@@ -59,7 +60,8 @@ package final class Answer: Sendable {
         mediaType = first.mediaType
         freshUntil = last.freshUntil
         source = last.source
-        suggestedName = first.suggestedName
+        // A part of a former version has none, and a response that confirms seldom does.
+        suggestedName = first.suggestedName ?? last.suggestedName
         version = last.version
         self.ranges = ranges
     }

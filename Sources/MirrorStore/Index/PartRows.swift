@@ -5,7 +5,7 @@ internal import MirrorParts
 enum PartRows {
     private static let columns = """
         name, target, kind, algorithm, digest, source, answered_by, identity_tag, identity_date, \
-        total, entity_tag, last_modified, strong, media_type, runs
+        total, entity_tag, last_modified, strong, media_type, runs, suggested_name
         """
 
     /// The parts of one target, or all parts, in the order of their names.
@@ -83,7 +83,7 @@ enum PartRows {
 
     /// Writes a part's row and its provenances; milestones are logged separately.
     static func put(_ part: PartRecord, in database: inout Database) throws(IndexError) {
-        let parameters = Array(repeating: "?", count: 15).joined(separator: ", ")
+        let parameters = Array(repeating: "?", count: 16).joined(separator: ", ")
         try database.execute(
             "INSERT OR REPLACE INTO parts (\(columns)) VALUES (\(parameters))"
         ) { $0.add(part) }
@@ -173,6 +173,7 @@ extension Binder {
         add(part.validators)
         add(part.mediaType)
         add(Int64(part.runs))
+        add(part.suggestedName)
     }
 }
 
@@ -205,6 +206,7 @@ extension Row {
         part.provenances = []
         part.mediaType = try optionalText()
         part.runs = Int(clamping: try int())
+        part.suggestedName = try optionalText()
         return part
     }
 }

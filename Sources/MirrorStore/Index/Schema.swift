@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// The tables of the index, version 7.
+/// The tables of the index, version 8.
 ///
 /// Paths are text under SQLite's BINARY collation, which compares bytes. Times are milliseconds since
 /// the epoch, but a file's own, which are nanoseconds. Queries of URLs are in none of the columns:
@@ -8,7 +8,7 @@ internal import MirrorModel
 /// rows took 19 s and 1.7 GiB of log with one, 1.7 s and 48 MiB without.
 enum Schema {
     /// What `PRAGMA user_version` says; a greater one is refused.
-    static let version: Int64 = 7
+    static let version: Int64 = 8
     /// What `PRAGMA application_id` says: `mirr`.
     static let application: Int64 = 0x6D69_7272
 
@@ -127,6 +127,7 @@ enum Schema {
         DROP TABLE former_intents;
         PRAGMA user_version = 7;
         """,
+        7: "ALTER TABLE parts ADD COLUMN suggested_name TEXT; PRAGMA user_version = 8;",
     ]
 
     /// Tables and views in memory with which a database of an earlier version is read as one of this
@@ -135,7 +136,7 @@ enum Schema {
         1: "CREATE TEMP TABLE \(extents); \(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
         2: "\(manifestsInMemory) \(evictedInMemory) \(setsInMemory)",
         3: "\(evictedInMemory) \(setsInMemory)", 4: setsInMemory, 5: batchesInMemory,
-        6: recordsInMemory,
+        6: recordsInMemory, 7: partsInMemory,
     ]
 
     /// The rows of `files` and of `intents` in a database, as this version has them.
@@ -148,7 +149,10 @@ enum Schema {
         CREATE TEMP VIEW files AS SELECT \(formerRecordColumns) FROM main.files;
         CREATE TEMP VIEW intents AS SELECT \(intentColumns), \(formerRecordColumns)
         FROM main.intents;
+        \(partsInMemory)
         """
+    private static let partsInMemory =
+        "CREATE TEMP VIEW parts AS SELECT *, NULL AS suggested_name FROM main.parts;"
     private static let manifestsInMemory =
         "CREATE TEMP TABLE \(manifests); \(named(manifestsOf: "main.manifests"))"
     private static let evictedInMemory = "CREATE TEMP TABLE \(evicted);"
@@ -169,7 +173,7 @@ enum Schema {
             name TEXT PRIMARY KEY, target TEXT NOT NULL, kind TEXT NOT NULL, algorithm TEXT,
             digest BLOB, source TEXT, answered_by TEXT, identity_tag TEXT, identity_date INTEGER,
             total INTEGER, entity_tag TEXT, last_modified INTEGER, strong INTEGER, media_type TEXT,
-            runs INTEGER NOT NULL) WITHOUT ROWID;
+            runs INTEGER NOT NULL, suggested_name TEXT) WITHOUT ROWID;
         CREATE INDEX parts_by_target ON parts (target);
         CREATE TABLE part_provenances (
             part TEXT NOT NULL, position INTEGER NOT NULL, source TEXT NOT NULL,

@@ -34,6 +34,7 @@ enum FormerRecords {
                 id INTEGER PRIMARY KEY, kind TEXT NOT NULL, staged TEXT NOT NULL, aside TEXT,
                 staged_inode INTEGER NOT NULL, replaces INTEGER NOT NULL, path TEXT NOT NULL,
                 \(formerDefinition));
+            ALTER TABLE parts DROP COLUMN suggested_name;
             PRAGMA user_version = 6;
             """)
         let values = Array(repeating: "?", count: 20).joined(separator: ", ")
