@@ -11,7 +11,8 @@ import Testing
         return position
     }
 
-    private func text(at position: ByteArena.Position, _ count: Int, in arena: ByteArena) -> String {
+    private func text(at position: ByteArena.Position, _ count: Int, in arena: ByteArena) -> String
+    {
         arena.withBytes(at: position, count: count) { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -33,13 +34,15 @@ import Testing
     @Test func valuesLieInOneBlockEachHoweverLongTheyAre() {
         var arena = ByteArena()
         let long = String(repeating: "x", count: 3 << 20)
-        let texts = ["a", long, "", "b"] + (0..<5).map { String(repeating: "\($0)", count: 300_000) }
+        let texts =
+            ["a", long, "", "b"] + (0..<5).map { String(repeating: "\($0)", count: 300_000) }
         let positions = texts.map { append($0, to: &arena) }
         for (text, position) in zip(texts, positions) {
             #expect(self.text(at: position, text.utf8.count, in: arena) == text)
         }
         #expect(text(at: positions[1], 2, in: arena) == "xx")
-        #expect(arena.withBytes(at: positions[8], offset: 2, count: 3) { Array($0) } == [52, 52, 52])
+        #expect(
+            arena.withBytes(at: positions[8], offset: 2, count: 3) { Array($0) } == [52, 52, 52])
     }
 
     @Test func blocksOfAnotherArenaAreTakenOver() {
