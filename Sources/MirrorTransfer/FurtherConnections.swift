@@ -29,11 +29,11 @@ final class FurtherConnections {
 
     /// Prepares further connections when a body of the transfer's own connection begins. The wire
     /// calls this, so no request is made or ended here: whatever has the transfer ask again has
-    /// ended the further connections before.
+    /// ended the further connections before, and waited until the part holds their bytes.
     func begin(_ reception: Reception, of transfer: Transfer) throws(MirrorError) {
         guard let total = reception.total, let source = transfer.plan?.source else { return }
         if let segments = transfer.segments, !segments.state.fits(reception) {
-            segments.dismiss(keeping: true)
+            assert(segments.state.helpers.isEmpty, "a connection outlived its transfer's request")
             transfer.segments = nil
         }
         if transfer.segments == nil,
@@ -53,6 +53,23 @@ final class FurtherConnections {
     /// Takes the verified ranges beyond the front of a part that a transfer resumes.
     func resume(_ plan: Segmentation, of transfer: Transfer) {
         if plan.hasRangesBeyond { transfer.segments = makeSegments(plan, of: transfer) }
+    }
+
+    /// Tells the dispatcher what the end of a further connection says about its host.
+    func heed(_ note: SegmentSet.HostNote?, about host: Host, for transfer: Transfer) {
+        switch note {
+        case nil: break
+        case .leavesProtocol(let source):
+            register.dispatcher.leaveProtocol(to: host)
+            transfer.machine?.leaveProtocol(to: source)
+        case .asksForRest(let isCrowded, let hold):
+            if isCrowded { register.dispatcher.refuseExtras(at: host) }
+            // A wait that is too long would fail transfers that never requested more connections.
+            if let hold, hold <= policy.longestWait {
+                let until = work.clock.monotonic() + hold * 1000
+                register.dispatcher.hold(host, until: until, isTooLong: false)
+            }
+        }
     }
 
     private func makeSegments(_ plan: Segmentation, of transfer: Transfer) -> TransferSegments {

@@ -101,11 +101,7 @@ extension RequestEnds {
         switch active.finding {
         case .failedHere(let error): endings.fail(transfer, error)
         case .acted(let action): driver.act(action, transfer)
-        case .refused(let refusal):
-            // Trailers may be refused while further connections run. The next response may begin the
-            // part anew, and is taken in a callback, where no connection can be ended.
-            transfer.segments?.dismiss(keeping: true)
-            driver.decide(transfer) { $0.refused(refusal) }
+        case .refused(let refusal): refused(transfer, refusal)
         case .exceeded(let limit):
             transfer.body?.flush()
             driver.decide(transfer) { $0.exceeded(limit: limit) }
@@ -134,6 +130,23 @@ extension RequestEnds {
         }
         guard let failure else { return driver.decide(transfer) { $0.bodyEnded(length: length) } }
         interrupted(transfer, failure)
+    }
+
+    /// Ends a response that cannot be trusted: before its body, or at its trailers.
+    ///
+    /// What came before the trailers is in hand, as after an interruption; a pin vouches for it.
+    private func refused(_ transfer: Transfer, _ refusal: Refusal) {
+        guard transfer.machine?.reception != nil, let body = transfer.body else {
+            return driver.decide(transfer) { $0.refused(refusal) }
+        }
+        body.flush()
+        // Further connections end now. The next response may begin the part anew, and is taken in a
+        // callback, where no connection can be ended.
+        if let segments = transfer.segments {
+            return driver.decide(transfer, segments.ownRefused(refusal))
+        }
+        let length = body.length
+        driver.decide(transfer) { $0.refused(refusal, length: length) }
     }
 
     private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {

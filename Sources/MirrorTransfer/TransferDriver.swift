@@ -42,6 +42,8 @@ final class TransferDriver {
             decide(transfer) { $0.bodyEnded(length: length) }
         case .concluded(.interrupted(let failure), let length):
             decide(transfer) { $0.interrupted(failure, length: length) }
+        case .concluded(.refused(let refusal), let length):
+            decide(transfer) { $0.refused(refusal, length: length) }
         case nil: break
         }
     }

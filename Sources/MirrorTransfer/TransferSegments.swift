@@ -115,7 +115,8 @@ extension TransferSegments {
         try openWanted()
         if state.ownIsSuperseded {
             if case .exchanging(let own) = transfer.state { connections.requests.breakOff(own) }
-            join(after: nil)
+            state.ownEnded(nil)
+            join()
         }
         for id in state.superseded() {
             try close(id)
@@ -216,12 +217,22 @@ extension TransferSegments {
     /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
     /// the end of its response, or by a failure.
     func ownEnded(_ failure: TransportFailure?) -> Event? {
-        join(after: failure)
+        state.ownEnded(failure)
+        join()
         return conclude()
     }
 
-    private func join(after failure: TransportFailure?) {
-        state.ownEnded(failure)
+    /// Handles the refusal of the transfer's own response amid its body: no connection continues.
+    func ownRefused(_ refusal: Refusal) -> Event? {
+        do throws(MirrorError) { for id in state.helpers.keys { try close(id) } } catch {
+            return .failed(error)
+        }
+        state.ownRefused(refusal)
+        join()
+        return conclude()
+    }
+
+    private func join() {
         transfer.state = .joined
         transfer.body?.flush()
         advanceFront()
@@ -281,20 +292,7 @@ extension TransferSegments {
         _ id: Int, _ verdict: SegmentMachine.Verdict?, _ failure: TransportFailure?
     ) {
         guard let host = state.helpers[id]?.host else { return }
-        let register = connections.register
-        switch state.ended(id, verdict, failure) {
-        case nil: break
-        case .leavesProtocol(let source):
-            register.dispatcher.leaveProtocol(to: host)
-            transfer.machine?.leaveProtocol(to: source)
-        case .asksForRest(let isCrowded, let hold):
-            if isCrowded { register.dispatcher.refuseExtras(at: host) }
-            // A wait that is too long would fail transfers that never requested more connections.
-            if let hold, hold <= connections.policy.longestWait {
-                let until = connections.work.clock.monotonic() + hold * 1000
-                register.dispatcher.hold(host, until: until, isTooLong: false)
-            }
-        }
+        connections.heed(state.ended(id, verdict, failure), about: host, for: transfer)
     }
 
     /// Ends one further connection, and keeps the bytes that it fetched.

@@ -105,6 +105,37 @@ import Testing
         #expect(Self.words(machine.interrupted(Self.lost, length: 4)) == "b")
     }
 
+    @Test func onlyAPinHasAnotherSourceContinueARefusedBody() throws {
+        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        var pinned = try Self.machine(["a", "b"], pinned: true)
+        _ = pinned.begin()
+        _ = pinned.answered(Self.whole, at: Self.now)
+        #expect(Self.words(pinned.refused(refusal, length: 4)) == "b; Range: bytes=4-")
+        var unpinned = try Self.machine(["a", "b"])
+        _ = unpinned.begin()
+        _ = unpinned.answered(Self.whole, at: Self.now)
+        #expect(Self.words(unpinned.refused(refusal, length: 4)) == "b")
+    }
+
+    @Test func anAnswerThatIsRefusedBeforeItsBodyChangesNothing() throws {
+        var machine = try Self.machine(
+            ["a", "b"], pinned: true, part: (try Self.part(pinned: true), 4))
+        _ = machine.begin()
+        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        #expect(Self.words(machine.refused(refusal)) == "b; Range: bytes=4-")
+        #expect(machine.part?.length == 4)
+    }
+
+    @Test func theSourceOfACompleteRefusedBodyIsToBlameForWrongBytes() throws {
+        var machine = try Self.machine(["a", "b"], pinned: true)
+        _ = machine.begin()
+        _ = machine.answered(Self.whole, at: Self.now)
+        let refusal = Refusal(.malformedResponse, "its header lines are longer than 256 KiB")
+        #expect(Self.words(machine.refused(refusal, length: 10)) == "check")
+        let wrong = try #require(Self.wrong)
+        #expect(Self.words(machine.checked(size: 10, digests: [wrong])) == "b")
+    }
+
     @Test func aServerThatChangesEachTimeIsAskedForTheWholeInTheEnd() throws {
         let part = try Self.part()
         var machine = try Self.machine(part: (part, 4))

@@ -50,6 +50,8 @@ package struct SegmentSet: Sendable {
     private var barred: Set<Int> = []
     /// The failure of the transfer's own connection while others continue.
     private var failure: TransportFailure?
+    /// Why the response on the transfer's own connection was refused; no connection begins then.
+    fileprivate var refusal: Refusal?
 
     package init(_ plan: Segmentation, limit: SegmentLimit) {
         self.plan = plan
@@ -101,7 +103,7 @@ extension SegmentSet {
     ///
     /// - Parameter answerTime: milliseconds from the wish for its request until its answer.
     package mutating func ownBegins(source: Int, askedEnd: Int64, answerTime: Int64) {
-        failure = nil
+        (failure, refusal) = (nil, nil)
         pace.answered(after: answerTime, missing: plan.missingBytes)
         plan.answerSeconds = Double(answerTime) / 1000
         own = plan.begin(source: source, askedEnd: askedEnd).id
@@ -137,6 +139,14 @@ extension SegmentSet {
         }
         own = nil
         self.failure = failure
+    }
+
+    /// Ends the transfer's own connection, whose response was refused amid its body.
+    ///
+    /// All further connections are gone.
+    package mutating func ownRefused(_ refusal: Refusal) {
+        ownEnded(nil)
+        self.refusal = refusal
     }
 }
 
@@ -295,10 +305,13 @@ extension SegmentSet {
         case bodyEnded
         /// Its own connection broke, and bytes are missing.
         case interrupted(TransportFailure)
+        /// The response on its own connection was refused.
+        case refused(Refusal)
     }
 
     /// The event that the transfer continues with, all connections having ended.
     package var conclusion: Conclusion {
+        if let refusal { return .refused(refusal) }
         if plan.isComplete, isShared { return .segmentsEnded }
         if let failure { return .interrupted(failure) }
         return isShared ? .segmentsEnded : .bodyEnded
@@ -308,7 +321,7 @@ extension SegmentSet {
 extension TransferMachine {
     /// The next further connection; nil when none is wanted or no range is worth a request.
     package func opening(in set: SegmentSet, isOpen: (Int) -> Bool) -> SegmentSet.Opening? {
-        guard set.running < set.pace.wanted,
+        guard set.refusal == nil, set.running < set.pace.wanted,
             let source = set.source(among: segmentSources.filter(isOpen))
         else { return nil }
         var plan = set.plan

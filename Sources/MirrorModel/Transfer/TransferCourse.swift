@@ -12,6 +12,11 @@ struct TransferCourse: ~Copyable, Sendable {
     /// The size of the whole file, as declared or as promised by the part's response.
     var knownTotal: Int64? { bytes.total(of: file) }
 
+    /// Whether no byte is missing, and a declared digest says whether they are right.
+    var hasAllPinnedBytes: Bool {
+        bytes.part.map { $0.length == knownTotal && $0.isPinned(by: file) } ?? false
+    }
+
     /// The error of a refusal by the current source, and without advice.
     func failure(_ refusal: Refusal, isRetryable: Bool? = nil) -> MirrorError {
         sources.error(refusal, of: file.target, attempts: asking.count, isRetryable: isRetryable)
@@ -31,9 +36,7 @@ struct TransferCourse: ~Copyable, Sendable {
 extension TransferCourse {
     /// A new request to the current source, or the check of a part that needs no request.
     mutating func request() -> TransferAction.Next {
-        if let part = bytes.part, part.length == knownTotal, part.isPinned(by: file) {
-            return .check
-        }
+        if hasAllPinnedBytes { return .check }
         asking.restart(at: sources, isPost: file.isPost)
         return hop()
     }

@@ -269,8 +269,14 @@ extension TransferMachine {
     }
 
     /// Ends the source for a reason found here, before or amid its bytes.
-    package mutating func refused(_ refusal: Refusal) -> TransferAction {
+    ///
+    /// - Parameter length: the present length of the part in hand; nil before the source's bytes.
+    package mutating func refused(_ refusal: Refusal, length: Int64? = nil) -> TransferAction {
+        course.progressed(to: length)
         course.bytes.breakOff()
+        // Nothing is missing that another source could send. The check comes before the move to it,
+        // because this source is to blame if the bytes are wrong.
+        if length != nil, course.hasAllPinnedBytes { return TransferAction(.check) }
         return course.end(refusal)
     }
 }

@@ -197,6 +197,87 @@ import Testing
         #expect(flood.requests.count == 3)
     }
 
+    @Test(arguments: [1, 3]) func aRefusedBodyIsContinuedUnderAPin(connections: Int) async throws {
+        let (bytes, front, brought) = (bytes, 2_000_000, 700_000)
+        let expectation = Expectation(
+            size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])
+        let breaking = try OriginServer(
+            responder: ClosureOrigin { _, _, connection in
+                _ = connection.answer(
+                    "HTTP/1.1 200 OK\nContent-Length: \(bytes.count)", bytes[..<front])
+                return false
+            })
+        defer { breaking.stop() }
+        let flood = ClosureOrigin { request, order, connection in
+            let span = Self.span(request, of: bytes.count)
+            guard order == 0 else { return connection.pause(milliseconds: 600_000) }
+            return connection.flood(span, of: bytes, bringing: brought)
+        }
+        let first = try OriginServer(responder: flood)
+        defer { first.stop() }
+        let shelf = MemoryShelf()
+        shelf.put("/f", bytes)
+        let origin = ClosureOrigin { request, _, connection in
+            ShelfOrigin(shelf).respond(to: request, on: connection)
+        }
+        let second = try OriginServer(responder: origin)
+        defer { second.stop() }
+        let rig = try TransferRig {
+            $0.segments = .fixed(connections)
+            $0.transfer.retries = 0
+        }
+        _ = await rig.run(try .fetching(breaking.url + "/f", expectation: expectation))
+        let part = try #require(try rig.records(target).first)
+        #expect(part.loggedLength == Int64(front))
+        let result = await rig.run(
+            try .fetching(
+                first.url + "/f", second.url + "/f", id: 2, expectation: expectation, part: part))
+        #expect(result?.error == nil)
+        #expect(rig.bytes(result) == bytes)
+        #expect(result?.received?.cost.bytesReused == Int64(front))
+        if connections == 1 {
+            let range = "bytes=\(front + brought)-"
+            #expect(origin.requests.map { $0.value(of: "Range") } == [range])
+        }
+    }
+
+    /// The refused answer filled the gap before bytes that another connection had fetched.
+    @Test func aRefusedBodyThatFillsAGapCostsNothing() async throws {
+        let (bytes, isHeld) = (bytes, Box(true))
+        let expectation = Expectation(
+            size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])
+        let earlier = origin(waitingFor: 0, isHeld: isHeld, holdingFrom: 5)
+        let earlierServer = try OriginServer(responder: earlier)
+        defer { earlierServer.stop() }
+        let flood = ClosureOrigin { request, order, connection in
+            let span = Self.span(request, of: bytes.count)
+            guard order == 0 else { return connection.pause(milliseconds: 600_000) }
+            return connection.flood(span, of: bytes, bringing: span.count)
+        }
+        let first = try OriginServer(responder: flood)
+        defer { first.stop() }
+        let shelf = MemoryShelf()
+        shelf.put("/f", bytes)
+        let second = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { second.stop() }
+        let rig = try TransferRig { $0.segments = .fixed(3) }
+        rig.loop.submit([try .fetching(earlierServer.url + "/f", expectation: expectation)])
+        await earlier.waitForRequests(6)
+        rig.loop.cancelAll()
+        _ = await rig.ends()
+        isHeld.value.withLock { $0 = false }
+        let part = try #require(try rig.records(target).first)
+        #expect(!part.extents.isEmpty)
+        let result = await rig.run(
+            try .fetching(
+                first.url + "/f", second.url + "/f", id: 2, expectation: expectation, part: part))
+        #expect(result?.error == nil)
+        #expect(rig.bytes(result) == bytes)
+        let cost = try #require(result?.received?.cost)
+        #expect(cost.bytesReused == part.loggedBytes)
+        #expect(cost.bytesReceived <= Int64(bytes.count) - part.loggedBytes + 1 << 20)
+    }
+
     @Test func aPausedTransferHoldsAllItsConnectionsBack() async throws {
         let origin = origin(waitingFor: 2)
         let server = try OriginServer(responder: origin)
@@ -219,6 +300,21 @@ import Testing
         #expect(await rig.ends()[1]?.isCancelled == true)
         #expect(rig.parts.isEmpty)
         #expect(try rig.records(target).isEmpty)
+    }
+}
+
+extension Connection {
+    /// Sends the first bytes of a range in a chunk, and then more trailers than are read.
+    fileprivate func flood(_ span: Range<Int>, of bytes: [UInt8], bringing count: Int) -> Bool {
+        let lines = """
+            HTTP/1.1 206 Partial Content
+            Content-Range: bytes \(span.lowerBound)-\(span.upperBound - 1)/\(bytes.count)
+            Transfer-Encoding: chunked
+            """
+        let size = String(count, radix: 16) + "\r\n"
+        let trailer = "X-Trailer: " + String(repeating: "x", count: 1000) + "\r\n"
+        let end = "\r\n0\r\n" + String(repeating: trailer, count: 300) + "\r\n"
+        return answer(lines, Array(size.utf8) + bytes[span].prefix(count) + Array(end.utf8))
     }
 }
 
