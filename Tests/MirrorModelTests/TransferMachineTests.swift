@@ -136,6 +136,18 @@ import Testing
         #expect(Self.words(machine.checked(size: 10, digests: [wrong])) == "b")
     }
 
+    @Test(arguments: [true, false])
+    func theSourceOfACompleteBodyThatBreaksOffIsToBlameForWrongBytes(isPassing: Bool) throws {
+        var machine = try Self.machine(["a", "b"], pinned: true)
+        _ = machine.begin()
+        _ = machine.answered(Self.whole, at: Self.now)
+        let lost = TransportFailure(
+            .connectionLost, "lost", isPassing: isPassing, wasSent: true)
+        #expect(Self.words(machine.interrupted(lost, length: 10)) == "check")
+        let wrong = try #require(Self.wrong)
+        #expect(Self.words(machine.checked(size: 10, digests: [wrong])) == "b")
+    }
+
     @Test func aServerThatChangesEachTimeIsAskedForTheWholeInTheEnd() throws {
         let part = try Self.part()
         var machine = try Self.machine(part: (part, 4))

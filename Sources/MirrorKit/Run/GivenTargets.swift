@@ -18,10 +18,7 @@ struct GivenTargets {
                     add(manifest.resources.target(at: at).path)
                     continue
                 }
-                let resource = manifest.resources[at]
-                let key = ServerNameKey(
-                    owner: manifest.owner, folder: resource.target.folder,
-                    source: resource.primary.url)
+                let key = manifest.serverNameKey(of: manifest.resources[at])
                 if let target = try remembered(key) { add(target.path) }
             }
         }

@@ -53,10 +53,7 @@ struct Wanted: Sendable {
                 }
                 entries.append(entry)
                 if resource.isNamedByServer,
-                    let name = try index?.serverName(
-                        of: ServerNameKey(
-                            owner: manifest.owner, folder: resource.target.folder,
-                            source: resource.primary.url))
+                    let name = try index?.serverName(of: manifest.serverNameKey(of: resource))
                 {
                     remembered[Wanted.key(entry)] = name
                 }
@@ -224,9 +221,14 @@ struct Wanted: Sendable {
     private func refuseTwins(_ first: Reference, _ second: Reference) throws {
         guard first.manifest == second.manifest else { return }
         let target = target(of: first)
+        let isChosen = [first, second].contains { remembered[Wanted.key($0)] != nil }
+        let advice =
+            isChosen
+            ? "a server chose it for one of them. Give that one a path, or the other another path."
+            : "give one a path."
         throw MirrorError(
             .manifestInvalid,
-            "\(target): two resources of \(manifests[Int(first.manifest)].owner) have this target. Give one a path.",
+            "\(target): two resources of \(manifests[Int(first.manifest)].owner) have this target; \(advice)",
             target: target)
     }
 

@@ -9,11 +9,17 @@ package final class ServerNameKey: Sendable {
     /// The resource's primary source.
     package let source: SourceURL
 
-    /// Takes the three.
-    package init(owner: String, folder: String, source: SourceURL) {
+    init(owner: String, folder: String, source: SourceURL) {
         self.owner = owner
         self.folder = folder
         self.source = source
+    }
+}
+
+extension Manifest {
+    /// What the name is remembered by that a server chooses for a resource of this manifest.
+    package func serverNameKey(of resource: Resource) -> ServerNameKey {
+        ServerNameKey(owner: owner, folder: resource.target.folder, source: resource.primary.url)
     }
 }
 
@@ -21,9 +27,7 @@ extension Plan {
     /// What the name of a step's file is remembered by; nil where the manifest gives the name.
     package func serverNameKey(of step: Step) -> ServerNameKey? {
         guard isNamedByServer(step), let resource = resource(of: step) else { return nil }
-        return ServerNameKey(
-            owner: manifests[step.manifest].owner, folder: step.target.folder,
-            source: resource.primary.url)
+        return manifests[step.manifest].serverNameKey(of: resource)
     }
 
     /// The target of the first body whose name the manifest leaves to the server.

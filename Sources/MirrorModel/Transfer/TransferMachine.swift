@@ -214,6 +214,7 @@ extension TransferMachine {
         let hasProgressed = course.progressed(to: length)
         if mayRefuseProtocol(failure) { return course.askOverAnotherProtocol() }
         course.bytes.breakOff()
+        if let check = checkOfAll(length: length) { return check }
         let refusal = Refusal(failure.code, failure.cause)
         guard failure.isPassing else { return course.end(refusal, isRetryable: false) }
         guard !course.file.isPost || !failure.wasSent else {
@@ -274,9 +275,14 @@ extension TransferMachine {
     package mutating func refused(_ refusal: Refusal, length: Int64? = nil) -> TransferAction {
         course.progressed(to: length)
         course.bytes.breakOff()
-        // Nothing is missing that another source could send. The check comes before the move to it,
-        // because this source is to blame if the bytes are wrong.
-        if length != nil, course.hasAllPinnedBytes { return TransferAction(.check) }
-        return course.end(refusal)
+        return checkOfAll(length: length) ?? course.end(refusal)
+    }
+
+    /// The check of bytes that a failure ended when none was missing; nil where some are.
+    ///
+    /// Another source could send nothing. The check comes before the move to it, because this source
+    /// is to blame if the bytes are wrong.
+    private func checkOfAll(length: Int64?) -> TransferAction? {
+        length != nil && course.hasAllPinnedBytes ? TransferAction(.check) : nil
     }
 }
