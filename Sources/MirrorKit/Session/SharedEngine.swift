@@ -1,18 +1,22 @@
 internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
+internal import Synchronization
 
 /// The engine that the users of a session share: the first of them opens it, the last closes it.
 ///
-/// While it is open, the session holds the root's lock. It belongs to the session's actor, on which
-/// all of its functions run; between two of their suspensions nothing else changes it.
-final class SharedEngine {
+/// While it is open, the session holds the root's lock. Its functions run where their callers do.
+final class SharedEngine: Sendable {
+    private struct State {
+        var opening: Task<Engine, any Error>?
+        /// The end of the previous engine, whose lock must be released first.
+        var closing: Task<Void, any Error>?
+        var users = 0
+    }
+
     private let location: RootLocation
     private let configuration: Configuration
-    private var opening: Task<Engine, any Error>?
-    /// The end of the previous engine, whose lock must be released first.
-    private var closing: Task<Void, any Error>?
-    private var users = 0
+    private let state = Mutex(State())
 
     init(_ location: RootLocation, _ configuration: Configuration) {
         (self.location, self.configuration) = (location, configuration)
@@ -20,7 +24,7 @@ final class SharedEngine {
 
     /// The engine, if it is open or about to be; nil otherwise.
     func current(isolation: isolated (any Actor)? = #isolation) async throws -> Engine? {
-        try await opening?.value
+        try await state.withLock { $0.opening }?.value
     }
 
     /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
@@ -38,7 +42,7 @@ final class SharedEngine {
         isolation: isolated (any Actor)? = #isolation, _ body: (TreeView) async throws -> Value
     ) async throws -> Value {
         // If another process has the lock, there is no engine. Reading needs none.
-        if opening != nil, let engine = try? await acquire(wait: 0) {
+        if let opening = join(), let engine = try? await engine(of: opening) {
             return try await releasing(engine) {
                 try await body(TreeView(root: $0.root, index: $0.index))
             }
@@ -108,15 +112,35 @@ extension SharedEngine {
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
     ) async throws -> Engine {
-        users += 1
-        if let opening {
-            do { return try await opening.value } catch {
-                users -= 1
-                throw error
-            }
+        let (task, isOpen) = state.withLock { state in
+            state.users += 1
+            if let opening = state.opening { return (opening, true) }
+            let task = open(after: state.closing, wait: wait)
+            state.opening = task
+            return (task, false)
         }
-        let (location, configuration, closing) = (location, configuration, closing)
-        let task = Task {
+        if isOpen { return try await engine(of: task) }
+        do {
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            state.withLock { state in
+                state.users -= 1
+                state.opening = nil
+            }
+            throw error
+        }
+    }
+
+    /// Opens the engine once the previous one is closed.
+    private func open(
+        after closing: Task<Void, any Error>?, wait: Int64
+    ) -> Task<Engine, any Error> {
+        let (location, configuration) = (location, configuration)
+        return Task {
             // The caller that closed the previous engine got its error.
             _ = try? await closing?.value
             let root = try await Offload.run { try location.open() }
@@ -132,27 +156,36 @@ extension SharedEngine {
                 throw error
             }
         }
-        opening = task
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
-            }
-        } catch {
-            users -= 1
-            opening = nil
+    }
+
+    /// Makes the caller a user of the engine that is open or about to be; nil if there is none.
+    private func join() -> Task<Engine, any Error>? {
+        state.withLock { state in
+            if state.opening != nil { state.users += 1 }
+            return state.opening
+        }
+    }
+
+    /// The engine that another caller opens; a caller that does not get it is no user of it.
+    private func engine(
+        of opening: Task<Engine, any Error>, isolation: isolated (any Actor)? = #isolation
+    ) async throws -> Engine {
+        do { return try await opening.value } catch {
+            state.withLock { $0.users -= 1 }
             throw error
         }
     }
 
     /// Releases the engine, and closes it if it has no other user.
     private func release(isolation: isolated (any Actor)? = #isolation) async throws {
-        users -= 1
-        guard users == 0, let task = opening else { return }
-        opening = nil
-        let closing = Task { try await task.value.close() }
-        self.closing = closing
-        try await closing.value
+        let closing: Task<Void, any Error>? = state.withLock { state in
+            state.users -= 1
+            guard state.users == 0, let task = state.opening else { return nil }
+            state.opening = nil
+            let closing = Task { try await task.value.close() }
+            state.closing = closing
+            return closing
+        }
+        try await closing?.value
     }
 }
