@@ -34,7 +34,7 @@ struct LibraryDriver {
 
     private static func sync(_ path: String, _ configuration: Configuration) async throws -> Int32 {
         let session = try MirrorSession(configuration: configuration)
-        let loaded = try await session.loadManifests([try ManifestSource(argument: path)])
+        let loaded = try await session.manifests.load([try ManifestSource(argument: path)])
         let plan = try await session.plan(loaded.manifests)
         var code: Int32 = 70
         do {

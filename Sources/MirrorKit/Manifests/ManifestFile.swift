@@ -3,10 +3,10 @@ public import MirrorManifests
 public import MirrorModel
 internal import MirrorSystem
 
-/// A manifest's file, whose entries a program or a person adds and removes.
+/// A manifest's file, which a program or a person writes or edits.
 ///
-/// Only the entries change: order, form and notes of the rest stay as they are, byte for byte. The
-/// file is replaced atomically, so a killed process leaves the old or the new text.
+/// An edit changes entries only: order, form and notes of the rest stay as they are, byte for byte.
+/// The file is replaced atomically, so a killed process leaves the old or the new text.
 public struct ManifestFile: Sendable {
     /// The path, as it was given.
     public let path: String
@@ -16,6 +16,20 @@ public struct ManifestFile: Sendable {
 
     /// Whether something exists at the path (access(2)).
     public var exists: Bool { access(path, F_OK) == 0 }
+
+    /// Writes a manifest to the file: an existing one is replaced whole or not at all.
+    ///
+    /// Throws `ManifestRefusal` for values that the notation cannot express, and `MirrorError` with
+    /// `usage`, `inputOutput` or `noSpace`; the file is then as it was.
+    public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
+        try await Offload.run {
+            var writer = writer
+            let file = try FileReplacement(of: path)
+            writer.folder = writer.folder ?? file.folder
+            try writer.check(manifest)
+            try file.write { sink in try writer.write(manifest, to: sink) }
+        }
+    }
 
     /// Adds entries behind the others; makes a manifest where there is no file, in XML if its name ends
     /// in `.xml`, else in JSON.
@@ -87,5 +101,31 @@ public struct ManifestFile: Sendable {
         }
         let text = try edit.text(removing: positions)
         if !isDryRun { try file.write { sink in try sink(text) } }
+    }
+
+    /// Writes sizes and sha256 digests of fetched files into the file.
+    ///
+    /// Every selected resource that the index knows is read. If the declarations of one contradict
+    /// its file, the manifest's file stays as it is, and the report names the resource. The
+    /// manifest's text keeps its order, its form and its notes: the new values are put beside each
+    /// `url`.
+    ///
+    /// - Parameters:
+    ///   - session: a session of the root with the fetched files.
+    ///   - options: `only` and `skip` select resources by their tags.
+    ///   - updates: whether other sizes and digests that the manifest declares give way to those of the
+    ///     files that mirror put there last.
+    ///   - isDryRun: whether nothing is written.
+    /// - Throws: `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `inputOutput`,
+    ///   `cancelled` and the like.
+    public func pin(
+        from session: MirrorSession, options: PlanOptions = PlanOptions(), updates: Bool = false,
+        isDryRun: Bool = false
+    ) async throws -> PinReport {
+        let (root, meter) = (session.root, ActivityMeter.current)
+        return try await session.engine.scan { view, isCancelled in
+            try PinScan(view: view, updates: updates, meter: meter, isCancelled: isCancelled)
+                .pin(path, options: options, isDryRun: isDryRun, root: root)
+        }
     }
 }

@@ -1,31 +1,101 @@
 internal import MirrorManifests
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
+internal import Synchronization
 
-/// The manifests that a session reads, and what it has read of them.
+/// The manifests of a root: those that a session reads, and those that the root remembers.
 ///
 /// A session reads manifests before it makes a plan, and its root remembers them only once that plan
-/// was executed. It belongs to the session's actor, on which its functions run.
-final class ManifestRegister {
+/// was executed.
+public final class ManifestRegister: Sendable {
     private let root: String
     private let configuration: Configuration
     private let engine: SharedEngine
+    private let leases: FileLeases
     /// What was read last, by the names of the manifests.
-    private var fetched: [String: FetchedManifest] = [:]
+    private let fetched = Mutex<[String: FetchedManifest]>([:])
 
-    init(root: String, _ configuration: Configuration, _ engine: SharedEngine) {
-        (self.root, self.configuration, self.engine) = (root, configuration, engine)
+    init(
+        root: String, _ configuration: Configuration, engine: SharedEngine, leases: FileLeases
+    ) {
+        (self.root, self.configuration) = (root, configuration)
+        (self.engine, self.leases) = (engine, leases)
     }
 
-    /// Reads manifests.
-    func load(
-        _ sources: [ManifestSource], isOffline: Bool, fresh: Set<ManifestSource>, hint: ListHint,
-        isolation: isolated (any Actor)? = #isolation
+    /// The manifests that the root remembers, in the order of their names.
+    ///
+    /// The list is empty if none was synced yet.
+    public func remembered() async throws -> [RememberedManifest] {
+        try await engine.look { view in
+            try ManifestMemory.all(in: view).map(RememberedManifest.init)
+        }
+    }
+
+    /// The sources from which the manifests that the root remembers can be read.
+    ///
+    /// Throws `MirrorError` with `usage` if the root remembers none.
+    public func rememberedSources() async throws -> [ManifestSource] {
+        try await engine.reading { view in
+            let known = try ManifestMemory.all(in: view)
+            guard !known.isEmpty else { throw MirrorError.noManifest(root) }
+            return known.map(\.source)
+        }
+    }
+
+    /// The hints of the remembered manifests that are lists, by their sources.
+    ///
+    /// Throws `MirrorError` if the index cannot be read.
+    public func rememberedHints() async throws -> [ManifestSource: ListHint] {
+        try await engine.reading { view in
+            try ManifestMemory.all(in: view).reduce(into: [:]) { hints, memory in
+                if !memory.record.hint.isEmpty { hints[memory.source] = memory.record.hint }
+            }
+        }
+    }
+
+    /// Forgets a manifest: its place, its copy, and its ownership of files.
+    ///
+    /// Its files stay, and it does not own them any more. With `deleting`, those that are as mirror
+    /// put them there, and that no other manifest owns, are removed first. A dry run changes
+    /// nothing and takes no lock. Throws `MirrorError` with `usage` for a name that the root does
+    /// not know, with the obstacle's error while a promotion of its files cannot be finished, or
+    /// with `locked`, `inputOutput` and the like.
+    ///
+    /// - Parameter wait: seconds to wait for another run's end.
+    public func forget(
+        _ name: String, deleting: Bool = false, isDryRun: Bool = false,
+        waitingSeconds wait: Int64 = 0
+    ) async throws -> ForgetReport {
+        let forgetting = Forgetting(root: root, name: name, deletesFiles: deleting)
+        if isDryRun { return try await engine.look { view in try forgetting.preview(view) } }
+        return try await engine.using(waitingSeconds: wait) { engine in
+            try await forgetting.carryOut(in: engine, leases)
+        }
+    }
+}
+
+// MARK: Reading
+
+extension ManifestRegister {
+    /// Reads manifests; if none is given, those that the root remembers.
+    ///
+    /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
+    /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
+    /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
+    ///
+    /// - Parameters:
+    ///   - fresh: URLs that are not asked for, because their copies are known to be fresh.
+    ///   - hint: what is known of sources that are lists of other programs; it is remembered once
+    ///     their plan has been executed.
+    public func load(
+        _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
+        hint: ListHint = ListHint()
     ) async throws -> LoadedManifests {
+        if sources.isEmpty {
+            return try await loadRemembered(isOffline: isOffline, passesOverLost: false)
+        }
         let load = { (view: TreeView) async throws -> LoadedManifests in
-            // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
-            _ = isolation
             let loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,
                 hint: hint)
@@ -50,24 +120,30 @@ final class ManifestRegister {
         return try await engine.reading(load)
     }
 
+    /// Reads the manifests that the root remembers; it is no error if there are none.
+    ///
+    /// A manifest without a readable file or copy is skipped, with a notice. Throws
+    /// `ManifestRefusal`, or `MirrorError`.
+    public func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
+        try await loadRemembered(isOffline: isOffline, passesOverLost: true)
+    }
+
     /// Reads the manifests that the root remembers.
     ///
     /// - Parameter passesOverLost: whether one without a readable file or copy is skipped, with a
     ///   notice, and it is no error if there are none.
-    func loadRemembered(
-        isOffline: Bool, passesOverLost: Bool, isolation: isolated (any Actor)? = #isolation
+    private func loadRemembered(
+        isOffline: Bool, passesOverLost: Bool
     ) async throws -> LoadedManifests {
         try await engine.reading { view in
-            // A closure runs on the actor only if it captures the isolated parameter (SE-0420).
-            _ = isolation
             let known = try ManifestMemory.all(in: view)
-            guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(self.root) }
+            guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(root) }
             let loader = ManifestLoader(
-                view: view, configuration: self.configuration, isOffline: isOffline)
+                view: view, configuration: configuration, isOffline: isOffline)
             var result = LoadedManifests()
             for memory in known {
                 do {
-                    self.add(try await loader.load(memory), to: &result)
+                    add(try await loader.load(memory), to: &result)
                 } catch let error as MirrorError {
                     guard passesOverLost, error.code == .manifestUnreadable else { throw error }
                     result.notices.append(Notice(error.message, remedy: error.remedy))
@@ -85,11 +161,13 @@ final class ManifestRegister {
         if loaded.decoded.list != nil {
             result.notices += loaded.decoded.warnings.map { Notice("\($0.file): \($0.message).") }
         }
-        if let memory = loaded.memory { fetched[memory.record.name] = memory }
+        guard let memory = loaded.memory else { return }
+        fetched.withLock { $0[memory.record.name] = memory }
     }
 
     /// What was read of a plan's manifests, to be recorded once the plan is executed.
     func recording(of plan: Plan, in engine: Engine) -> ManifestRecording {
+        let fetched = fetched.withLock { $0 }
         let known = plan.manifests.compactMap { manifest -> FetchedManifest? in
             guard let memory = fetched[manifest.owner],
                 memory.whereabouts == manifest.whereabouts

@@ -43,6 +43,22 @@ public enum ManifestSource: Sendable, Hashable {
     }
 }
 
+extension ManifestSource {
+    /// Reads the manifest by itself: without a root, and without remembering it.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    ///
+    /// - Parameter hint: what is known of it if it is a list of another program.
+    public func read(
+        configuration: Configuration = Configuration(), hint: ListHint = ListHint()
+    ) async throws -> DecodedManifest {
+        let loader = ManifestLoader(
+            view: TreeView(root: nil, index: nil), configuration: configuration, isOffline: false,
+            hint: hint)
+        return try await loader.load(self).decoded
+    }
+}
+
 /// Manifests that were read, with notices about how they were read.
 public struct LoadedManifests: Sendable {
     /// The manifests, in the order of their sources.

@@ -10,7 +10,7 @@ extension MirrorSession {
     /// `indexNewer`.
     public func report(on manifests: [Manifest]) async throws -> TreeReport {
         let root = root
-        let remembered = try await rememberedManifests()
+        let remembered = try await self.manifests.remembered()
         return try await engine.look { view in
             let now = SystemClock.now()
             var report = TreeReport(root: root, madeAt: now)

@@ -15,9 +15,10 @@ public actor MirrorSession {
     public nonisolated let root: String
     /// How the session works.
     public nonisolated let configuration: Configuration
-    let location: RootLocation
-    let engine: SharedEngine
-    let register: ManifestRegister
+    /// The manifests that the root remembers, and how manifests are read.
+    public nonisolated let manifests: ManifestRegister
+    nonisolated let location: RootLocation
+    nonisolated let engine: SharedEngine
     nonisolated let leases = FileLeases()
     private let runs: SessionRuns
 
@@ -32,9 +33,11 @@ public actor MirrorSession {
         self.root = location.path
         self.configuration = configuration
         engine = SharedEngine(location, configuration)
-        register = ManifestRegister(root: location.path, configuration, engine)
+        manifests = ManifestRegister(
+            root: location.path, configuration, engine: engine, leases: leases)
         runs = SessionRuns(
-            root: location.path, configuration, engine: engine, register: register, leases: leases)
+            root: location.path, configuration, engine: engine, manifests: manifests,
+            leases: leases)
     }
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.

@@ -8,7 +8,7 @@ final class SessionRuns {
     private let root: String
     private let configuration: Configuration
     private let engine: SharedEngine
-    private let register: ManifestRegister
+    private let manifests: ManifestRegister
     private let leases: FileLeases
     /// The runs, by their identifiers.
     private var underWay: [String: Execution] = [:]
@@ -17,10 +17,10 @@ final class SessionRuns {
 
     init(
         root: String, _ configuration: Configuration, engine: SharedEngine,
-        register: ManifestRegister, leases: FileLeases
+        manifests: ManifestRegister, leases: FileLeases
     ) {
         (self.root, self.configuration) = (root, configuration)
-        (self.engine, self.register, self.leases) = (engine, register, leases)
+        (self.engine, self.manifests, self.leases) = (engine, manifests, leases)
     }
 
     /// Sends an input to all runs.
@@ -66,7 +66,7 @@ final class SessionRuns {
                 if isPaused { execution.steer(.pause(nil)) }
                 underWay[execution.identifier] = execution
                 run.attach(execution)
-                let recording = register.recording(of: plan, in: engine)
+                let recording = manifests.recording(of: plan, in: engine)
                 async let copies = recording.firstCopies()
                 let (summary, totals) = try await Offload.run { execution.run() }
                 run.note(execution.event(.summary(summary), totals: totals))

@@ -112,7 +112,8 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         try await work.run([path]) { [options] session, manifests, shown in
             try await work.fetch(manifests, options, in: session, shown)
             guard pin else { return }
-            let report = try await session.pin(path, options: options)
+            let report = try await ManifestFile(path: path).pin(
+                from: session, options: options)
             PinOutput(options: output).show(report)
             if !report.contradictions.isEmpty { throw ExitCode(1) }
         }

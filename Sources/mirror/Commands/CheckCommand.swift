@@ -78,7 +78,7 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
         }
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
-        let hints = try await session.rememberedHints()
-        return try await session.rememberedSources().map { ($0, hints[$0] ?? ListHint()) }
+        let hints = try await session.manifests.rememberedHints()
+        return try await session.manifests.rememberedSources().map { ($0, hints[$0] ?? ListHint()) }
     }
 }

@@ -30,8 +30,7 @@ struct CheckReport {
         var report = CheckReport(label: source.label)
         if case .path = source { report.fixesHelp = true }
         do {
-            let decoded = try await MirrorSession.read(
-                source, configuration: configuration, hint: hint)
+            let decoded = try await source.read(configuration: configuration, hint: hint)
             report.decoded = decoded
             report.diagnostics = decoded.warnings
             report.omitted = decoded.omittedWarnings

@@ -61,7 +61,7 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
         CommandStage.enter(.readingManifests)
         guard let notation else { return }
         let source = try ManifestSource(argument: input)
-        let decoded = try await MirrorSession.read(source, configuration: network.configuration)
+        let decoded = try await source.read(configuration: network.configuration)
         var writer = ManifestWriter(notation, label: source.label)
         writer.isLossy = lossy
         let losses = try writer.check(decoded.manifest)
@@ -73,7 +73,7 @@ struct ConvertCommand: AsyncParsableCommand, ShowsProgress {
             if Console.output.writeError != nil { throw ExitCode(74) }
             return
         }
-        try await MirrorSession.write(decoded.manifest, to: destination, with: writer)
+        try await ManifestFile(path: destination).write(decoded.manifest, with: writer)
         if !quiet {
             let count = decoded.manifest.resources.count
             Console.output.line(

@@ -39,7 +39,7 @@ struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let report = try await session.forget(
+        let report = try await session.manifests.forget(
             name, deleting: delete, isDryRun: dryRun, waitingSeconds: wait?.seconds ?? 0)
         ForgetOutput(options: output).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }

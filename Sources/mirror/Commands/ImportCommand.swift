@@ -70,8 +70,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     private func read(_ source: ManifestSource) async throws -> DecodedManifest {
         let isUnnamed = source == .standardInput && name == nil
         let hint = try list.hint(name: isUnnamed ? list.from?.rawValue ?? "list" : name)
-        let decoded = try await MirrorSession.read(
-            source, configuration: network.configuration, hint: hint)
+        let decoded = try await source.read(configuration: network.configuration, hint: hint)
         guard decoded.list != nil else {
             throw MirrorError(
                 .usage,
@@ -97,7 +96,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
         }
         let notation = DecodedManifest.Notation(fileName: destination) ?? .json
         let writer = ManifestWriter(notation, label: destination)
-        try await MirrorSession.write(manifest, to: destination, with: writer)
+        try await ManifestFile(path: destination).write(manifest, with: writer)
         guard !quiet else { return }
         let resources = manifest.resources
         let pinned = resources.count { $0.pin != nil }

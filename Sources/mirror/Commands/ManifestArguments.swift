@@ -37,7 +37,7 @@ struct ManifestArguments {
         _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
     ) async throws -> LoadedManifests {
         CommandStage.enter(.readingManifests)
-        let loaded = try await session.loadManifests(
+        let loaded = try await session.manifests.load(
             sources, isOffline: network.offline, fresh: fresh, hint: try hint())
         loaded.showNotices()
         for (position, manifest) in loaded.manifests.enumerated() {
@@ -62,8 +62,8 @@ struct ManifestArguments {
         let sources = try sources()
         let loaded =
             sources.isEmpty
-            ? try await session.loadRememberedManifests(isOffline: network.offline)
-            : try await session.loadManifests(
+            ? try await session.manifests.loadRemembered(isOffline: network.offline)
+            : try await session.manifests.load(
                 sources, isOffline: network.offline, hint: try hint())
         loaded.showNotices()
         return loaded.manifests

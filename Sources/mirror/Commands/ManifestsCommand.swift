@@ -24,7 +24,7 @@ struct ManifestsCommand: AsyncParsableCommand {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let manifests = try await session.rememberedManifests()
+        let manifests = try await session.manifests.remembered()
         ManifestsOutput(options: output, root: session.root).show(manifests)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }

@@ -72,7 +72,8 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
         let session = try MirrorSession(root: root.root)
         if !check { try session.requireRoot() }
         CommandStage.enter(.reading)
-        let report = try await session.pin(path, options: options, isDryRun: dryRun || check)
+        let report = try await ManifestFile(path: path)
+            .pin(from: session, options: options, isDryRun: dryRun || check)
         try conclude(report)
     }
 
@@ -98,7 +99,9 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
             try await work.fetch(manifests.map(\.withoutPins), options, in: session, shown)
             LiveDisplay.shared.resume()
             CommandStage.enter(.reading)
-            try conclude(try await session.pin(path, options: options, updates: true))
+            try conclude(
+                try await ManifestFile(path: path)
+                    .pin(from: session, options: options, updates: true))
         }
     }
 }

@@ -26,7 +26,7 @@ enum Suggestions {
 
     /// Names of the manifests that the root remembers.
     static let names = CompletionKind.custom { words, _, _ in
-        let known = try? await session(words)?.rememberedManifests()
+        let known = try? await session(words)?.manifests.remembered()
         return (known ?? []).map(\.name).filter(isPlain)
     }
 
@@ -62,7 +62,7 @@ enum Suggestions {
         let named = await manifests(onLine: words)
         guard named.isEmpty else { return named }
         return
-            (try? await session(words)?.loadRememberedManifests(isOffline: true).manifests) ?? []
+            (try? await session(words)?.manifests.loadRemembered(isOffline: true).manifests) ?? []
     }
 
     /// The manifests among the words, as far as they are files.
@@ -70,7 +70,7 @@ enum Suggestions {
         var found: [Manifest] = []
         for word in words.dropFirst(2) where !word.hasPrefix("-") {
             guard case .path(let path)? = try? ManifestSource(argument: word),
-                let decoded = try? await MirrorSession.read(.path(path))
+                let decoded = try? await ManifestSource.path(path).read()
             else { continue }
             found.append(decoded.manifest)
         }

@@ -128,7 +128,7 @@ extension WatchLoop {
     private func load(in session: MirrorSession) async throws -> [Manifest] {
         let arguments = command.options.arguments
         var sources = try arguments.sources()
-        if sources.isEmpty { sources = try await session.rememberedSources() }
+        if sources.isEmpty { sources = try await session.manifests.rememberedSources() }
         // A change after this moment ends the next sleep.
         sleep.watch(sources)
         let now = MirrorSession.clock()

@@ -151,12 +151,12 @@ import Testing
             })
         let session = try MirrorSession(root: ground.folder.path)
         let error = await #expect(throws: MirrorError.self) {
-            try await session.forget("m", deleting: deleting)
+            try await session.manifests.forget("m", deleting: deleting)
         }
         #expect(error?.code == .obstructed)
         #expect(error?.message.contains("run again then") == true, "\(String(describing: error))")
         Obstacle.folderAtTheTarget.remove(from: ground)
-        let report = try await session.forget("m", deleting: deleting)
+        let report = try await session.manifests.forget("m", deleting: deleting)
         #expect(report.removed.count == (deleting ? SetGround.new.count : 0))
         #expect(ground.texts() == (deleting ? [:] : SetGround.new))
     }

@@ -37,7 +37,7 @@ import Testing
     @discardableResult
     private func sync(_ root: String, _ paths: String...) async throws -> LoadedManifests {
         let session = try session(root)
-        let loaded = try await session.loadManifests(
+        let loaded = try await session.manifests.load(
             paths.map { .path(ground.path + "/" + $0) })
         try await session.withLock {
             let plan = try await session.plan(loaded.manifests)
@@ -51,7 +51,7 @@ import Testing
     }
 
     private func remembered(_ root: String) async throws -> [RememberedManifest] {
-        try await session(root).rememberedManifests()
+        try await session(root).manifests.remembered()
     }
 
     /// What is remembered is what the run was about, also when the file is read again meanwhile.
@@ -59,7 +59,7 @@ import Testing
         try write("m.json")
         let session = try session("root")
         let source = ManifestSource.path(ground.path + "/m.json")
-        let loaded = try await session.loadManifests([source])
+        let loaded = try await session.manifests.load([source])
         try await session.withLock {
             let plan = try await session.plan(loaded.manifests)
             var hasReadAgain = false
@@ -67,7 +67,7 @@ import Testing
                 hasReadAgain = true
                 try write("n.json", target: "Caches/b")
                 try move("n.json", "m.json")
-                _ = try await session.loadManifests([source])
+                _ = try await session.manifests.load([source])
             }
         }
         let index = try IndexOpening.openForReading(RootDirectory(opening: ground.path + "/root"))
@@ -163,7 +163,7 @@ import Testing
         try #require(unlink(ground.path + "/m.json") == 0)
         await #expect(throws: MirrorError.self) { try await sync("root") }
         let session = try session("root")
-        let lenient = try await session.loadRememberedManifests()
+        let lenient = try await session.manifests.loadRemembered()
         #expect(lenient.manifests.isEmpty)
         #expect(lenient.notices.first?.remedy == Remedy(.nameManifest, "maps"))
     }

@@ -14,7 +14,7 @@ struct Prefetch {
         }
 
         // The files that should be there. A manifest can also be read from a file:
-        // `session.loadManifests`.
+        // `session.manifests.load`.
         let origin = try SourceURL(base, relativeTo: nil)
         var map = Resource(
             target: try Target("Documents/world.pmtiles"),
