@@ -1,55 +1,72 @@
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorStore
 
 /// What earlier runs of a root did, and why: their rows in the index, and their logs.
-///
-/// Its functions block the calling thread.
-struct RunHistory {
-    private let root: RootDirectory?
-    private let index: Index?
+public struct RunHistory: Sendable {
+    /// The number of runs whose decisions about each target are kept.
+    public static let remembersDecisionsOf = RunLog.mostRuns
 
-    init(_ view: TreeView) { (root, index) = (view.root, view.index) }
+    private let engine: SharedEngine
+
+    init(_ engine: SharedEngine) { self.engine = engine }
 
     /// The last runs that had something to do, the newest first.
-    func runs(limit: Int) throws -> [PastRun] {
-        try index?.runs().suffix(max(limit, 0)).reversed().map(PastRun.init) ?? []
+    ///
+    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func runs(limit: Int = remembersDecisionsOf) async throws -> [PastRun] {
+        try await engine.look { view in
+            try view.index?.runs().suffix(max(limit, 0)).reversed().map(PastRun.init) ?? []
+        }
     }
 
     /// What the last runs decided about a target, the newest first.
-    func decisions(about target: Target) throws -> [(run: PastRun, decision: PastDecision)] {
-        guard let root, let index else { return [] }
-        let runs = try index.runs().suffix(RunLog.mostRuns)
-        return runs.reversed().compactMap { record in
-            var reader = DecisionLineReader(about: target)
-            var last: PastDecision?
-            RunLog.forEachLine(of: record.id, in: root) { line in
-                if let decision = reader.decision(in: line) { last = decision }
+    ///
+    /// A run that kept the file as it was decided nothing about it, and neither did one that ended
+    /// before the target's turn came. Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    public func decisions(
+        about target: Target
+    ) async throws -> [(run: PastRun, decision: PastDecision)] {
+        try await engine.look { view in
+            guard let root = view.root, let index = view.index else { return [] }
+            let runs = try index.runs().suffix(RunLog.mostRuns)
+            return runs.reversed().compactMap { record in
+                var reader = DecisionLineReader(about: target)
+                var last: PastDecision?
+                RunLog.forEachLine(of: record.id, in: root) { line in
+                    if let decision = reader.decision(in: line) { last = decision }
+                }
+                return last.map { (PastRun(record), $0) }
             }
-            return last.map { (PastRun(record), $0) }
         }
     }
 
     /// The files that the newest run with an end failed to bring up to date, or left stale, as far
     /// as its log names them.
     ///
-    /// - Parameter run: that run.
-    func troubles(of run: PastRun) -> [Target: Outcome] {
-        var troubles: [Target: Outcome] = [:]
-        guard let root else { return troubles }
+    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
+    ///
+    /// - Parameter runs: the last runs, the newest first.
+    public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
+        guard let run = RunHistory.troubled(among: runs) else { return [:] }
         let marks = RunHistory.troubling.map { Array("\"outcome\":\"\($0.rawValue)\"".utf8) }
-        RunLog.forEachLine(of: run.id, in: root) { line in
-            // Most lines of a long log are about files that arrived.
-            guard marks.contains(where: line.holds), let decision = PastDecision(line: Array(line))
-            else { return }
-            troubles[decision.target] = decision.outcome
+        return try await engine.look { view in
+            var troubles: [Target: Outcome] = [:]
+            guard let root = view.root else { return troubles }
+            RunLog.forEachLine(of: run.id, in: root) { line in
+                // Most lines of a long log are about files that arrived.
+                guard marks.contains(where: line.holds),
+                    let decision = PastDecision(line: Array(line))
+                else { return }
+                troubles[decision.target] = decision.outcome
+            }
+            return troubles
         }
-        return troubles
     }
 
     private static let troubling = [Outcome.failed, .stale]
 
     /// The newest of these runs that has an end, if files of it are not as they should be.
-    static func troubled(among runs: [PastRun]) -> PastRun? {
+    private static func troubled(among runs: [PastRun]) -> PastRun? {
         guard let run = runs.first(where: { $0.summary != nil }),
             troubling.contains(where: { run.summary?[$0] ?? 0 > 0 })
         else { return nil }
@@ -63,12 +80,12 @@ extension RunHistory {
     /// Bytes of logs that a report reads, the newest run's first.
     private static let mostReported: Int64 = 64 << 20
 
-    /// Adds the last runs to a report, with what they decided.
-    func add(to report: inout TreeReport) throws {
-        guard let root, let index else { return }
+    /// Adds the last runs to a report, with what they decided. Blocks the calling thread.
+    static func add(to report: inout TreeReport, from view: TreeView) throws {
+        guard let root = view.root, let index = view.index else { return }
         let records = try index.runs().suffix(TreeReport.mostRuns).reversed()
         report.runs = records.map(PastRun.init)
-        var left = RunHistory.mostReported
+        var left = mostReported
         for run in report.runs where left > 0 {
             var hasBegun = false
             var reader = DecisionLineReader()

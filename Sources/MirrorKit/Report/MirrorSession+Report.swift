@@ -15,7 +15,7 @@ extension MirrorSession {
             let now = SystemClock.now()
             var report = TreeReport(root: root, madeAt: now)
             report.manifests = remembered
-            if view.isThere { try RunHistory(view).add(to: &report) }
+            try RunHistory.add(to: &report, from: view)
             var inventory = try Inventory(view: view, manifests: manifests, only: [], now: now)
             try inventory.files { report.add($0) }
             return report

@@ -105,37 +105,8 @@ extension MirrorSession {
     }
 }
 
-/// What earlier runs did, and why; and whether transfers may run.
+/// Whether transfers may run.
 extension MirrorSession {
-    /// The number of runs whose decisions about each target are kept.
-    public static let remembersDecisionsOf = RunLog.mostRuns
-
-    /// The last runs that had something to do, the newest first.
-    ///
-    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
-    public func history(limit: Int = remembersDecisionsOf) async throws -> [PastRun] {
-        try await engine.look { view in try RunHistory(view).runs(limit: limit) }
-    }
-
-    /// What the last runs decided about a target, the newest first.
-    ///
-    /// A run that kept the file as it was decided nothing about it, and neither did one that ended
-    /// before the target's turn came. Throws `MirrorError` with `inputOutput` or `indexNewer`.
-    public func decisions(
-        about target: Target
-    ) async throws -> [(run: PastRun, decision: PastDecision)] {
-        try await engine.look { view in try RunHistory(view).decisions(about: target) }
-    }
-
-    /// The files that the newest run with an end failed to bring up to date, or left stale, as far
-    /// as its log names them.
-    ///
-    /// Throws `MirrorError` with `inputOutput` or `indexNewer`.
-    public func troubles(of runs: [PastRun]) async throws -> [Target: Outcome] {
-        guard let run = RunHistory.troubled(among: runs) else { return [:] }
-        return try await engine.look { view in RunHistory(view).troubles(of: run) }
-    }
-
     /// Whether transfers may run at the moment; nil where they always may.
     ///
     /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with

@@ -17,6 +17,8 @@ public actor MirrorSession {
     public nonisolated let configuration: Configuration
     /// The manifests that the root remembers, and how manifests are read.
     public nonisolated let manifests: ManifestRegister
+    /// What earlier runs did, and why.
+    public nonisolated let history: RunHistory
     nonisolated let location: RootLocation
     nonisolated let engine: SharedEngine
     nonisolated let leases = FileLeases()
@@ -35,6 +37,7 @@ public actor MirrorSession {
         engine = SharedEngine(location, configuration)
         manifests = ManifestRegister(
             root: location.path, configuration, engine: engine, leases: leases)
+        history = RunHistory(engine)
         runs = SessionRuns(
             root: location.path, configuration, engine: engine, manifests: manifests,
             leases: leases)

@@ -31,7 +31,7 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let runs = try await session.history(limit: last)
+        let runs = try await session.history.runs(limit: last)
         HistoryOutput(options: output, root: session.root).show(runs)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }

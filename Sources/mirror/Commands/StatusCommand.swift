@@ -53,11 +53,11 @@ struct StatusCommand: AsyncParsableCommand, ShowsProgress {
             locations: manifests, network: network, lists: lists
         )
         .loadKnown(in: session)
-        let runs = try await session.history(limit: 100)
+        let runs = try await session.history.runs(limit: 100)
         let isSelection = due || !path.isEmpty || !only.isEmpty
         let status = StatusOutput(
             options: output, root: session.root, runs: runs,
-            troubles: try await session.troubles(of: runs), isSelection: isSelection)
+            troubles: try await session.history.troubles(of: runs), isSelection: isSelection)
         let (due, patterns) = (due, path)
         let matches = { @Sendable (path: String) in
             patterns.contains { fnmatch($0, path, 0) == 0 }

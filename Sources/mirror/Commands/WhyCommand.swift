@@ -63,7 +63,7 @@ struct WhyCommand: AsyncParsableCommand {
     private func explain(_ target: Target) async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
-        let decisions = try await session.decisions(about: target)
+        let decisions = try await session.history.decisions(about: target)
         let manifests = try await ManifestArguments(locations: [], network: network)
             .loadKnown(in: session)
         var options = PlanOptions()
