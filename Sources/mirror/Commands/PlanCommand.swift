@@ -45,7 +45,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         options.recording = recording.recording()
         let plan = try await session.plan(manifests, options: options)
         try PlanOutput(options: output).show(
-            plan, try await session.permissionStatus(of: when.permission))
+            plan, try await PermissionStatus(of: when.permission, in: session))
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
 }

@@ -69,6 +69,6 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         CommandStage.enter(.lookingAtTree)
         let plan = try await session.plan(manifests, options: options.planOptions)
         try PlanOutput(options: options.output).show(
-            plan, try await session.permissionStatus(of: options.when.permission))
+            plan, try await PermissionStatus(of: options.when.permission, in: session))
     }
 }

@@ -36,7 +36,7 @@ struct SyncWork {
     }
 
     private func announce(_ session: MirrorSession) {
-        if options.when.unlessMetered, let reason = MirrorSession.reasonMeteringIsUnknown() {
+        if options.when.unlessMetered, let reason = PermissionStatus.reasonMeteringIsUnknown() {
             output.note("The network counts as not metered: \(reason)")
         }
         output.announce(root: session.root)

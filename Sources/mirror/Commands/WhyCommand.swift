@@ -77,7 +77,7 @@ struct WhyCommand: AsyncParsableCommand {
                 UnknownName.sentence(
                     target: target, among: plan.steps.indices.lazy.map(plan.steps.target(at:))))
         }
-        let permission = try await session.permissionStatus(of: when.permission)
+        let permission = try await PermissionStatus(of: when.permission, in: session)
         let mayWait = now.map { $0.needsNetwork && plan.resource(of: $0)?.isUrgent != true }
         WhyOutput(
             options: output, root: session.root, now: plan.now,

@@ -75,7 +75,7 @@ final class RunOperations: Sendable {
             do {
                 try write(
                     Metrics(
-                        summary: summary, endedAt: MirrorSession.clock(),
+                        summary: summary, endedAt: .now,
                         failures: state.failures, due: try? await due(),
                         freeBytes: RunOperations.freeBytes(at: root)), to: path)
             } catch {

@@ -12,7 +12,7 @@ struct EvictOutput {
         }
         if options.json { return report.write { Console.output.write(bytes: $0) } }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        let clock = LocalClock.ofThisProcess(now: MirrorSession.clock())
+        let clock = LocalClock.ofThisProcess(now: .now)
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(report.root.printable)")

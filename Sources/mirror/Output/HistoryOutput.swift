@@ -19,7 +19,7 @@ struct HistoryOutput {
             return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        let clock = LocalClock.ofThisProcess(now: MirrorSession.clock())
+        let clock = LocalClock.ofThisProcess(now: .now)
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(root.printable)")

@@ -21,7 +21,7 @@ struct ManifestsOutput {
             return Console.output.write(bytes: json.take())
         }
         let style = TextStyle(isColored: options.usesColor(on: .output))
-        let now = MirrorSession.clock()
+        let now = Instant.now
         var lines = LineBuffer()
         defer { lines.flush() }
         lines.line("root \(root.printable)")

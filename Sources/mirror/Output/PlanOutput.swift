@@ -1,3 +1,4 @@
+import MirrorKit
 import MirrorModel
 
 /// Shows a plan: a JSON document for scripts, or a line per step for people.

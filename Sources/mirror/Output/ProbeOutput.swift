@@ -8,7 +8,7 @@ struct ProbeOutput {
     /// Prints the reports to standard output, and what servers refused to standard error.
     func show(_ reports: [ProbeReport]) {
         if options.json { return Console.output.write(bytes: document(reports)) }
-        let clock = LocalClock.ofThisProcess(now: MirrorSession.clock())
+        let clock = LocalClock.ofThisProcess(now: .now)
         for (number, report) in reports.enumerated() {
             if let error = report.error {
                 Console.error.line("mirror: error: \(error.sentence.printable)")

@@ -183,7 +183,7 @@ struct RunOutput {
                 ? .quiet : options.verbose ? .verbose : .normal,
             style: TextStyle(isColored: options.usesColor(on: .output)),
             errorStyle: TextStyle(isColored: options.usesColor(on: .error)),
-            clock: .ofThisProcess(now: MirrorSession.clock()))
+            clock: .ofThisProcess(now: .now))
     }
 
     private func report(_ run: Run) async throws {

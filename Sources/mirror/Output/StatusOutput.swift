@@ -46,7 +46,7 @@ final class StatusOutput: Sendable {
         self.troubles = troubles
         self.isSelection = isSelection
         lists = !options.json && !options.quiet && (options.verbose || isSelection)
-        now = MirrorSession.clock()
+        now = Instant.now
         clock = .ofThisProcess(now: now)
         style = TextStyle(isColored: options.usesColor(on: .output))
     }

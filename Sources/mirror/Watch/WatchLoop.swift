@@ -131,7 +131,7 @@ extension WatchLoop {
         if sources.isEmpty { sources = try await session.manifests.rememberedSources() }
         // A change after this moment ends the next sleep.
         sleep.watch(sources)
-        let now = MirrorSession.clock()
+        let now = Instant.now
         fresh = fresh.filter { $0.value > now && sources.contains($0.key) }
         let loaded = try await arguments.load(sources, fresh: Set(fresh.keys), in: session)
         for (source, until) in zip(sources, loaded.freshUntil) {
@@ -148,8 +148,8 @@ extension WatchLoop {
         for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
             end.nextDue = SyncEnd.Due(at: until, name: source.label)
         }
-        end.deferral = try await session.permissionStatus(
-            of: command.options.when.permission)?.deferral
+        end.deferral = try await PermissionStatus(
+            of: command.options.when.permission, in: session)?.deferral
         return end
     }
 }
@@ -159,7 +159,7 @@ extension WatchLoop {
 extension WatchLoop {
     /// Sleeps until the next sync.
     private func rest(after end: SyncEnd) async throws {
-        let now = MirrorSession.clock()
+        let now = Instant.now
         let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
         CommandStage.enter(.resting)
         tell(next, now)

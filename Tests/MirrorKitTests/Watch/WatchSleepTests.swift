@@ -18,21 +18,21 @@ import Testing
     /// Sleeps for as long as a test may take, unless something ends it.
     private func nap() async throws -> WatchSleep.Wake {
         try await sleep.sleep(
-            until: MirrorSession.clock().advanced(bySeconds: 3600), atMost: 3600,
+            until: Instant.now.advanced(bySeconds: 3600), atMost: 3600,
             wakesForNetwork: false)
     }
 
     @Test func itEndsAtItsTime() async throws {
         defer { folder.remove() }
-        let end = MirrorSession.clock().advanced(bySeconds: 1)
+        let end = Instant.now.advanced(bySeconds: 1)
         let wake = try await sleep.sleep(until: end, atMost: 3600, wakesForNetwork: false)
         #expect(wake == .time)
-        #expect(MirrorSession.clock() >= end)
+        #expect(Instant.now >= end)
     }
 
     @Test func itEndsAfterItsSecondsWhateverTheClockSays() async throws {
         defer { folder.remove() }
-        let end = MirrorSession.clock().advanced(bySeconds: 3600)
+        let end = Instant.now.advanced(bySeconds: 3600)
         let wake = try await sleep.sleep(until: end, atMost: 1, wakesForNetwork: false)
         #expect(wake == .time)
     }
@@ -98,7 +98,7 @@ import Testing
         sleep.watch([.path(folder.full("m.json"))])
         try folder.write("n.json", [2])
         let wake = try await sleep.sleep(
-            until: MirrorSession.clock().advanced(bySeconds: 1), atMost: 1, wakesForNetwork: false)
+            until: Instant.now.advanced(bySeconds: 1), atMost: 1, wakesForNetwork: false)
         #expect(wake == .time)
     }
 

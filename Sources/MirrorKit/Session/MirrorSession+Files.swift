@@ -3,7 +3,7 @@ internal import MirrorStore
 internal import MirrorSystem
 internal import Synchronization
 
-/// Questions about the tree: look up one file, list all, verify all.
+/// The files of the tree: look up or read one, list all, verify all.
 extension MirrorSession {
     /// The facts about a target; nil if the index does not know it.
     ///
@@ -27,12 +27,6 @@ extension MirrorSession {
             try view.index?.targets(beginningWith: text, limit: limit) ?? []
         }
     }
-
-    /// The wall clock that freshness is judged by.
-    public static func clock() -> Instant { SystemClock.now() }
-
-    /// By how much local time is ahead of UTC, in the zone that TZ or the system names.
-    public static var localOffset: LocalOffset { SystemClock.localOffset }
 
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
@@ -102,32 +96,5 @@ extension MirrorSession {
                 view: view, manifests: manifests, meter: meter, isCancelled: isCancelled)
             return try check.report(root: root)
         }
-    }
-}
-
-/// Whether transfers may run.
-extension MirrorSession {
-    /// Whether transfers may run at the moment; nil where they always may.
-    ///
-    /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
-    /// `inputOutput` or `indexNewer`.
-    public func permissionStatus(
-        of permission: TransferPermission
-    ) async throws -> PermissionStatus? {
-        if permission.isUnconditional { return nil }
-        return try await engine.look { view in
-            PermissionStatus(
-                of: permission, at: SystemClock.now(), SystemClock.localOffset,
-                isMetered: permission.needsUnmeteredNetwork && NetworkMetering.read() == .metered,
-                account: try view.index?.budgetAccount())
-        }
-    }
-
-    /// Why NetworkManager does not say whether the network is metered; nil where it does.
-    ///
-    /// Blocks for a second at most.
-    public static func reasonMeteringIsUnknown() -> String? {
-        if case .unknown(let reason) = NetworkMetering.read() { return reason }
-        return nil
     }
 }

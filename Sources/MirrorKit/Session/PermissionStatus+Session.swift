@@ -1,0 +1,29 @@
+public import MirrorModel
+internal import MirrorStore
+internal import MirrorSystem
+
+extension PermissionStatus {
+    /// Whether transfers may run at the moment; nil where they always may.
+    ///
+    /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
+    /// `inputOutput` or `indexNewer`.
+    ///
+    /// - Parameter session: a session of the root whose transfers count against a budget.
+    public init?(of permission: TransferPermission, in session: MirrorSession) async throws {
+        if permission.isUnconditional { return nil }
+        self = try await session.engine.look { view in
+            PermissionStatus(
+                of: permission, at: SystemClock.now(), SystemClock.localOffset,
+                isMetered: permission.needsUnmeteredNetwork && NetworkMetering.read() == .metered,
+                account: try view.index?.budgetAccount())
+        }
+    }
+
+    /// Why NetworkManager does not say whether the network is metered; nil where it does.
+    ///
+    /// Blocks for a second at most.
+    public static func reasonMeteringIsUnknown() -> String? {
+        if case .unknown(let reason) = NetworkMetering.read() { return reason }
+        return nil
+    }
+}
