@@ -1,120 +1,62 @@
 internal import MirrorManifests
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// The files that an export takes, chosen before anything is written.
-struct Export {
-    private(set) var report: ExportReport
-    /// What is known of the files in a list.
-    private var resources = ResourceTable([])
-    /// The files of a folder, in the order of their targets' bytes.
-    private(set) var copies: [ExportedCopy] = []
-    private let view: TreeView
-    private let isCancelled: @Sendable () -> Bool
+/// What another program reads of the files that manifests want.
+///
+/// Lists describe the files with what the manifests and the index know of them, whether or not they
+/// are in the tree. Folders hold copies of files, each read again and compared with its digest; no
+/// copy shares its bytes with the tree's file in a way that a change could pass.
+public struct Export: Sendable {
+    private let manifests: [Manifest]
+    private let format: ExportFormat
+    private let options: PlanOptions
+    private let leavesOut: Bool
 
-    /// Selects resources and decides about each.
-    init(
-        _ manifests: [Manifest], as format: ExportFormat, options: PlanOptions, view: TreeView,
-        isCancelled: @escaping @Sendable () -> Bool
-    ) throws {
-        report = ExportReport(format: format)
-        self.view = view
-        self.isCancelled = isCancelled
-        let wanted = try Wanted(manifests, options: options, index: view.index)
-        try wanted.refuseUnknownNames(options)
-        var names: [String: Digest] = [:]
-        for entry in wanted.entries {
-            try take(wanted.resource(of: entry), &names)
-            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
-        }
+    /// Takes what is exported, and as what.
+    ///
+    /// - Parameters:
+    ///   - manifests: the manifests that want the files.
+    ///   - format: the list or folder.
+    ///   - options: `only` and `skip` select resources by their tags.
+    ///   - leavesOut: whether files that the format cannot hold, or that are not there, are left out
+    ///     instead of refused.
+    public init(
+        of manifests: [Manifest], as format: ExportFormat, options: PlanOptions = PlanOptions(),
+        leavesOut: Bool = false
+    ) {
+        (self.manifests, self.format) = (manifests, format)
+        (self.options, self.leavesOut) = (options, leavesOut)
     }
 
-    private mutating func take(_ resource: Resource, _ names: inout [String: Digest]) throws {
-        let format = report.format
-        let record = try view.index?.record(for: resource.target)
-        let described = record.flatMap { record in
-            let keys = resource.sources.map { SourceKey($0.url) }
-            return resource.described(
-                by: record,
-                isOfSource: record.provenance.map { keys.contains($0.source) } ?? true)
+    /// Writes the list or the folder.
+    ///
+    /// A folder appears whole or not at all, and replaces nothing; an existing file is replaced
+    /// atomically.
+    ///
+    /// - Parameters:
+    ///   - destination: where it goes.
+    ///   - session: a session of the root with the files.
+    /// - Throws: `MirrorError` with `exportIncomplete`, `usage`, `inputOutput`, `noSpace`,
+    ///   `cancelled` and the like; `ManifestRefusal`. Nothing is written then.
+    public func write(
+        to destination: ExportDestination, from session: MirrorSession
+    ) async throws -> ExportReport {
+        try await session.engine.scan { view, isCancelled in
+            var choice = try ExportChoice(
+                manifests, as: format, options: options, view: view, isCancelled: isCancelled)
+            if !leavesOut, let refusal = choice.report.refusal { throw refusal }
+            try choice.write(to: destination, root: session.root)
+            return choice.report
         }
-        let isThere = try format.needsFiles && described != nil && hasFile(record)
-        let resource = described ?? resource
-        switch format.verdict(on: resource, isThere: isThere) {
-        case .pass: report.passed += 1
-        case .omit(let reason): report.omit(resource.target, reason)
-        case .take(let name):
-            if format.isFolder, let record {
-                if let other = names.updateValue(record.sha256, forKey: name) {
-                    // One copy serves two URLs of the same bytes.
-                    if other != record.sha256 { report.omit(resource.target, .nameTaken) }
-                    names[name] = other
-                    return
-                }
-                copies.append(ExportedCopy(record: record, name: name))
-                report.bytes += record.stamp.size
-            } else {
-                resources.append(
-                    format == .metalink ? resource.withoutSecretsOfSources : resource)
-            }
-            report.files += 1
-        }
-    }
-
-    /// Whether the tree has the bytes of a row: a file that was touched or copied is read again.
-    private func hasFile(_ record: IndexRecord?) throws -> Bool {
-        guard let record, let root = view.root else { return false }
-        var scan = StatCursor(root)
-        guard case .file(let stamp, _) = try scan.look(at: record.target) else { return false }
-        if stamp == record.stamp { return true }
-        guard stamp.size == record.stamp.size else { return false }
-        let read = try FileDigests.read(record.target, in: root, isCancelled: isCancelled)
-        return read?.digests.first == record.sha256
-    }
-
-    /// Writes what was chosen.
-    mutating func write(to destination: ExportDestination, root path: String) throws {
-        let writer = ExportWriter(report.format, root: path)
-        let manifest = Manifest(name: nil, owner: report.format.rawValue, resources: resources)
-        switch destination {
-        case .sink(let sink):
-            guard !report.format.isFolder else {
-                throw MirrorError(.usage, "\(report.format.title) is a folder. Name a path for it.")
-            }
-            try writer.write(manifest, to: sink)
-        case .path(let output):
-            report.output = output
-            if report.format.isFolder {
-                guard let root = view.root else { return }
-                let folder = try ExportFolder(at: output)
-                do { try fill(folder, from: root) } catch {
-                    folder.remove()
-                    throw error
-                }
-            } else {
-                try FileReplacement(of: output).write { sink in
-                    try writer.write(manifest, to: sink)
-                }
-            }
-        }
-    }
-
-    private func fill(_ folder: ExportFolder, from root: RootDirectory) throws {
-        var bag = report.format == .bagit ? Bag(now: SystemClock.now()) : nil
-        for copy in copies {
-            if isCancelled() { throw MirrorError(wrapping: CancellationError()) }
-            try folder.add(copy, from: root, isCancelled: isCancelled)
-            bag?.add(copy)
-        }
-        for (name, text) in bag?.files ?? [] { try folder.add(text, named: name) }
-        try folder.promote()
     }
 }
 
-/// A file that goes into a folder.
-struct ExportedCopy {
-    let record: IndexRecord
-    /// Its path in the folder.
-    let name: String
+/// Where an export goes.
+public enum ExportDestination: Sendable {
+    /// A file or a folder, by its path; folders must not be there yet.
+    case path(String)
+    /// A function that takes the chunks of a text. Folders cannot go there.
+    case sink(@Sendable ([UInt8]) throws -> Void)
 }

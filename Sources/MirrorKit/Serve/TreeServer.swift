@@ -1,17 +1,38 @@
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorServer
 internal import MirrorStore
 internal import MirrorSystem
 
-/// A server of a root's tree that listens, with its watch of the index.
+/// A server of a root's tree, over HTTP.
 ///
-/// Its functions block the calling thread.
-struct TreeServer: Sendable {
+/// It serves the files that the index knows, read-only and without authentication: by their targets,
+/// and by their digests as `/cas/<sha256>`. It takes no lock, and shows what runs beside it promote.
+/// A file whose bytes are not those that mirror put there is not served. On a loopback address only
+/// requests that name the machine by an address or as localhost are answered.
+public struct TreeServer: Sendable {
     private let server: HTTPServer
+    /// Sees when the index changes or is replaced.
     private let watch: IndexWatch
 
-    /// Begins to listen.
-    init(
+    /// Begins to listen and to serve, which `run` ends.
+    ///
+    /// - Parameters:
+    ///   - session: a session of the root.
+    ///   - address: where it listens; port 0 is any free one.
+    ///   - onNote: is told sentences for people, such as which file was changed.
+    /// - Throws: `MirrorError` with `usage` for an address that is taken or not of this machine,
+    ///   `rootUnusable`, `indexNewer` or `inputOutput`.
+    public init(
+        of session: MirrorSession, at address: ListenAddress = ListenAddress(),
+        onNote: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
+        try session.requireRoot()
+        self = try await Offload.run {
+            try TreeServer(session.location, at: address, note: onNote)
+        }
+    }
+
+    private init(
         _ location: RootLocation, at address: ListenAddress,
         note: @escaping @Sendable (String) -> Void
     ) throws {
@@ -27,16 +48,21 @@ struct TreeServer: Sendable {
     }
 
     /// The URL of the tree.
-    var url: String { "http://\(server.address)/" }
+    public var url: String { "http://\(server.address)/" }
 
-    /// Ends the server, and with it the connections.
-    func stop() throws {
-        server.stop()
-        try watch.close()
+    /// Serves until the task is cancelled, and then ends the server and its connections.
+    ///
+    /// Throws `MirrorError` with `inputOutput`.
+    public func run() async throws {
+        await TreeServer.waitForCancellation()
+        try await Offload.run {
+            server.stop()
+            try watch.close()
+        }
     }
 
     /// Waits, suspended, until the task is cancelled.
-    static func waitForCancellation() async {
+    private static func waitForCancellation() async {
         let (stream, end) = AsyncStream.makeStream(of: Void.self)
         await withTaskCancellationHandler {
             for await _ in stream {}

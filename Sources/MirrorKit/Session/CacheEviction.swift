@@ -1,32 +1,73 @@
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
 /// Makes room in Caches: the files that were used least recently go, until the rest fits a quota.
-struct CacheEviction: Sendable {
-    let root: String
-    let policy: EvictionPolicy
-    let limit: DeleteLimit
-    let leases: FileLeases
-    let meter: ActivityMeter?
+///
+/// Only files go that mirror wrote, that are unchanged, and that nobody reads with `withFile`. A later
+/// sync fetches the wanted ones again.
+public struct CacheEviction: Sendable {
+    private let policy: EvictionPolicy
+    private let limit: DeleteLimit
 
-    /// What an eviction would remove; nothing changes.
-    func preview(_ view: TreeView) async throws -> EvictionReport {
-        guard let root = view.root, let index = view.index else {
-            return EvictionReport(
-                root: self.root, isDryRun: true, eviction: policy.eviction(of: []))
-        }
-        return try await choose(root, index)
+    /// Takes what may stay and what may go.
+    ///
+    /// - Parameters:
+    ///   - quota: bytes that mirror's files in Caches may take up.
+    ///   - limit: how many files may be removed; if more would be, none is.
+    public init(toQuota quota: Int64, limit: DeleteLimit = .whenOmitted) {
+        (policy, self.limit) = (EvictionPolicy(quota: quota), limit)
+    }
+
+    /// What an eviction would remove; nothing changes, and no lock is taken.
+    ///
+    /// Throws `MirrorError` with `deleteLimit`, `inputOutput` and the like.
+    public func preview(in session: MirrorSession) async throws -> EvictionReport {
+        try await session.engine.reading { view in try await preview(view, session) }
     }
 
     /// Removes the files, and notes in the index that they were left out for lack of room.
-    func carryOut(in engine: Engine) async throws -> EvictionReport {
-        var report = try await choose(engine.root, engine.index)
+    ///
+    /// - Parameters:
+    ///   - session: a session of the root.
+    ///   - wait: seconds to wait for another run's end.
+    /// - Throws: `MirrorError` with `deleteLimit`, `locked`, `inputOutput` and the like.
+    public func carryOut(
+        in session: MirrorSession, waitingSeconds wait: Int64 = 0
+    ) async throws -> EvictionReport {
+        // Where no sync has made a tree, there is nothing to lock.
+        let report = try await session.engine.reading { view in
+            view.isThere ? nil : try await preview(view, session)
+        }
+        if var report {
+            report.isDryRun = false
+            return report
+        }
+        return try await session.engine.using(waitingSeconds: wait) { engine in
+            try await carryOut(in: engine, session)
+        }
+    }
+
+    private func preview(
+        _ view: TreeView, _ session: MirrorSession
+    ) async throws -> EvictionReport {
+        guard let root = view.root, let index = view.index else {
+            return EvictionReport(
+                root: session.root, isDryRun: true, eviction: policy.eviction(of: []))
+        }
+        return try await choose(root, index, session)
+    }
+
+    private func carryOut(
+        in engine: Engine, _ session: MirrorSession
+    ) async throws -> EvictionReport {
+        var report = try await choose(engine.root, engine.index, session)
         report.isDryRun = false
         let chosen = report.eviction.evicted
+        let meter = ActivityMeter.current
         meter?.begin(.removing, total: chosen.count)
         defer { meter?.end() }
-        let failed = await RemovalBatch.remove(chosen, from: engine, leases, meter)
+        let failed = await RemovalBatch.remove(chosen, from: engine, session.leases, meter)
         report.fail(failed)
         let left = Set(failed.map(\.file.target))
         try engine.index.changes.note(
@@ -36,17 +77,20 @@ struct CacheEviction: Sendable {
         return report
     }
 
-    private func choose(_ root: RootDirectory, _ index: Index) async throws -> EvictionReport {
-        let scan = CacheScan(root: root, index: index, leases: leases, meter: meter)
+    private func choose(
+        _ root: RootDirectory, _ index: Index, _ session: MirrorSession
+    ) async throws -> EvictionReport {
+        let scan = CacheScan(
+            root: root, index: index, leases: session.leases, meter: ActivityMeter.current)
         let eviction = try await Offload.run { policy.eviction(of: try scan.files()) }
         let (count, held) = (eviction.evicted.count, eviction.files)
         guard limit.allows(removals: count, owned: held, resources: held) else {
             throw MirrorError(
                 .deleteLimit,
-                "\(self.root): \(count) of \(Counted(held, "file")) in Caches would be removed, which is more than the limit allows. Nothing was changed.",
+                "\(session.root): \(count) of \(Counted(held, "file")) in Caches would be removed, which is more than the limit allows. Nothing was changed.",
                 remedy: Remedy(.allowRemovals, "\(count)")
             )
         }
-        return EvictionReport(root: self.root, isDryRun: true, eviction: eviction)
+        return EvictionReport(root: session.root, isDryRun: true, eviction: eviction)
     }
 }

@@ -1,21 +1,46 @@
 internal import Glibc
-internal import MirrorModel
+public import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
 
-/// Ends one conflict, while the root's lock is held and nothing else is under way.
-struct ConflictResolution {
-    let engine: Engine
+/// Ends a conflict: the file that had to make room gets its place back, or is removed.
+///
+/// A file that gets its place back counts as edited: mirror keeps it as long as the manifest wants
+/// the version that is at the target now.
+public struct ConflictResolution: Sendable {
+    private let name: Target
+    private let side: ConflictSide
 
-    /// Resolves the conflict of a target, or of one of its copies.
-    func resolve(_ name: Target, keeping side: ConflictSide, root: String) throws -> ResolveReport {
-        let ending = try ending(of: name, keeping: side)
-        try carryOut(ending)
-        return ResolveReport(root: root, side: side, ending: ending)
+    /// Takes the file that stays.
+    ///
+    /// - Parameters:
+    ///   - name: the target, or one of its conflict copies if there are several.
+    ///   - side: which file stays; `mine` is the one that had to make room.
+    public init(of name: Target, keeping side: ConflictSide) {
+        (self.name, self.side) = (name, side)
     }
 
-    private func ending(of name: Target, keeping side: ConflictSide) throws -> ConflictEnding {
-        let copies = try copies(beside: name)
+    /// Ends the conflict.
+    ///
+    /// - Parameters:
+    ///   - session: a session of the root.
+    ///   - wait: seconds to wait for another run's end.
+    /// - Throws: `MirrorError` with `usage` if there is no such conflict, or with `conflict`,
+    ///   `locked`, `inputOutput`.
+    public func carryOut(
+        in session: MirrorSession, waitingSeconds wait: Int64 = 0
+    ) async throws -> ResolveReport {
+        try await session.engine.using(waitingSeconds: wait) { engine in
+            try await Offload.run {
+                let ending = try ending(in: engine)
+                try carryOut(ending, in: engine)
+                return ResolveReport(root: session.root, side: side, ending: ending)
+            }
+        }
+    }
+
+    private func ending(in engine: Engine) throws -> ConflictEnding {
+        let copies = try copies(in: engine)
         do throws(ConflictEnding.Obstacle) {
             return try ConflictEnding.decide(name, keeping: side, among: copies)
         } catch {
@@ -40,7 +65,8 @@ struct ConflictResolution {
         }
     }
 
-    private func copies(beside name: Target) throws -> [ConflictCopy] {
+    /// The conflict copies beside the file.
+    private func copies(in engine: Engine) throws -> [ConflictCopy] {
         var scan = ConflictScan()
         scan.note(name)
         // The targets of the folder tell which of them a copy with a cut name belongs to.
@@ -53,13 +79,13 @@ struct ConflictResolution {
         return try scan.copies(in: TreeView(root: engine.root, index: engine.index))
     }
 
-    private func carryOut(_ ending: ConflictEnding) throws {
+    private func carryOut(_ ending: ConflictEnding, in engine: Engine) throws {
         var folders = FolderCache(engine.root)
         do {
             let entry = try folders.entry(ending.target.path)
             let there = try entry.status()
             if let copy = ending.restored {
-                try restore(entry.sibling(copy.copy.name), to: entry, there, ending)
+                try restore(entry.sibling(copy.copy.name), to: entry, there, ending, in: engine)
             } else {
                 guard there?.isFile == true else {
                     throw MirrorError(
@@ -76,10 +102,11 @@ struct ConflictResolution {
     /// Gives a copy the target's name; removes the file there only if mirror put it there.
     private func restore(
         _ copy: DirectoryEntry, to entry: DirectoryEntry, _ there: FileStatus?,
-        _ ending: ConflictEnding
+        _ ending: ConflictEnding, in engine: Engine
     ) throws {
         guard let there else { return try copy.renameToFree(entry) }
-        guard try isOurs(entry, there, ending.target) else { throw bothChanged(ending.target) }
+        guard try isOurs(entry, there, ending.target, in: engine)
+        else { throw bothChanged(ending.target) }
         do throws(Errno) { try copy.exchange(with: entry) } catch {
             guard error.isUnsupportedRename else { throw error }
             return try copy.replace(entry)
@@ -92,9 +119,9 @@ struct ConflictResolution {
         try copy.unlink()
     }
 
-    private func isOurs(_ entry: DirectoryEntry, _ there: FileStatus, _ target: Target) throws
-        -> Bool
-    {
+    private func isOurs(
+        _ entry: DirectoryEntry, _ there: FileStatus, _ target: Target, in engine: Engine
+    ) throws -> Bool {
         guard there.isFile, let row = try engine.index.record(for: target) else { return false }
         if row.stamp == there.stamp { return true }
         guard row.stamp.size == there.stamp.size else { return false }

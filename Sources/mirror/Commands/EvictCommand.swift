@@ -47,22 +47,25 @@ struct EvictCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let report = dryRun ? try await evict(in: session) : try await evictUnderLock(of: session)
+        let eviction = CacheEviction(
+            toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted)
+        let report = try await report(on: eviction, in: session)
         EvictOutput(options: output).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if !report.eviction.isEnough || !report.failures.isEmpty { throw ExitCode(1) }
     }
 
-    private func evictUnderLock(of session: MirrorSession) async throws -> EvictionReport {
+    private func report(
+        on eviction: CacheEviction, in session: MirrorSession
+    ) async throws -> EvictionReport {
+        if dryRun {
+            CommandStage.enter(.lookingAtTree)
+            return try await eviction.preview(in: session)
+        }
         CommandStage.enter(.waitingForLock)
         return try await session.withLock(waitingSeconds: wait?.seconds ?? 0) {
-            try await evict(in: session)
+            CommandStage.enter(.lookingAtTree)
+            return try await eviction.carryOut(in: session)
         }
-    }
-
-    private func evict(in session: MirrorSession) async throws -> EvictionReport {
-        CommandStage.enter(.lookingAtTree)
-        return try await session.evict(
-            toQuota: quota.bytes, limit: maxDelete ?? .whenOmitted, isDryRun: dryRun)
     }
 }

@@ -82,9 +82,9 @@ struct ExportCommand: AsyncParsableCommand {
         options.skip = Set(skip)
         options.refusesUnknownNames = true
         CommandStage.enter(.reading)
-        let report = try await session.export(
-            manifests, as: format, options: options, leavesOut: lossy,
-            to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) })
+        let export = Export(of: manifests, as: format, options: options, leavesOut: lossy)
+        let report = try await export.write(
+            to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) }, from: session)
         if path == nil, Console.output.writeError != nil { throw ExitCode(74) }
         ExportOutput(options: output).show(report)
     }

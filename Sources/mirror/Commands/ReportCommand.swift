@@ -60,7 +60,7 @@ struct ReportCommand: AsyncParsableCommand, ShowsProgress {
             locations: manifests, network: network, lists: lists
         ).loadKnown(in: session)
         CommandStage.enter(.lookingAtTree)
-        let report = try await session.report(on: manifests)
+        let report = try await TreeReport(of: session, on: manifests)
         if output.json {
             var json = JSONWriter()
             report.write(to: &json)

@@ -42,8 +42,8 @@ struct ResolveCommand: AsyncParsableCommand {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        let report = try await session.resolve(
-            target, keeping: keep, waitingSeconds: wait?.seconds ?? 0)
+        let report = try await ConflictResolution(of: target, keeping: keep)
+            .carryOut(in: session, waitingSeconds: wait?.seconds ?? 0)
         ResolveOutput(options: output).show(report)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }

@@ -42,11 +42,11 @@ struct ServeCommand: AsyncParsableCommand {
             )
         }
         CommandStage.enter(.serving)
-        try await session.serve(at: listen) { url in
-            Console.output.line(url)
-        } onNote: { note in
+        let server = try await TreeServer(of: session, at: listen) { note in
             Console.error.line("mirror: note: \(note.printable)")
         }
+        Console.output.line(server.url)
+        try await server.run()
         if let code = Interruption.exitCode { throw ExitCode(code) }
     }
 }

@@ -144,7 +144,7 @@ extension WatchLoop {
         of manifests: [Manifest], in session: MirrorSession
     ) async throws -> SyncEnd {
         var end = SyncEnd()
-        end.nextDue = try await session.nextDue(of: manifests)
+        end.nextDue = try await SyncEnd.Due.first(of: manifests, in: session)
         for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
             end.nextDue = SyncEnd.Due(at: until, name: source.label)
         }

@@ -88,9 +88,9 @@ import Testing
         try await session.sync(manifest)
         let meter = ActivityMeter()
         try await ActivityMeter.$current.withValue(meter) {
-            _ = try await session.evict(toQuota: 0, isDryRun: true)
+            _ = try await CacheEviction(toQuota: 0).preview(in: session)
             #expect(meter.activity.number == 1)
-            _ = try await session.evict(toQuota: 0)
+            _ = try await CacheEviction(toQuota: 0).carryOut(in: session)
         }
         #expect(meter.activity.number == 3)
         #expect(meter.activity.kind == .none)

@@ -65,7 +65,7 @@ import Testing
             try await rig.session.withEngine(waitingSeconds: 0) { engine in
                 #expect(engine.index.rows.areThose(of: mark))
             }
-            _ = try await rig.session.evict(toQuota: 0)
+            _ = try await CacheEviction(toQuota: 0).carryOut(in: rig.session)
             try await rig.session.withEngine(waitingSeconds: 0) { engine in
                 #expect(!engine.index.rows.areThose(of: mark))
             }

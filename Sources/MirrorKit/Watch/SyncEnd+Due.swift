@@ -1,11 +1,13 @@
 package import MirrorModel
 internal import Synchronization
 
-extension MirrorSession {
+extension SyncEnd.Due {
     /// The file that becomes due first, and when; nil if no file that is fresh now ever does.
     ///
     /// Files that are due already are left out, because a sync has just asked for them.
-    package func nextDue(of manifests: [Manifest]) async throws -> SyncEnd.Due? {
+    package static func first(
+        of manifests: [Manifest], in session: MirrorSession
+    ) async throws -> SyncEnd.Due? {
         let first = Mutex<SyncEnd.Due?>(nil)
         let note = { @Sendable (freshness: Freshness?, target: () -> Target) in
             guard case .fresh(let until?) = freshness else { return }
@@ -15,7 +17,7 @@ extension MirrorSession {
                 }
             }
         }
-        try await forEachFile(of: manifests) { file in
+        try await session.forEachFile(of: manifests) { file in
             note(file.freshness) { file.target }
         } _: { file in
             note(file.freshness) { file.target }
