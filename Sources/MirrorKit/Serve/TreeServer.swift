@@ -14,21 +14,28 @@ public struct TreeServer: Sendable {
     /// Sees when the index changes or is replaced.
     private let watch: IndexWatch
 
-    /// Begins to listen and to serve, which `run` ends.
+    /// Serves a session's root until the task is cancelled; then the connections end, too.
     ///
     /// - Parameters:
-    ///   - session: a session of the root.
     ///   - address: where it listens; port 0 is any free one.
+    ///   - onStart: is told the URL, once it listens.
     ///   - onNote: is told sentences for people, such as which file was changed.
     /// - Throws: `MirrorError` with `usage` for an address that is taken or not of this machine,
     ///   `rootUnusable`, `indexNewer` or `inputOutput`.
-    public init(
-        of session: MirrorSession, at address: ListenAddress = ListenAddress(),
+    public static func serve(
+        _ session: MirrorSession, at address: ListenAddress = ListenAddress(),
+        onStart: @escaping @Sendable (String) -> Void = { _ in },
         onNote: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {
         try session.requireRoot()
-        self = try await Offload.run {
+        let server = try await Offload.run {
             try TreeServer(session.location, at: address, note: onNote)
+        }
+        onStart("http://\(server.server.address)/")
+        await waitForCancellation()
+        try await Offload.run {
+            server.server.stop()
+            try server.watch.close()
         }
     }
 
@@ -44,20 +51,6 @@ public struct TreeServer: Sendable {
         } catch {
             try watch.close()
             throw error
-        }
-    }
-
-    /// The URL of the tree.
-    public var url: String { "http://\(server.address)/" }
-
-    /// Serves until the task is cancelled, and then ends the server and its connections.
-    ///
-    /// Throws `MirrorError` with `inputOutput`.
-    public func run() async throws {
-        await TreeServer.waitForCancellation()
-        try await Offload.run {
-            server.stop()
-            try watch.close()
         }
     }
 

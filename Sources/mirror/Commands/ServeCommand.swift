@@ -42,11 +42,11 @@ struct ServeCommand: AsyncParsableCommand {
             )
         }
         CommandStage.enter(.serving)
-        let server = try await TreeServer(of: session, at: listen) { note in
+        try await TreeServer.serve(session, at: listen) { url in
+            Console.output.line(url)
+        } onNote: { note in
             Console.error.line("mirror: note: \(note.printable)")
         }
-        Console.output.line(server.url)
-        try await server.run()
         if let code = Interruption.exitCode { throw ExitCode(code) }
     }
 }
