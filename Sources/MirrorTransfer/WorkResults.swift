@@ -104,7 +104,8 @@ extension WorkResults {
     private func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
         guard let body = transfer.body else { return }
         if let failure = bytes.failure {
-            return driver.decide(transfer) { $0.interrupted(failure, length: 0) }
+            // Nothing of a file that changed while it was read may be used.
+            return driver.decide(transfer) { $0.interrupted(failure, length: nil) }
         }
         do {
             if let memory = bytes.memory {

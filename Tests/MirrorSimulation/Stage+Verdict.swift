@@ -106,8 +106,11 @@ extension Stage {
         }
         guard story.configuration.rateLimit == nil, !granted.isEmpty else { return }
         var alone: Int64 = 10_000
-        for job in granted {
-            guard let number = story.wish(of: story.roles[job].role) else { continue }
+        // A copy of what is not there is fetched, too.
+        for role in story.roles {
+            guard let number = story.wish(of: role.role), story.mustBeGranted(number) else {
+                continue
+            }
             let wish = story.wishes[number]
             let size = Int64(story.world.resources[wish.resource].size)
             for host in wish.hosts.prefix(1) + wish.redirectedBy {
@@ -120,7 +123,7 @@ extension Stage {
         }
         alone += Int64(story.roles.count / 512 + 2) * (200 + story.diskLatency)
         // Whoever sends a little now and then keeps its place for as long as it may, and whoever is
-        // slow for as long as it takes.
+        // slow for as long as two whole bodies take, because wrong bytes are asked for once more.
         let policy = story.configuration.transfer
         let patience = Int64(policy.retries + 1) * (policy.stallTimeout * 1000 + 20_000)
         var bound = 2 * alone
@@ -130,7 +133,7 @@ extension Stage {
             }
             let wish = story.wishes[number]
             let size = Int64(story.world.resources[wish.resource].size)
-            for host in wish.hosts { bound += patience + size / story.world.hosts[host].rate }
+            for host in wish.hosts { bound += patience + 2 * size / story.world.hosts[host].rate }
         }
         for job in granted {
             guard let end = observer.ends[job]?.first?.time, end > bound else { continue }

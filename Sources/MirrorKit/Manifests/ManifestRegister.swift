@@ -25,7 +25,8 @@ public final class ManifestRegister: Sendable {
 
     /// The manifests that the root remembers, in the order of their names.
     ///
-    /// The list is empty if none was synced yet.
+    /// The list is empty if none was synced yet. Throws `MirrorError` with `rootUnusable`,
+    /// `indexNewer` or `inputOutput`, as all that asks the index does.
     public func remembered() async throws -> [RememberedManifest] {
         try await engine.look { view in
             try ManifestMemory.all(in: view).map(RememberedManifest.init)
@@ -34,9 +35,10 @@ public final class ManifestRegister: Sendable {
 
     /// The sources from which the manifests that the root remembers can be read.
     ///
-    /// Throws `MirrorError` with `usage` if the root remembers none.
+    /// Throws `MirrorError` with `usage` if the root remembers none, or as `remembered` does.
     public func rememberedSources() async throws -> [ManifestSource] {
-        try await engine.reading { view in
+        let root = root
+        return try await engine.look { view in
             let known = try ManifestMemory.all(in: view)
             guard !known.isEmpty else { throw MirrorError.noManifest(root) }
             return known.map(\.source)
@@ -45,9 +47,9 @@ public final class ManifestRegister: Sendable {
 
     /// The hints of the remembered manifests that are lists, by their sources.
     ///
-    /// Throws `MirrorError` if the index cannot be read.
+    /// Throws as `remembered` does.
     public func rememberedHints() async throws -> [ManifestSource: ListHint] {
-        try await engine.reading { view in
+        try await engine.look { view in
             try ManifestMemory.all(in: view).reduce(into: [:]) { hints, memory in
                 if !memory.record.hint.isEmpty { hints[memory.source] = memory.record.hint }
             }
@@ -82,7 +84,8 @@ extension ManifestRegister {
     ///
     /// A manifest with a URL is requested conditionally. If the network fails, its last good copy
     /// is used, with a notice. The same holds for the copy of a file that is gone. Throws
-    /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or `usage`.
+    /// `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`, `offline` or `usage`, or as
+    /// `remembered` does.
     ///
     /// - Parameters:
     ///   - fresh: URLs that are not asked for, because their copies are known to be fresh.
@@ -123,7 +126,7 @@ extension ManifestRegister {
     /// Reads the manifests that the root remembers; it is no error if there are none.
     ///
     /// A manifest without a readable file or copy is skipped, with a notice. Throws
-    /// `ManifestRefusal`, or `MirrorError`.
+    /// `ManifestRefusal`, or `MirrorError` with `offline`, or as `remembered` does.
     public func loadRemembered(isOffline: Bool = false) async throws -> LoadedManifests {
         try await loadRemembered(isOffline: isOffline, passesOverLost: true)
     }
@@ -136,7 +139,7 @@ extension ManifestRegister {
         isOffline: Bool, passesOverLost: Bool
     ) async throws -> LoadedManifests {
         try await engine.reading { view in
-            let known = try ManifestMemory.all(in: view)
+            let known = try await Offload.run { try ManifestMemory.all(in: view) }
             guard passesOverLost || !known.isEmpty else { throw MirrorError.noManifest(root) }
             let loader = ManifestLoader(
                 view: view, configuration: configuration, isOffline: isOffline)

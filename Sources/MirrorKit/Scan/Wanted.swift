@@ -221,11 +221,12 @@ struct Wanted: Sendable {
     private func refuseTwins(_ first: Reference, _ second: Reference) throws {
         guard first.manifest == second.manifest else { return }
         let target = target(of: first)
-        let isChosen = [first, second].contains { remembered[Wanted.key($0)] != nil }
+        let chosen = [first, second].filter { remembered[Wanted.key($0)] != nil }
+        let urls = chosen.map { "\(resource(of: $0).primary.url)" }
         let advice =
-            isChosen
-            ? "a server chose it for one of them. Give that one a path, or the other another path."
-            : "give one a path."
+            chosen.isEmpty
+            ? "give one a path."
+            : "a server chose it for \(urls.joined(separator: " and for ")). Give that one a path, or the other another path."
         throw MirrorError(
             .manifestInvalid,
             "\(target): two resources of \(manifests[Int(first.manifest)].owner) have this target; \(advice)",

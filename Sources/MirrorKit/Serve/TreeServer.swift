@@ -9,11 +9,7 @@ internal import MirrorSystem
 /// and by their digests as `/cas/<sha256>`. It takes no lock, and shows what runs beside it promote.
 /// A file whose bytes are not those that mirror put there is not served. On a loopback address only
 /// requests that name the machine by an address or as localhost are answered.
-public struct TreeServer: Sendable {
-    private let server: HTTPServer
-    /// Sees when the index changes or is replaced.
-    private let watch: IndexWatch
-
+public enum TreeServer {
     /// Serves a session's root until the task is cancelled; then the connections end, too.
     ///
     /// - Parameters:
@@ -29,17 +25,30 @@ public struct TreeServer: Sendable {
     ) async throws {
         try session.requireRoot()
         let server = try await Offload.run {
-            try TreeServer(session.location, at: address, note: onNote)
+            try ListeningServer(session.location, at: address, note: onNote)
         }
-        onStart("http://\(server.server.address)/")
+        onStart(server.url)
         await waitForCancellation()
-        try await Offload.run {
-            server.server.stop()
-            try server.watch.close()
-        }
+        try await Offload.run { try server.stop() }
     }
 
-    private init(
+    /// Waits, suspended, until the task is cancelled.
+    private static func waitForCancellation() async {
+        let (stream, end) = AsyncStream.makeStream(of: Void.self)
+        await withTaskCancellationHandler {
+            for await _ in stream {}
+        } onCancel: {
+            end.finish()
+        }
+    }
+}
+
+/// A server that listens, until it is stopped, with its watch of the index.
+private struct ListeningServer: Sendable {
+    private let server: HTTPServer
+    private let watch: IndexWatch
+
+    init(
         _ location: RootLocation, at address: ListenAddress,
         note: @escaping @Sendable (String) -> Void
     ) throws {
@@ -54,13 +63,10 @@ public struct TreeServer: Sendable {
         }
     }
 
-    /// Waits, suspended, until the task is cancelled.
-    private static func waitForCancellation() async {
-        let (stream, end) = AsyncStream.makeStream(of: Void.self)
-        await withTaskCancellationHandler {
-            for await _ in stream {}
-        } onCancel: {
-            end.finish()
-        }
+    var url: String { "http://\(server.address)/" }
+
+    func stop() throws {
+        server.stop()
+        try watch.close()
     }
 }

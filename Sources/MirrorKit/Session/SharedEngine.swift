@@ -8,10 +8,19 @@ internal import Synchronization
 /// While it is open, the session holds the root's lock. Its functions run where their callers do.
 final class SharedEngine: Sendable {
     private struct State {
-        var opening: Task<Engine, any Error>?
+        /// The engine that is open or about to be.
+        var opening: Opening?
         /// The end of the previous engine, whose lock must be released first.
         var closing: Task<Void, any Error>?
-        var users = 0
+        var openings = 0
+    }
+
+    /// An engine from its opening to its closing, with those who use it.
+    private struct Opening {
+        /// Tells it from one that was opened after it failed or was closed.
+        let number: Int
+        let task: Task<Engine, any Error>
+        var users = 1
     }
 
     private let location: RootLocation
@@ -24,7 +33,7 @@ final class SharedEngine: Sendable {
 
     /// The engine, if it is open or about to be; nil otherwise.
     func current(isolation: isolated (any Actor)? = #isolation) async throws -> Engine? {
-        try await state.withLock { $0.opening }?.value
+        try await state.withLock { $0.opening?.task }?.value
     }
 
     /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
@@ -32,7 +41,8 @@ final class SharedEngine: Sendable {
         waitingSeconds wait: Int64, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
     ) async throws -> Value {
-        try await releasing(try await acquire(wait: wait), body)
+        let (engine, number) = try await acquire(wait: wait)
+        return try await releasing(engine, number, body)
     }
 
     /// Passes the root and the index to the body for reading.
@@ -42,10 +52,13 @@ final class SharedEngine: Sendable {
         isolation: isolated (any Actor)? = #isolation, _ body: (TreeView) async throws -> Value
     ) async throws -> Value {
         // If another process has the lock, there is no engine. Reading needs none.
-        if let opening = join(), let engine = try? await engine(of: opening) {
-            return try await releasing(engine) {
-                try await body(TreeView(root: $0.root, index: $0.index))
+        if let opening = state.withLock({ join(&$0) }) {
+            if let engine = try? await opening.task.value {
+                return try await releasing(engine, opening.number) {
+                    try await body(TreeView(root: $0.root, index: $0.index))
+                }
             }
+            forget(opening)
         }
         let location = location
         let view = try await Offload.run {
@@ -95,43 +108,46 @@ final class SharedEngine: Sendable {
 extension SharedEngine {
     /// Passes an acquired engine to a body, and releases it afterwards.
     private func releasing<Value: Sendable>(
-        _ engine: Engine, isolation: isolated (any Actor)? = #isolation,
+        _ engine: Engine, _ number: Int, isolation: isolated (any Actor)? = #isolation,
         _ body: (Engine) async throws -> Value
     ) async throws -> Value {
         let value: Value
         do { value = try await body(engine) } catch {
             // The first error is the one to throw.
-            try? await release()
+            try? await release(number)
             throw error
         }
-        try await release()
+        try await release(number)
         return value
     }
 
-    /// The engine; the first caller that needs it opens it.
+    /// The engine, and the number of its opening; the first caller that needs it opens it.
+    ///
+    /// An opening that fails is the failure of the caller that began it, who may have been cancelled or
+    /// have waited for less time than the others would. They try again.
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
-    ) async throws -> Engine {
-        let (task, isOpen) = state.withLock { state in
-            state.users += 1
-            if let opening = state.opening { return (opening, true) }
-            let task = open(after: state.closing, wait: wait)
-            state.opening = task
-            return (task, false)
-        }
-        if isOpen { return try await engine(of: task) }
-        do {
-            return try await withTaskCancellationHandler {
-                try await task.value
-            } onCancel: {
-                task.cancel()
+    ) async throws -> (engine: Engine, number: Int) {
+        while true {
+            let (opening, isOwn) = state.withLock { state in
+                if let opening = join(&state) { return (opening, false) }
+                state.openings += 1
+                let opening = Opening(
+                    number: state.openings, task: open(after: state.closing, wait: wait))
+                state.opening = opening
+                return (opening, true)
             }
-        } catch {
-            state.withLock { state in
-                state.users -= 1
-                state.opening = nil
+            do {
+                guard isOwn else { return (try await opening.task.value, opening.number) }
+                return try await withTaskCancellationHandler {
+                    (try await opening.task.value, opening.number)
+                } onCancel: {
+                    opening.task.cancel()
+                }
+            } catch {
+                forget(opening)
+                if isOwn || Task.isCancelled { throw error }
             }
-            throw error
         }
     }
 
@@ -159,30 +175,28 @@ extension SharedEngine {
     }
 
     /// Makes the caller a user of the engine that is open or about to be; nil if there is none.
-    private func join() -> Task<Engine, any Error>? {
+    private func join(_ state: inout State) -> Opening? {
+        state.opening?.users += 1
+        return state.opening
+    }
+
+    /// Forgets an opening that failed, unless there is a later one.
+    private func forget(_ opening: Opening) {
         state.withLock { state in
-            if state.opening != nil { state.users += 1 }
-            return state.opening
+            if state.opening?.number == opening.number { state.opening = nil }
         }
     }
 
-    /// The engine that another caller opens; a caller that does not get it is no user of it.
-    private func engine(
-        of opening: Task<Engine, any Error>, isolation: isolated (any Actor)? = #isolation
-    ) async throws -> Engine {
-        do { return try await opening.value } catch {
-            state.withLock { $0.users -= 1 }
-            throw error
-        }
-    }
-
-    /// Releases the engine, and closes it if it has no other user.
-    private func release(isolation: isolated (any Actor)? = #isolation) async throws {
+    /// Releases the engine of an opening, and closes it if it has no other user.
+    private func release(
+        _ number: Int, isolation: isolated (any Actor)? = #isolation
+    ) async throws {
         let closing: Task<Void, any Error>? = state.withLock { state in
-            state.users -= 1
-            guard state.users == 0, let task = state.opening else { return nil }
+            guard let opening = state.opening, opening.number == number else { return nil }
+            state.opening?.users -= 1
+            guard opening.users == 1 else { return nil }
+            let closing = Task { try await opening.task.value.close() }
             state.opening = nil
-            let closing = Task { try await task.value.close() }
             state.closing = closing
             return closing
         }

@@ -61,7 +61,14 @@ struct StepFlow: ~Copyable {
     mutating func leaveOutWhatWaits() { transfers.leaveOutWhatWaits(&book) }
 
     /// Ends a step that the loop or the disk still has.
+    ///
+    /// A set gives the bytes of a step to those that share its request before it is promoted. So these
+    /// may have begun, and are ended first: a step that was not begun is only counted.
     mutating func abandon(_ position: Int) {
+        for follower in book.sharing.followers[position] ?? [] {
+            sets.putBack(follower, &book)
+            if book.table[follower] != nil { book.breakOff(follower) }
+        }
         sets.putBack(position, &book)
         book.breakOff(position)
     }

@@ -134,8 +134,6 @@ extension TransferMachine {
     /// Reacts to a body that ended well; the part in hand is `length` bytes long now.
     package mutating func bodyEnded(length: Int64) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
-        course.progressed(to: length)
-        course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
         let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
         if let end, length < end {
             let cut = TransportFailure(
@@ -143,6 +141,8 @@ extension TransferMachine {
                 isPassing: true, wasSent: true)
             return interrupted(cut, length: length)
         }
+        course.progressed(to: length)
+        course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
         guard let total = reception.total, length != total else { return TransferAction(.check) }
         // A range that ends early is progress; a whole body that ends early is another file.
         if length < total, reception.offset > 0 { return TransferAction(course.request()) }

@@ -26,4 +26,30 @@ import Testing
             lock.release()
         }
     }
+
+    /// One caller's opening serves the others, but its failure is its own.
+    @Test func whoWaitsForTheLockIsNotRefusedWithThoseWhoDoNot() async throws {
+        let folder = try TemporaryFolder()
+        let place = folder.path + "/root"
+        let manifest = Manifest(name: "m", resources: [])
+        try await MirrorSession(root: place).sync(manifest)
+        let session = try MirrorSession(root: place)
+        for _ in 1...20 {
+            let root = try RootDirectory(opening: place)
+            let held = try RootLock.tryAcquire(root, now: Instant(seconds: 0))
+            let hasty = Task { try await session.withLock {} }
+            let patient = (1...3).map { _ in
+                Task { try await session.withLock(waitingSeconds: 60) {} }
+            }
+            try await Task.sleep(for: .milliseconds(20))
+            held.release()
+            // It may have waited with one of the others.
+            if case .failure(let error) = await hasty.result {
+                #expect((error as? MirrorError)?.code == .locked)
+            }
+            for task in patient { try await task.value }
+            let lock = try RootLock.tryAcquire(root, now: Instant(seconds: 0))
+            lock.release()
+        }
+    }
 }

@@ -154,12 +154,14 @@ struct RunRig {
     }
 
     /// A body of three bytes.
-    static func received() throws -> TransferEvent {
+    static func received(
+        _ content: ReceivedBody.Storage = .memory([1, 2, 3])
+    ) throws -> TransferEvent {
         let key = SourceKey(text: "a")
         return .ended(
             .received(
                 ReceivedBody(
-                    content: .memory([1, 2, 3]), size: 3,
+                    content: content, size: 3,
                     sha256: try #require(Digest(.sha256, bytes: Array(repeating: 7, count: 32))),
                     otherDigest: nil, verified: .size,
                     answer: Answer(

@@ -207,6 +207,28 @@ import Testing
         #expect(rig.machine.isOver)
     }
 
+    /// A file that shared a request, and was fetched after all, has taken its target like the other.
+    @Test func everyFileOfAnAbandonedSetIsLetGo() throws {
+        var rig = try RunRig(fetching: ["a", "b"], from: "one", isAtomic: true)
+        rig.tell(.ready)
+        rig.tell(.transfer(0, .started(source: "a", size: nil, offset: 0)))
+        let stamp = FileStamp(size: 3, modified: 1, changed: 1, inode: 1)
+        rig.tell(.transfer(0, try RunRig.received(.part("a.part", stamp))))
+        #expect(rig.landingSets.map { $0.landings.map(\.position) } == [[0, 1]])
+        rig.tell(.setEnded(0, .left([1: MirrorError(.sourceChanged, "it changed")])))
+        #expect(rig.submitted == [0, 1])
+        rig.tell(.transfer(1, .started(source: "a", size: nil, offset: 0)))
+        try rig.receive(1)
+        #expect(rig.landingSets.count == 2)
+        rig.tell(.end(.interrupted(exit: 130)))
+        rig.time = 500
+        rig.tell(.tick)
+        #expect(rig.machine.isOver)
+        #expect(Set(rig.released) == [0, 1])
+        #expect(rig.summary()[.interrupted] == 2)
+        #expect(Set(rig.machine.interrupted.map(\.name)) == ["a", "b"])
+    }
+
     @Test func aFailureIsSharedWithinASet() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], from: "one", isAtomic: true)
         rig.tell(.ready)
