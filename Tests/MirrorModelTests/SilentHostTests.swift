@@ -236,4 +236,35 @@ import Testing
             #expect(world.mostRunning <= 16)
         }
     }
+
+    /// A host is down, and many get places to learn that. Then it answers a request that was on its way.
+    @Test func aHostThatAnswersAfterAllGetsNoMoreThanItsNumber() throws {
+        let dispatcher = Dispatching(perHost: 2, retries: 0)
+        let a = try Dispatching.host("a")
+        dispatcher.add(1...6, a)
+        #expect(dispatcher.fill() == [1, 2])
+        guard case .ask = dispatcher.admit(1, to: a), case .ask = dispatcher.admit(2, to: a) else {
+            Issue.record("the first two may not ask")
+            return
+        }
+        _ = dispatcher.failed(1, Dispatching.silent)
+        dispatcher.release(1)
+        #expect(dispatcher.fill(now: 1) == [3, 4, 5, 6])
+        dispatcher.answered(2)
+        for id in [3, 4, 5] {
+            guard case .waits = dispatcher.admit(id, to: a) else {
+                Issue.record("\(id) asks beside others")
+                return
+            }
+            dispatcher.release(id)
+            dispatcher.add([id], a)
+        }
+        guard case .ask = dispatcher.admit(6, to: a) else {
+            Issue.record("the last of them waits, and there is room")
+            return
+        }
+        #expect(dispatcher.fill(now: 2).isEmpty)
+        dispatcher.release(2)
+        #expect(dispatcher.fill(now: 3) == [3])
+    }
 }

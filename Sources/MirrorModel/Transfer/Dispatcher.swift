@@ -22,6 +22,8 @@ package struct Dispatcher: ~Copyable, Sendable {
         var host: Int
         var attempt: HostAttempt
         let isBrief: Bool
+        /// Whether it was given beyond the host's number, to learn that the host is not asked.
+        var isBeyondLimit: Bool
     }
 
     private var jobs: Int
@@ -138,7 +140,9 @@ extension Dispatcher {
     }
 
     private mutating func take(_ id: Int, at host: Int, isBrief: Bool) {
-        places[id] = Place(host: host, attempt: nextAttempt(), isBrief: isBrief)
+        places[id] = Place(
+            host: host, attempt: nextAttempt(), isBrief: isBrief,
+            isBeyondLimit: !queue.hosts.isAsked(host, now: now))
         queue.occupy(host)
     }
 
@@ -158,9 +162,8 @@ extension Dispatcher {
         guard let index = places.index(forKey: Serial(id)) else { return .waits }
         let place = places.values[index]
         let host = queue.number(of: name)
-        let (refusedUntil, opensAt) = (
-            queue.hosts.states[host].refusedUntil, queue.hosts.states[host].opensAt
-        )
+        let refusedUntil = queue.hosts.states[host].refusedUntil
+        let opensAt = queue.hosts.states[host].opensAt
         if refusedUntil > now { return .refused(milliseconds: refusedUntil - now) }
         let isThere = place.host == host
         switch queue.hosts.states[host].reach {
@@ -171,9 +174,10 @@ extension Dispatcher {
         case .unknown, .answering: break
         }
         if isThere {
-            guard opensAt <= now else { return .waits }
+            let isOneTooMany = place.isBeyondLimit && queue.hosts.isCrowded(host)
+            guard opensAt <= now, !isOneTooMany else { return .waits }
             let attempt = nextAttempt()
-            places.values[index].attempt = attempt
+            (places.values[index].attempt, places.values[index].isBeyondLimit) = (attempt, false)
             return .ask
         }
         guard queue.hosts.hasRoom(host, now: now) else { return .waits }

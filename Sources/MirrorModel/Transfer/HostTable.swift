@@ -63,6 +63,16 @@ struct HostTable: Sendable {
             || states[host].hasRoom(perHost: perHost ?? jobs, now: now)
     }
 
+    /// Whether a host may get requests in this run, sooner or later.
+    func isAsked(_ host: Int, now: Int64) -> Bool {
+        !states[host].isDown && states[host].refusedUntil <= now
+    }
+
+    /// Whether more transfers have places at a host than may ask it.
+    func isCrowded(_ host: Int) -> Bool {
+        states[host].running > (states[host].pace?.limit ?? perHost ?? jobs)
+    }
+
     /// Whether a further connection of a transfer may ask a host.
     ///
     /// The number of further connections that pay is measured for the transfer.
