@@ -50,12 +50,14 @@ enum FaultTorture: TortureClass {
             return wrong.isEmpty ? nil : (run.hits, wrong)
         }
         // Beyond a symbolic link is no file of ours: whoever sees one lets go of an orphan for good.
-        let forgotten = trial.fault.error == "ELOOP" ? FaultStory.orphansLeft : []
+        let movedFrom = "Caches/moved-from is left"
+        let forgotten =
+            trial.fault.error == "ELOOP" ? FaultStory.orphansLeft + [movedFrom] : []
         var wrong = story.wrongFiles(trial.scene) + story.untrue(run.result)
         if case .exited(let code) = run.result.ending {
             // Where a move became a fetch, its source stays until the next run prunes it; and so does an
             // orphan that could not be read, which is counted.
-            var spared = ["Caches/moved-from is left"] + forgotten
+            var spared = [movedFrom] + forgotten
             if run.result.summary("orphans") == "1" { spared += FaultStory.orphansLeft }
             if code == 0 {
                 wrong += story.unfinished(trial.scene).filter { !spared.contains($0) }
@@ -67,6 +69,8 @@ enum FaultTorture: TortureClass {
         wrong += try story.wrongAfterRerun(trial.scene, sparing: forgotten)
         if !wrong.isEmpty {
             wrong.insert("\(run.result.ending) \(story.words(run.result))", at: 0)
+            // Each thread counts its own calls.
+            wrong += run.calls.filter { $0.hasSuffix("(INJECTED)") }.suffix(8)
         }
         return (run.hits, wrong)
     }

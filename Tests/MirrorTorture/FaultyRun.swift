@@ -17,12 +17,16 @@ struct FaultyRun {
     var hits: Int { calls.count { $0.hasSuffix("(INJECTED)") } }
 
     /// Whether a call of a runtime may have been made to fail where that is a trap: of Swift's its look
-    /// at its own threads, and its event descriptor, the first that is made; of C's the return of
-    /// memory, by malloc(3) or of a thread's stack, which has no other reason to fail.
+    /// at its own threads, and its event descriptor, the first that is made; of C's the memory of
+    /// malloc(3), and its return or that of a thread's stack, which has no other reason to fail.
     var hitsRuntime: Bool {
-        calls.contains {
-            $0.hasSuffix("(INJECTED)")
-                && ["/proc/self/task/", " eventfd2(", " munmap("].contains(where: $0.contains)
+        calls.contains { call in
+            guard call.hasSuffix("(INJECTED)") else { return false }
+            if [" eventfd2(", " munmap("].contains(where: call.contains) { return true }
+            if call.contains("\"/proc/"), call.contains("/stat\"") { return true }
+            // The stack of a thread that cannot be started is no such memory.
+            return call.contains(" mmap(") && call.contains("MAP_ANONYMOUS")
+                && !call.contains("MAP_STACK")
         }
     }
 
