@@ -36,7 +36,11 @@ public struct ManifestFile: Sendable {
     ///
     /// Throws `ManifestRefusal` for a file that is no manifest, and `MirrorError` with
     /// `manifestInvalid` for an entry that cannot stand beside the others. Nothing is written then.
-    public func add(_ entries: [NewEntry], isDryRun: Bool = false) throws {
+    public func add(_ entries: [NewEntry], isDryRun: Bool = false) async throws {
+        try await Offload.run { try addNow(entries, isDryRun: isDryRun) }
+    }
+
+    private func addNow(_ entries: [NewEntry], isDryRun: Bool) throws {
         let file = try FileReplacement(of: path)
         let text: [UInt8]
         if exists {
@@ -57,14 +61,16 @@ public struct ManifestFile: Sendable {
     ///
     /// Returns what was corrected; errors may remain. A file without such errors is not written.
     /// Throws `MirrorError` with `manifestUnreadable`, `inputOutput` or `noSpace`.
-    public func correct(isDryRun: Bool = false) throws -> [Replacement] {
-        let file = try FileReplacement(of: path)
-        let correction = try ManifestCorrection(
-            of: try ManifestEdit.bytes(ofFile: path), label: path, origin: .file(path: path))
-        if !isDryRun, !correction.replacements.isEmpty {
-            try file.write { sink in try sink(correction.text) }
+    public func correct(isDryRun: Bool = false) async throws -> [Replacement] {
+        try await Offload.run {
+            let file = try FileReplacement(of: path)
+            let correction = try ManifestCorrection(
+                of: try ManifestEdit.bytes(ofFile: path), label: path, origin: .file(path: path))
+            if !isDryRun, !correction.replacements.isEmpty {
+                try file.write { sink in try sink(correction.text) }
+            }
+            return correction.replacements
         }
-        return correction.replacements
     }
 
     /// Refuses entries whose target the manifest already names.
@@ -83,7 +89,11 @@ public struct ManifestFile: Sendable {
     /// Throws `ManifestRefusal` for a file that is no manifest, `MirrorError` with `usage` for a
     /// target that it does not name, and with `manifestInvalid` if the text cannot be edited, as
     /// that of a Metalink. Nothing is written then.
-    public func remove(_ targets: [Target], isDryRun: Bool = false) throws {
+    public func remove(_ targets: [Target], isDryRun: Bool = false) async throws {
+        try await Offload.run { try removeNow(targets, isDryRun: isDryRun) }
+    }
+
+    private func removeNow(_ targets: [Target], isDryRun: Bool) throws {
         let file = try FileReplacement(of: path)
         let edit = try ManifestEdit(readingFile: path)
         let resources = edit.decoded.manifest.resources

@@ -64,7 +64,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         let file = ManifestFile(path: path)
         let isNew = !file.exists
         let entries = try await entries()
-        try file.add(entries)
+        try await file.add(entries)
         AdditionOutput(options: output, manifest: path).show(entries, isNew: isNew)
         if Console.output.writeError != nil { throw ExitCode(74) }
         if sync || pin { try await fetch(Set(entries.map(\.target))) }

@@ -58,7 +58,7 @@ struct CheckReport {
         }
         var fixes: [Replacement] = []
         var failure: MirrorError?
-        do { fixes = try ManifestFile(path: path).correct(isDryRun: isDryRun) } catch {
+        do { fixes = try await ManifestFile(path: path).correct(isDryRun: isDryRun) } catch {
             failure = MirrorError(wrapping: error)
         }
         var report = try await make(

@@ -27,7 +27,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: ListOptions
 
     func run() async throws {
-        try ManifestFile(path: manifest).remove(targets)
+        try await ManifestFile(path: manifest).remove(targets)
         AdditionOutput(options: output, manifest: manifest).show(removed: targets)
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
