@@ -40,7 +40,7 @@ extension MirrorSession {
         await leases.take(target)
         defer { leases.give(target) }
         // A use that is not noted may cost a request later, and nothing now.
-        if let engine = try? await engine.current() {
+        if let engine = await engine.current() {
             try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
         }
         return try await body(path(of: target))

@@ -166,7 +166,7 @@ public actor MirrorSession {
     ///
     /// They report, for example, a damaged index or a network file system. They are empty while no
     /// lock is held.
-    public func notices() async throws -> [String] { try await engine.current()?.notices ?? [] }
+    public func notices() async -> [String] { await engine.current()?.notices ?? [] }
 
     /// Refuses a folder that is no root yet, so that nothing is made in it by mistake.
     ///

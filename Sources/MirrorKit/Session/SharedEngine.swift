@@ -32,8 +32,8 @@ final class SharedEngine: Sendable {
     }
 
     /// The engine, if it is open or about to be; nil otherwise.
-    func current(isolation: isolated (any Actor)? = #isolation) async throws -> Engine? {
-        try await state.withLock { $0.opening?.task }?.value
+    func current(isolation: isolated (any Actor)? = #isolation) async -> Engine? {
+        try? await state.withLock { $0.opening?.task }?.value
     }
 
     /// Passes the engine to the body; opens it if necessary, and keeps it open meanwhile.
@@ -123,55 +123,53 @@ extension SharedEngine {
 
     /// The engine, and the number of its opening; the first caller that needs it opens it.
     ///
-    /// An opening that fails is the failure of the caller that began it, who may have been cancelled or
-    /// have waited for less time than the others would. They try again.
+    /// An opening waits for no lock. Each caller waits by itself, for its own time, and tries again:
+    /// flock(2) tells nobody that a lock was released, and a wait inside it could not be cancelled.
     private func acquire(
         wait: Int64, isolation: isolated (any Actor)? = #isolation
     ) async throws -> (engine: Engine, number: Int) {
+        let clock = ContinuousClock()
+        let deadline = clock.now.advanced(by: .seconds(wait))
         while true {
-            let (opening, isOwn) = state.withLock { state in
-                if let opening = join(&state) { return (opening, false) }
-                state.openings += 1
-                let opening = Opening(
-                    number: state.openings, task: open(after: state.closing, wait: wait))
-                state.opening = opening
-                return (opening, true)
+            let opening = state.withLock { state in join(&state) ?? begin(&state) }
+            do { return (try await opening.task.value, opening.number) } catch {
+                forget(opening)
+                let isLocked = (error as? MirrorError)?.code == .locked
+                guard isLocked, clock.now < deadline else { throw error }
             }
             do {
-                guard isOwn else { return (try await opening.task.value, opening.number) }
-                return try await withTaskCancellationHandler {
-                    (try await opening.task.value, opening.number)
-                } onCancel: {
-                    opening.task.cancel()
-                }
+                let pause = min(Duration.milliseconds(100), clock.now.duration(to: deadline))
+                try await clock.sleep(for: max(pause, .milliseconds(1)))
             } catch {
-                forget(opening)
-                if isOwn || Task.isCancelled { throw error }
+                throw MirrorError(.cancelled, "Cancelled while another run held the lock.")
             }
         }
     }
 
-    /// Opens the engine once the previous one is closed.
-    private func open(
-        after closing: Task<Void, any Error>?, wait: Int64
-    ) -> Task<Engine, any Error> {
+    /// Opens the engine once the previous one is closed. Fails with `locked` if another run has the
+    /// lock now.
+    private func begin(_ state: inout State) -> Opening {
         let (location, configuration) = (location, configuration)
-        return Task {
+        let closing = state.closing
+        let task = Task {
             // The caller that closed the previous engine got its error.
             _ = try? await closing?.value
-            let root = try await Offload.run { try location.open() }
-            let lock = try await RootLock.acquire(
-                root, now: SystemClock.now(), wait: .seconds(wait))
-            do {
-                return try await Offload.run {
-                    try Engine(root: root, lock: lock, configuration: configuration)
+            return try await Offload.run {
+                let root = try location.open()
+                let lock = try RootLock.tryAcquire(root, now: SystemClock.now())
+                do {
+                    return try Engine(root: root, lock: lock, configuration: configuration)
+                } catch {
+                    // The next try of this process must not find it taken.
+                    lock.release()
+                    throw error
                 }
-            } catch {
-                // The next try of this process must not find it taken.
-                lock.release()
-                throw error
             }
         }
+        state.openings += 1
+        let opening = Opening(number: state.openings, task: task)
+        state.opening = opening
+        return opening
     }
 
     /// Makes the caller a user of the engine that is open or about to be; nil if there is none.

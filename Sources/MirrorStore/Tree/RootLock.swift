@@ -24,29 +24,10 @@ package final class RootLock: Sendable {
     /// exec yet holds the descriptor too, and with it the lock (flock(2)).
     package func release() { _ = linux_flock(file.number, LOCK_UN) }
 
-    /// Takes the lock, and waits for it at most so long. Throws `MirrorError` with `locked`.
-    package static func acquire(
-        _ root: RootDirectory, now: Instant, wait: Duration = .zero
-    ) async throws(MirrorError) -> RootLock {
-        let clock = ContinuousClock()
-        let deadline = clock.now.advanced(by: wait)
-        while true {
-            do throws(MirrorError) {
-                return try tryAcquire(root, now: now)
-            } catch {
-                guard error.code == .locked, clock.now < deadline else { throw error }
-            }
-            do {
-                let pause = min(Duration.milliseconds(100), clock.now.duration(to: deadline))
-                try await clock.sleep(for: max(pause, .milliseconds(1)))
-            } catch {
-                throw MirrorError(.cancelled, "Cancelled while another run held the lock.")
-            }
-        }
-    }
-
     /// Takes the lock, or throws `MirrorError` with `locked`, which names the holder.
-    static func tryAcquire(_ root: RootDirectory, now: Instant) throws(MirrorError) -> RootLock {
+    package static func tryAcquire(
+        _ root: RootDirectory, now: Instant
+    ) throws(MirrorError) -> RootLock {
         var heldBy: String?
         do throws(Errno) {
             let path = ".mirror/lock"

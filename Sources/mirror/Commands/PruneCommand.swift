@@ -52,7 +52,7 @@ struct PruneCommand: AsyncParsableCommand, ShowsProgress {
                     waitingSeconds: ending.wait?.seconds ?? 0
                 ) {
                     CommandStage.enter(.lookingAtTree)
-                    for notice in try await session.notices() { run.note(notice) }
+                    for notice in await session.notices() { run.note(notice) }
                     if !isAnnounced { run.announce(root: session.root) }
                     isAnnounced = true
                 } _: { plan in

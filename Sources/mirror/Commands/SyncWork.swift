@@ -22,7 +22,7 @@ struct SyncWork {
                 waitingSeconds: options.running.waitingSeconds
             ) {
                 CommandStage.enter(.lookingAtTree)
-                for notice in try await session.notices() { output.note(notice) }
+                for notice in await session.notices() { output.note(notice) }
                 if !isAnnounced { announce(session) }
                 isAnnounced = true
             } _: { plan in

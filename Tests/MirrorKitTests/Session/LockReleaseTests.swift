@@ -27,7 +27,43 @@ import Testing
         }
     }
 
-    /// One caller's opening serves the others, but its failure is its own.
+    @Test func aWaitEndsWhenTheHolderGoes() async throws {
+        let folder = try TemporaryFolder()
+        let place = folder.path + "/root"
+        try await MirrorSession(root: place).sync(Manifest(name: "m", resources: []))
+        let held = try RootLock.tryAcquire(
+            try RootDirectory(opening: place), now: Instant(seconds: 0))
+        let session = try MirrorSession(root: place)
+        let waiting = Task { try await session.withLock(waitingSeconds: 600) {} }
+        try await Task.sleep(for: .milliseconds(50))
+        held.release()
+        try await waiting.value
+    }
+
+    /// Both share the session of one that waits for longer than this test may take.
+    @Test func nobodyWaitsForLongerThanHeWants() async throws {
+        let folder = try TemporaryFolder()
+        let place = folder.path + "/root"
+        try await MirrorSession(root: place).sync(Manifest(name: "m", resources: []))
+        let held = try RootLock.tryAcquire(
+            try RootDirectory(opening: place), now: Instant(seconds: 0))
+        let session = try MirrorSession(root: place)
+        let patient = Task { try await session.withLock(waitingSeconds: 3600) {} }
+        try await Task.sleep(for: .milliseconds(50))
+        let hasty = await #expect(throws: MirrorError.self) { try await session.withLock {} }
+        #expect(hasty?.code == .locked)
+        let cancelled = Task { try await session.withLock(waitingSeconds: 3600) {} }
+        cancelled.cancel()
+        guard case .failure(let error) = await cancelled.result else {
+            Issue.record("the lock is held")
+            return
+        }
+        #expect((error as? MirrorError)?.code == .cancelled)
+        held.release()
+        try await patient.value
+    }
+
+    /// One caller's opening serves the others; how long each waits is its own affair.
     @Test func whoWaitsForTheLockIsNotRefusedWithThoseWhoDoNot() async throws {
         let folder = try TemporaryFolder()
         let place = folder.path + "/root"
