@@ -5,7 +5,7 @@ internal import MirrorTestSupport
 enum Project {
     /// The absolute path of the folder that Package.swift lies in.
     static let folder: String = {
-        let parts = #filePath.split(separator: "/").dropLast(4)
+        let parts = #filePath.split(separator: "/").dropLast(3)
         return "/" + parts.joined(separator: "/")
     }()
 

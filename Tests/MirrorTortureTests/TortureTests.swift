@@ -37,6 +37,12 @@ struct TortureTests {
         #expect(TortureTable.page(text, with: []) == text)
     }
 
+    /// Classes that build for themselves are not run where the project is not found, and nobody noticed.
+    @Test func projectIsWhereClassesLookForIt() {
+        let names = Folder(Project.folder).entries().map(\.name)
+        #expect(names.contains("Package.swift"), "\(Project.folder)")
+    }
+
     @Test func generatorKeepsRowsOfOtherClasses() throws {
         let (one, two) = (TortureTable.classes[0], TortureTable.classes[1])
         var tally = Tally()
