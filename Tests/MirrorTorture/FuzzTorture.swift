@@ -53,7 +53,7 @@ enum FuzzTorture: TortureClass {
         }
         tally.notes.append(
             "\(speeds.count) parsers, \(speeds.min() ?? 0) to \(speeds.max() ?? 0) trials a second"
-                + " each; there is no control socket")
+                + " each")
         return tally
     }
 
