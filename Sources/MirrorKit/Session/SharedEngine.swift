@@ -31,7 +31,7 @@ final class SharedEngine: Sendable {
         (self.location, self.configuration) = (location, configuration)
     }
 
-    /// The engine, if it is open or about to be; nil otherwise.
+    /// The engine, if it is open or about to be; nil otherwise, and where it cannot be opened.
     func current(isolation: isolated (any Actor)? = #isolation) async -> Engine? {
         try? await state.withLock { $0.opening?.task }?.value
     }
