@@ -36,6 +36,6 @@ package enum UnknownName {
             for: target.path, among: Array(candidates), longest: 512)
         return "\(Quoted(target.path)): no manifest wants this target. "
             + (nearest.map { "Did you mean \($0)?" }
-                ?? "The plan lists those that are wanted.")
+                ?? "mirror plan -v lists those that are wanted.")
     }
 }
