@@ -83,7 +83,8 @@ struct CommittedSet {
                     throw Errno(number: ENOENT, call: "statx", path: target.path)
                 }
                 item.placed = Placed(
-                    stamp: status.stamp, conflict: exchange.conflicts[at], leftover: item.path)
+                    stamp: item.recordedStamp(of: status.stamp),
+                    conflict: exchange.conflicts[at], leftover: item.path)
             } catch { throw PromotionFault(error, at: target) }
         }
         return true
@@ -122,7 +123,8 @@ struct CommittedSet {
             let path = set.landings[at].landing.target.path
             guard let status = try? group.folders.cache.entry(path).status() else { continue }
             item.placed = Placed(
-                stamp: status.stamp, conflict: exchange.conflicts[at] ?? placed.conflict)
+                stamp: item.recordedStamp(of: status.stamp),
+                conflict: exchange.conflicts[at] ?? placed.conflict)
         }
         rows.restamped = exchange.stamps(&group.folders.cache)
     }

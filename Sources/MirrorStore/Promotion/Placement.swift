@@ -32,9 +32,14 @@ struct Placement {
         if let unnamed, case .nothing = staged.landing.expected,
             try unnamed.linkIfFree(to: entry)
         {
-            return Placed(stamp: try stamp(of: entry))
+            return Placed(stamp: try stamp(of: entry, placing: staged))
         }
         let source = try folders.entry(staged.path)
+        // An orphan has its old name until now, and somebody may have written to it there.
+        if staged.kind == .move, try source.status()?.stamp.isSameVersion(as: staged.stamp) != true
+        {
+            throw PromotionFault.failed(.changed(staged.path, for: target))
+        }
         // Another program that keeps putting files there wins in the end.
         for _ in 1...8 {
             guard let there = try entry.status() else {
@@ -48,7 +53,7 @@ struct Placement {
                     if error.number == EEXIST { continue }
                     throw error
                 }
-                return Placed(stamp: try stamp(of: entry), conflict: conflict)
+                return Placed(stamp: try stamp(of: entry, placing: staged), conflict: conflict)
             }
             guard there.isFile else { throw PromotionFault.obstructed(target, there) }
             // Whatever follows needs the file's name.
@@ -59,7 +64,7 @@ struct Placement {
                 continue
             }
             if try isWanted(entry, there, staged.landing.record) {
-                return try adopt(entry, instead: staged)
+                return try adopt(entry, there, instead: staged)
             }
             switch staged.landing.onConflict {
             case .keep: throw PromotionFault.kept(target)
@@ -79,7 +84,7 @@ struct Placement {
     ) throws -> Placed? {
         guard staged.landing.target.area == .documents else {
             try source.replace(entry)
-            return Placed(stamp: try stamp(of: entry))
+            return Placed(stamp: try stamp(of: entry, placing: staged))
         }
         guard probe.allowsExchange else {
             return try replaceWithoutExchange(entry, there, by: staged, at: source)
@@ -126,7 +131,7 @@ struct Placement {
     private func settle(
         _ out: DirectoryEntry, _ there: FileStatus, _ staged: StagedFile, _ entry: DirectoryEntry
     ) throws -> Placed {
-        var placed = Placed(stamp: try stamp(of: entry))
+        var placed = Placed(stamp: try stamp(of: entry, placing: staged))
         guard let outStatus = try out.status() else { return placed }
         if try staged.replaces || outStatus.stamp.isSameVersion(as: there.stamp)
             || isKnown(out, outStatus, target: staged.landing.target)
@@ -168,26 +173,36 @@ struct Placement {
     }
 
     /// Takes the file that is there for the target, because it has the bytes that were to come.
-    private func adopt(_ entry: DirectoryEntry, instead staged: StagedFile) throws -> Placed {
+    private func adopt(
+        _ entry: DirectoryEntry, _ there: FileStatus, instead staged: StagedFile
+    ) throws -> Placed {
         let file = try entry.open(O_RDONLY)
         do throws(Errno) { try file.flushBytes(path: entry.path) } catch {
             throw PromotionFault.unflushed(error)
         }
         let staging = staged.kind == .landing ? staged.path : nil
-        return Placed(stamp: try stamp(of: entry), leftover: staging)
+        return Placed(stamp: there.stamp, leftover: staging)
     }
 
-    private func stamp(of entry: DirectoryEntry) throws -> FileStamp {
+    private func stamp(
+        of entry: DirectoryEntry, placing staged: StagedFile
+    ) throws -> FileStamp {
         if let error = probe.lookError() { throw error }
         guard let status = try entry.status() else {
             throw Errno(number: ENOENT, call: "statx", path: entry.path)
         }
-        return status.stamp
+        return staged.recordedStamp(of: status.stamp)
     }
 
-    private func sha256(of entry: DirectoryEntry) throws -> Digest? {
-        try FileDigests.compute(
-            try entry.open(O_RDONLY), algorithms: [.sha256], path: entry.path)?.first
+    /// The digest of a file; nil where it cannot be read, which makes it nobody's known version.
+    private func sha256(of entry: DirectoryEntry) throws(Errno) -> Digest? {
+        do throws(Errno) {
+            return try FileDigests.compute(
+                try entry.open(O_RDONLY), algorithms: [.sha256], path: entry.path)?.first
+        } catch {
+            if [EACCES, EPERM, EIO].contains(error.number) { return nil }
+            throw error
+        }
     }
 }
 

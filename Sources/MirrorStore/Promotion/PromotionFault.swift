@@ -40,6 +40,15 @@ enum PromotionFault: Error {
     }
 }
 
+extension MirrorError {
+    /// Bytes to promote that are no longer those that were looked at.
+    static func changed(_ path: String, for target: Target) -> MirrorError {
+        MirrorError(
+            .sourceChanged, "\(target): \(path) changed after it was looked at. Run again.",
+            target: target)
+    }
+}
+
 /// Where a batch has come to; tests pull the plug at each.
 enum PromotionStep: Sendable, CaseIterable {
     /// The new bytes are written under names of mirror's own.

@@ -48,6 +48,14 @@ final class StagedFile {
     /// Whether the existing file may be dropped even if mirror did not put it there.
     var replaces: Bool { kind == .landing && landing.onConflict == .replace }
 
+    /// The stamp to record of the file that the target has now.
+    ///
+    /// A name more or less changes a file's ctime, and that is its stamp from now on. Of a file that
+    /// somebody has changed since it was verified it is the old stamp, so that the next run sees it.
+    func recordedStamp(of now: FileStamp) -> FileStamp {
+        now.isSameVersion(as: stamp) ? now : stamp
+    }
+
     /// What the index is told before the rename.
     var intent: PromotionIntent {
         PromotionIntent(

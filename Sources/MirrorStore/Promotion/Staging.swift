@@ -72,12 +72,7 @@ struct Staging {
                 return try stageMove(of: source, landing, home: home, folders: &folders)
             }
         } catch {
-            if error.number == EREMCHG {
-                throw MirrorError(
-                    .sourceChanged,
-                    "\(landing.target): \(error.path) changed after it was looked at. Run again.",
-                    target: landing.target)
-            }
+            if error.number == EREMCHG { throw .changed(error.path, for: landing.target) }
             throw MirrorError(error, target: landing.target)
         }
     }

@@ -278,6 +278,26 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// An orphan that is renamed has its old name until then, and may be edited there.
+    @Test func anOrphanThatIsEditedBeforeItsRenameStays() async throws {
+        let folder = try TemporaryFolder()
+        let tree = try PromotionTree(
+            folder,
+            PromotionProbe(goesOn: { step in
+                if step == .flushedBytes, folder.text(of: "Caches/a") != nil {
+                    try? folder.write("edit", to: "Caches/a")
+                }
+                return true
+            }))
+        try await tree.put("Caches/a", "same")
+        let landing = try tree.landing(
+            "Documents/b", "same", content: .move(of: try Target("Caches/a")))
+        #expect(await tree.promote(landing).failure?.code == .sourceChanged)
+        #expect(folder.text(of: "Caches/a") == "edit")
+        #expect(folder.names(in: "Documents").isEmpty)
+        await tree.promoter.stop()
+    }
+
     @Test func aRemovalTakesTheFoldersThatItEmpties() async throws {
         let tree = try PromotionTree()
         let record = try await tree.put("Caches/a/b/c", "x")
