@@ -31,20 +31,27 @@ struct IntentRecovery {
             tree.noteUnflushed(try entry.open(O_RDONLY), target.path)
         }
         tree.noteUnflushed(entry.folder, target.folder)
-        if let path = intent.aside, let aside = try tree.existing(path),
-            let kept = try aside.status()
-        {
-            if there == nil {
-                try aside.renameToFree(entry)
-            } else {
-                try settleOut(aside, kept, beside: entry, intent, &settled)
-            }
-        }
+        try settleAside(intent, beside: entry, &settled)
         try settleStaged(intent, target: entry, isDone: ending.stamp != nil, &settled)
         if intent.kind == .move, ending.stamp != nil {
             ending.isSourceGone = try tree.existing(intent.staged)?.status() == nil
         }
         return ending
+    }
+
+    /// Decides what was set aside: it goes back where nothing is, and is settled like what came out
+    /// of a target where something is.
+    func settleAside(
+        _ intent: PromotionIntent, beside entry: DirectoryEntry, _ settled: inout Recovery.Settled
+    ) throws {
+        guard let path = intent.aside, let aside = try tree.existing(path),
+            let kept = try aside.status()
+        else { return }
+        if try entry.status() == nil {
+            try aside.renameToFree(entry)
+        } else {
+            try settleOut(aside, kept, beside: entry, intent, &settled)
+        }
     }
 
     /// Decides what the staged name holds: the new bytes, or what an exchange brought out.

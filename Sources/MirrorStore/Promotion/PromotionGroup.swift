@@ -98,7 +98,11 @@ struct PromotionGroup {
             let entry = try folders.cache.entry(target.path)
             guard let there = try entry.status() else { return nil }
             var isOurs = there.isFile
-            if isOurs, removal.stamp != there.stamp { isOurs = try isAsRecorded(entry, target) }
+            if isOurs, removal.stamp != there.stamp {
+                isOurs = try isAsRecorded(entry, target)
+                // Reading it may have taken long: what is removed must still be what was read.
+                if isOurs { isOurs = try entry.status()?.stamp == there.stamp }
+            }
             if isOurs { return entry }
         } catch {
             if error.number == ENOENT { return nil }

@@ -32,19 +32,22 @@ package struct Recovery {
     private let tree: RecoveryTree
     private let index: Index
     private let now: Instant
+    private let probe: PromotionProbe
     private var settled = Settled()
 
-    private init(tree: RecoveryTree, index: Index, now: Instant) {
+    private init(tree: RecoveryTree, index: Index, now: Instant, probe: PromotionProbe) {
         self.tree = tree
         self.index = index
         self.now = now
+        self.probe = probe
     }
 
     /// Settles everything; the caller holds the root's lock and nothing else is under way.
     package static func settle(
-        _ root: RootDirectory, _ index: Index, now: Instant
+        _ root: RootDirectory, _ index: Index, now: Instant,
+        probe: PromotionProbe = PromotionProbe()
     ) throws(MirrorError) -> Settled {
-        var recovery = Recovery(tree: RecoveryTree(root), index: index, now: now)
+        var recovery = Recovery(tree: RecoveryTree(root), index: index, now: now, probe: probe)
         do {
             try recovery.settlePromotions()
             try recovery.settleLeftovers()
@@ -74,7 +77,7 @@ package struct Recovery {
         for journal in journals {
             let set = SetRecovery(
                 journal: journal, intents: intents.filter(journal.contains), tree: tree,
-                index: index, now: now)
+                index: index, now: now, probe: probe)
             if try set.carryOn(&settled) { open.append(set) }
         }
         // The new names last before what they replace is removed.

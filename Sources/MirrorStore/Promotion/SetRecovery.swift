@@ -14,6 +14,7 @@ struct SetRecovery {
     let tree: RecoveryTree
     let index: Index
     let now: Instant
+    let probe: PromotionProbe
 
     /// Whether an intent is one of the set's.
     func contains(_ intent: PromotionIntent) -> Bool { journal.contains(intent) }
@@ -112,9 +113,10 @@ struct SetRecovery {
         guard let entry = try tree.existing(path), let status = try entry.status() else {
             return target
         }
-        guard let row = try record(of: target), try tree.holds(entry, status, row) else {
-            return nil
-        }
+        // Reading it may have taken long: what is removed must still be what was read.
+        guard let row = try record(of: target), try tree.holds(entry, status, row),
+            try entry.status()?.stamp == status.stamp
+        else { return nil }
         try entry.unlink()
         tree.noteUnflushed(entry.folder, target.folder)
         try tree.flushIfMany()
@@ -168,6 +170,9 @@ struct SetRecovery {
         let entry = DirectoryEntry(folder: folder.descriptor, name: target.name, path: target.path)
         tree.noteUnflushed(folder.descriptor, target.folder)
         if let there = try entry.status(), try tree.holds(entry, there, intent.record) { return }
+        // The name for what is set aside must be free again before it is given once more.
+        try IntentRecovery(tree: tree, index: index, now: now)
+            .settleAside(intent, beside: entry, &settled)
         guard let source = try tree.existing(intent.staged), let status = try source.status(),
             try tree.holds(source, status, intent.record)
         else { return settled.lost.append(target) }
@@ -179,7 +184,7 @@ struct SetRecovery {
         let staged = StagedFile(
             landing: landing, kind: intent.kind, path: intent.staged, aside: intent.aside,
             stamp: status.stamp)
-        let placed = try Placement(index: index, now: now, probe: PromotionProbe())
+        let placed = try Placement(index: index, now: now, probe: probe)
             .place(staged, folders: &tree.folders)
         if let conflict = placed.conflict { settled.conflicts.append(conflict) }
     }

@@ -139,15 +139,13 @@ struct SetGround {
 
     /// Opens the tree as the next run does.
     func recover(
-        asOwner: Bool = false
+        asOwner: Bool = false, _ probe: PromotionProbe = PromotionProbe()
     ) throws -> (tree: PromotionTree, settled: Recovery.Settled) {
         let tree = try PromotionTree(folder)
-        let settled =
-            try asOwner
-            ? Privileges.withoutOverride {
-                try Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
-            } : Recovery.settle(tree.root, tree.index, now: PromotionTree.time)
-        return (tree, settled)
+        let settle = {
+            try Recovery.settle(tree.root, tree.index, now: PromotionTree.time, probe: probe)
+        }
+        return (tree, try asOwner ? Privileges.withoutOverride(settle) : settle())
     }
 
     /// As `recover`, for a run that ends at once.

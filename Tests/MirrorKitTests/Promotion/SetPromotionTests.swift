@@ -55,6 +55,45 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// Where names cannot be exchanged, the file that is replaced has a second name for a moment.
+    @Test(arguments: [PromotionStep.setAside, .placed])
+    func aSetIsFinishedWhereNamesCannotBeExchanged(step: PromotionStep) async throws {
+        let ground = try await Ground(.renameInDocuments)
+        var probe = PromotionProbe(goesOn: { $0 != step })
+        probe.allowsExchange = false
+        _ = try await ground.promote(probe)
+        probe.goesOn = { _ in true }
+        let (tree, settled) = try ground.recover(probe)
+        #expect(settled.unfinishedSets.isEmpty)
+        #expect(settled.conflicts.isEmpty)
+        #expect(ground.texts() == Self.new)
+        #expect(ground.leftovers == [])
+        try ground.expectSettled(tree)
+        await tree.promoter.stop()
+    }
+
+    /// An edit that comes while the set is being finished is not taken for the set's own file.
+    @Test(arguments: Way.allCases, [PromotionStep.exchangedFolder, .placed, .flushedNames])
+    func anEditOfANewFileIsNotRecordedAsMirrors(way: Way, step: PromotionStep) async throws {
+        guard reaches(step, way) else { return }
+        let ground = try await Ground(way)
+        let (root, path) = (ground.folder.path + "/", ground.path("a"))
+        let result = try await ground.promote(
+            PromotionProbe(goesOn: { reached in
+                guard reached == step else { return true }
+                try? ground.folder.write("edited by its user", to: "saved")
+                rename(root + "saved", root + path)
+                return true
+            }))
+        #expect(result.promoted != nil, "\(result)")
+        #expect(ground.texts()["a"] == "edited by its user")
+        let tree = try PromotionTree(ground.folder)
+        let row = try #require(try tree.record(path))
+        #expect(try tree.look(path) != .file(row.stamp, sha256: nil))
+        #expect(row.stamp.size == Int64(Self.new["a"]?.utf8.count ?? 0))
+        await tree.promoter.stop()
+    }
+
     /// Whether a promotion comes by a step.
     private func reaches(_ step: PromotionStep, _ way: Way) -> Bool {
         switch step {
