@@ -77,16 +77,12 @@ enum JournalRows {
         return journals
     }
 
-    /// The names of the parts in `tmp/` that committed sets are made of: they were on the disk before
-    /// the commit.
-    static func namesOfPromisedParts(
-        in database: inout Database
-    ) throws(IndexError) -> Set<[UInt8]> {
+    /// Those of some intents that are of committed sets: what these are made of was on the disk
+    /// before the commit.
+    static func committed(
+        of intents: [PromotionIntent], in database: inout Database
+    ) throws(IndexError) -> [PromotionIntent] {
         let sets = try journals(in: &database).filter(\.isCommitted)
-        if sets.isEmpty { return [] }
-        let intents = try IntentRows.intents(in: &database).filter { intent in
-            sets.contains { $0.contains(intent) }
-        }
-        return Set(intents.map { Array(FolderCache.split($0.staged).name.utf8) })
+        return intents.filter { intent in sets.contains { $0.contains(intent) } }
     }
 }

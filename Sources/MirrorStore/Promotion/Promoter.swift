@@ -197,16 +197,25 @@ package final class Promoter: Sendable {
     }
 
     /// What waits for the disk after a failed flush is in the page cache only, and looks sound there:
-    /// a later run would read it, trust it, and find the flush to succeed. So all parts go.
+    /// a later run would read it, trust it, and find the flush to succeed. So all parts go, but for
+    /// those that committed sets are made of.
     private func distrustParts(after error: Errno) {
         guard !error.isNoSpace, let folder = try? environment.root.openFolder(Area.tmp.rawValue)
         else { return }
-        let promised =
-            (try? environment.index.read { (database: inout Database) throws(IndexError) in
-                try JournalRows.namesOfPromisedParts(in: &database)
-            }) ?? []
+        let intents = try? environment.index.read { (database: inout Database) throws(IndexError) in
+            let all = try IntentRows.intents(in: &database)
+            return (all: all, committed: try JournalRows.committed(of: all, in: &database))
+        }
+        let promised = Set((intents?.committed ?? []).map { PathText.name(of: $0.staged) })
+        let staged = Dictionary(
+            (intents?.all ?? []).map { (PathText.name(of: $0.staged), $0.stagedInode) },
+            uniquingKeysWith: { $1 })
         for name in (try? folder.names(path: "tmp")) ?? []
-        where PartName.isPart(name) && !promised.contains(Array(name.utf8)) {
+        where PartName.isPart(name) && !promised.contains(name) {
+            // What an exchange brought out under a part's name may be somebody else's file.
+            let entry = DirectoryEntry(
+                folder: folder, name: name, path: TreePartStore.path(of: name))
+            if let inode = staged[name], (try? entry.status())?.stamp.inode != inode { continue }
             try? TreePartStore.remove(name, from: folder)
         }
     }

@@ -158,6 +158,37 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// The flush that fails next makes all parts go, but the edit lies under a part's name.
+    @Test func anEditThatAnExchangeBroughtOutOutlivesAFailedFlush() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f.txt", "old")
+        await before.promoter.stop()
+        var probe = PromotionProbe()
+        let hasFailed = Atomic<Bool>(false)
+        probe.lookError = {
+            guard let part = folder.names(in: "tmp").first,
+                !hasFailed.exchange(true, ordering: .relaxed)
+            else { return nil }
+            try? folder.write("edited", to: "tmp/" + part)
+            return Errno(number: EIO, call: "statx", path: "Documents/f.txt")
+        }
+        probe.flushError = {
+            hasFailed.load(ordering: .relaxed)
+                ? Errno(number: EIO, call: "fsync", path: "disk") : nil
+        }
+        let failing = try PromotionTree(folder, probe)
+        let landing = try failing.landing("Documents/f.txt", "new", over: .ours(old.stamp))
+        #expect(await failing.promote(landing).failure?.code == .inputOutput)
+        let next = try failing.landing("Documents/g.txt", "next")
+        #expect(await failing.promote(next).failure?.code == .inputOutput)
+        await failing.promoter.stop()
+        let (tree, settled) = try recover(folder)
+        #expect(folder.text(of: try #require(settled.conflicts.first).path) == "edited")
+        #expect(folder.text(of: "Documents/f.txt") == "new")
+        await tree.promoter.stop()
+    }
+
     @Test func anEditThatAnExchangeBroughtOutIsFoundAgain() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)
