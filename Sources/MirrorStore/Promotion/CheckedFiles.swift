@@ -10,8 +10,8 @@ internal import MirrorSystem
 struct CheckedFiles {
     /// Whether a file was looked at, even one that was not as it should be.
     private(set) var hasLooked = false
-    /// Files that must be flushed by themselves.
-    private var unflushed: [Descriptor] = []
+    /// Files that must be flushed by themselves; those with another mode must be flushed in whole.
+    private var unflushed: [(file: Descriptor, hasNewMode: Bool)] = []
     /// Stamps of files that were given another mode, by the position of their work.
     private var stamps: [Int: FileStamp] = [:]
 
@@ -37,7 +37,9 @@ struct CheckedFiles {
                 try retryingLibc("fchmod", target.path) { fchmod(file.number, mode) }
                 stamps[at] = try file.status(path: target.path).stamp
             }
-            if status.device != groupDevice { unflushed.append(file) }
+            if status.device != groupDevice {
+                unflushed.append((file, hasNewMode: confirmed.mode != nil))
+            }
         } catch {
             if error.number == ESTALE {
                 throw MirrorError(
@@ -50,7 +52,14 @@ struct CheckedFiles {
 
     /// Flushes the files that no group flush writes out.
     mutating func flush(beneath root: RootDirectory) throws(Errno) {
-        for file in unflushed { try file.flushBytes(path: root.path) }
+        for (file, hasNewMode) in unflushed {
+            // fdatasync(2) need not write a mode.
+            if hasNewMode {
+                try file.flush(path: root.path)
+            } else {
+                try file.flushBytes(path: root.path)
+            }
+        }
         unflushed = []
     }
 }
