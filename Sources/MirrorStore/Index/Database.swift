@@ -7,6 +7,11 @@ internal import MirrorSystem
 /// The connection keeps statements by their text and finalizes them when it closes, so none
 /// outlives it. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
 package struct Database: ~Copyable, @unchecked Sendable {
+    /// How long a statement waits for another connection, in milliseconds.
+    private static let longestWait: Int32 = 10_000
+    /// How long a checkpoint holds writers back for readers, in milliseconds.
+    private static let longestHold: Int32 = 100
+
     // A connection may move between threads as long as one thread uses it at a time. A ~Copyable
     // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
@@ -51,7 +56,7 @@ package struct Database: ~Copyable, @unchecked Sendable {
                 return SQLITE_OK
             }, logLength)
         sqlite3_extended_result_codes(handle, 1)
-        sqlite3_busy_timeout(handle, 10_000)
+        sqlite3_busy_timeout(handle, Database.longestWait)
     }
 
     deinit {
@@ -193,10 +198,15 @@ package struct Database: ~Copyable, @unchecked Sendable {
 
     /// Copies the write-ahead log into the database file (sqlite3_wal_checkpoint_v2).
     ///
+    /// A reader may hold an old state of the database for minutes. It is not waited for: then only
+    /// what it does not need is copied, and a later checkpoint does the rest.
+    ///
     /// Returns the log's length in frames.
     @discardableResult
     func checkpoint(mode: Int32) throws(IndexError) -> Int32 {
         var frames: Int32 = 0
+        sqlite3_busy_timeout(handle, Database.longestHold)
+        defer { sqlite3_busy_timeout(handle, Database.longestWait) }
         let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, nil)
         if code & 0xFF != SQLITE_BUSY { try check(code) }
         return frames

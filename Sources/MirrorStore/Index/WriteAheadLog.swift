@@ -21,6 +21,8 @@ struct WriteAheadLog: ~Copyable, Sendable {
     private let file = Mutex<Descriptor?>(nil)
     /// Checkpoints run on a second connection, so that writers need not wait for the disk.
     private let checkpointing = Mutex<Database?>(nil)
+    /// The pages from which on writers are held back.
+    private let overdueFrom = Mutex(8 * WriteAheadLog.pagesToCheckpoint)
 
     init(of location: IndexLocation?, isWriter: Bool) {
         self.location = location
@@ -65,7 +67,17 @@ struct WriteAheadLog: ~Copyable, Sendable {
     }
 
     /// Whether writers must be held back: one that never rests keeps the log from beginning anew.
-    func isOverdue(_ pages: Int) -> Bool { pages >= 8 * WriteAheadLog.pagesToCheckpoint }
+    ///
+    /// Where a reader keeps it from that, writers are held back again only after as much more.
+    func isOverdue(_ pages: Int) -> Bool {
+        let step = 8 * WriteAheadLog.pagesToCheckpoint
+        return overdueFrom.withLock { overdueFrom in
+            if pages < step { overdueFrom = step }
+            guard pages >= overdueFrom else { return false }
+            overdueFrom = pages + step
+            return true
+        }
+    }
 
     /// Carries the log into the database file; writers go on meanwhile.
     func checkpoint() throws(IndexError) {

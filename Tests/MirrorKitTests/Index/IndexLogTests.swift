@@ -6,6 +6,15 @@ import Testing
 @testable import MirrorModel
 
 @Suite struct IndexLogTests {
+    /// Where a reader keeps the log from beginning anew, writers are not held back at every step.
+    @Test func writersAreHeldBackOnceForEachStepOfTheLog() {
+        let log = WriteAheadLog(of: nil, isWriter: false)
+        // At 2,100 it began anew.
+        let pages = [16_383, 16_384, 16_400, 32_767, 32_768, 2_100, 16_384]
+        let held = pages.map { log.isOverdue($0) }
+        #expect(held == [false, true, false, false, true, false, true])
+    }
+
     /// The log's file stays as long as it was, so its length must not be taken for what it holds.
     @Test func checkpointedLogIsNotCheckpointedAgainAtOnce() throws {
         let folder = try TemporaryFolder()
