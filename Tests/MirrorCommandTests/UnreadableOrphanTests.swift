@@ -5,7 +5,7 @@ import Testing
 /// An orphan that cannot be read cannot be compared with its row, so it stays, and the run says so.
 @Suite(.timeLimit(.minutes(5))) struct UnreadableOrphanTests {
     /// Has root the rights of a mere owner of the files (capabilities(7)).
-    private static let owner =
+    static let owner =
         geteuid() == 0
         ? ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
 

@@ -209,7 +209,7 @@ package struct Reconciler: Sendable {
         if situation.record != nil, situation.resource.target.area != .documents {
             return .drifted(stamp)
         }
-        return situation.digests.first.map { .foreign(stamp, sha256: $0) } ?? .drifted(stamp)
+        return .foreign(stamp, sha256: situation.digests.first)
     }
 
     /// Bytes in the tree, else the network.

@@ -86,8 +86,9 @@ public struct Step: Sendable, Hashable {
         case ours(FileStamp, sha256: Digest)
         /// That version, and everything else about it as it was recorded; the step relies on no more.
         case recorded(sha256: Digest)
-        /// Bytes that mirror did not put there, which are not to be lost.
-        case foreign(FileStamp, sha256: Digest)
+        /// Bytes that mirror did not put there, which are not to be lost; no digest if they cannot be
+        /// read.
+        case foreign(FileStamp, sha256: Digest?)
         /// Bytes that mirror did not put there, in an area where drift is mended: replaced.
         case drifted(FileStamp)
         /// Something that cannot be replaced.

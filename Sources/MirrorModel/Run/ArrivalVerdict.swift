@@ -10,7 +10,7 @@ package enum ArrivalVerdict: Sendable, Hashable {
         _ step: Step, sha256: Digest, validators: Validators, wasResumed: Bool
     ) -> ArrivalVerdict {
         switch step.existing {
-        case .ours(_, sha256), .foreign(_, sha256):
+        case .ours(_, sha256), .foreign(_, .some(sha256)):
             return .leave(.unchanged, .sameBytes)
         case .foreign:
             if step.kind == .edited, step.local?.sha256 == sha256 {

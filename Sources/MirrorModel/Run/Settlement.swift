@@ -263,7 +263,7 @@ extension Settler {
         var isAdoption = false
         switch step.existing {
         case .ours(let stamp, received.sha256): record.stamp = stamp
-        case .foreign(let stamp, received.sha256):
+        case .foreign(let stamp, .some(received.sha256)):
             record.stamp = stamp
             isAdoption = true
         case .ours, .foreign, .recorded, .nothing, .drifted, .obstacle:

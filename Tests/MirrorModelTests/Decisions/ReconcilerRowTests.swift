@@ -108,6 +108,17 @@ import Testing
             $0.isUnreadable = true
         }
         #expect(anew.kind == .fetch)
+        let stamp = DecisionCell.stamp(.edited, inode: 8)
+        // Nobody knows whose bytes they are.
+        #expect(
+            anew.existing == (area == .documents ? .foreign(stamp, sha256: nil) : .drifted(stamp)))
+        let stranger = try Self.decide(
+            .pinnedToAnother, .nothing, .drifted, area, option: .refetched
+        ) {
+            $0.digests = []
+            $0.isUnreadable = true
+        }
+        #expect(stranger.existing == .foreign(stamp, sha256: nil))
     }
 
     @Test(arguments: Area.allCases, [DecisionCell.Option.none, .refetched, .everythingIsDue])
