@@ -76,5 +76,11 @@ package struct RequestSharing: Sendable {
     private func isCompatible(_ leader: Resource, _ other: Resource) -> Bool {
         !leader.isNamedByServer && leader.digests == other.digests && leader.size == other.size
             && leader.mediaType == other.mediaType && leader.pieces == other.pieces
+            && refusesPages(leader) == refusesPages(other)
+    }
+
+    /// Whether an HTML page in a resource's place is refused, by its target alone.
+    private func refusesPages(_ resource: Resource) -> Bool {
+        Expectation(of: resource, replacing: nil).refusesHTML
     }
 }

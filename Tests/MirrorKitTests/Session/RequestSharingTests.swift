@@ -32,6 +32,12 @@ import Testing
         #expect(try await requests { $0.method = .post(body: Template(literal: "x")) } == 2)
     }
 
+    /// A page of a portal may be the one and not the other.
+    @Test func fileThatIsNoPageDoesNotShareARequestWithOneThatMayBe() async throws {
+        #expect(try await requests { $0.target = try Target("Caches/2.json") } == 2)
+        #expect(try await requests { $0.target = try Target("Caches/2.html") } == 1)
+    }
+
     @Test func resourcesWithDifferentDeclarationsDoNotShareARequest() async throws {
         let digest = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
         #expect(try await requests { $0.size = 5 } == 2)
