@@ -71,7 +71,7 @@ final class RunThread {
     /// Tells the machine whether transfers may run, when that changes.
     private func askPermission() {
         guard let permission, !machine.isOver else { return }
-        let now = permission.deferral(at: moment, received: machine.totals.bytes)
+        let now = permission.deferral(at: moment, received: machine.carriedBytes)
         guard now != deferral else { return }
         deferral = now
         take(.permission(now))
@@ -118,7 +118,7 @@ final class RunThread {
             }
         }
         engine.runs.remove(execution.number)
-        permission?.close(at: moment, received: machine.totals.bytes)
+        permission?.close(at: moment, received: machine.carriedBytes)
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
         log.close()
