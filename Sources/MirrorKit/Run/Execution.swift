@@ -90,9 +90,9 @@ extension Execution: PromotionReceiver {
         for at in ends.indices {
             switch ends[at].result {
             case .landed(let landing, _): leases.releaseExclusive(landing.target)
-            case .set(let set, _):
-                for member in set.landings { leases.releaseExclusive(member.landing.target) }
-            case .confirmed, .notConfirmed, .removed: break
+            case .set(let set, _): for target in set.targets { leases.releaseExclusive(target) }
+            case .removed: leases.releaseExclusive(plan.steps.target(at: ends[at].number))
+            case .confirmed, .notConfirmed: break
             }
         }
         mailbox.post(.promoted(ends))

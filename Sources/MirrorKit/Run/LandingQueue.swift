@@ -59,8 +59,7 @@ struct LandingQueue {
             leases.releaseExclusive(held)
             return .neverComes(set.inUse(held))
         }
-        let targets = set.landings.map(\.landing.target)
-        let areFree = leases.acquireExclusive(targets, holding: held) { target in
+        let areFree = leases.acquireExclusive(set.targets, holding: held) { target in
             let isHeard = mailbox.post(.mayLandSet(set.number, target))
             if !isHeard { leases.releaseExclusive(target) }
         }

@@ -221,7 +221,7 @@ extension RunThread {
             if landings.mayBegin(landing, position) { outbox.add(.land(landing), position) }
         case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
-        case .remove(let position, let removal): outbox.add(.remove(removal), position)
+        case .remove(let position, let removal): remove(position, removal)
         case .hurry: outbox.hurry()
         case .discard(let parts):
             // A leftover part only takes up disk space, and the next run tries again.
@@ -233,6 +233,14 @@ extension RunThread {
             steer(positions) { $0.cancel($1, discardingParts: discarding) }
         case .abandonPromotions: engine.promoter.abandonAtStop()
         }
+    }
+
+    /// Removes a file, which stays if somebody reads it: the next run removes it.
+    private func remove(_ position: Int, _ removal: Removal) {
+        guard execution.leases.acquireExclusiveIfFree(removal.target) else {
+            return machine.take(.removed(position, .inUse(removal.target)), at: moment)
+        }
+        outbox.add(.remove(removal), position)
     }
 
     /// Promotes a set as soon as none of its files is read; one that never comes so far is left.

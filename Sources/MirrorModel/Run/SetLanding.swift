@@ -43,6 +43,11 @@ package final class SetLanding: Sendable {
         self.removals = removals
     }
 
+    /// The files that it replaces or removes: nobody may read one meanwhile.
+    package var targets: [Target] {
+        landings.map(\.landing.target) + removals.map(\.removal.target)
+    }
+
     /// How often a set waits for a file that is read before it is left to the next run: where some file
     /// is always read, it would wait for ever.
     package static let mostAttempts = 1000
