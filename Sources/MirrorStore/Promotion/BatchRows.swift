@@ -17,7 +17,12 @@ struct BatchRows {
         var vanished: [Int: Target] = [:]
         for at in group.works.indices {
             if let item = group.staged[at] {
-                if !group.unsettled.contains(at) { try complete(item, &database) }
+                if !group.unsettled.contains(at) {
+                    try complete(item, &database)
+                } else if case .part(let name, _) = item.landing.content {
+                    // Under this name may be what an exchange brought out: nobody continues it.
+                    try PartRows.remove(named: name, in: &database)
+                }
                 continue
             }
             if group.failures[at] != nil { continue }

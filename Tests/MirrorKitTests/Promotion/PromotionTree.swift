@@ -1,6 +1,7 @@
 import MirrorTestSupport
 import Synchronization
 
+@testable import MirrorParts
 @testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorModel
@@ -55,6 +56,26 @@ final class PromotionTree: Sendable {
             target: record.target, content: content ?? .memory(bytes), record: record,
             expected: expected, modified: 1_000_000_000, isExecutable: isExecutable,
             onConflict: onConflict, serverName: serverName)
+    }
+
+    /// A landing of a part with a row, as a transfer makes it.
+    func landingOfPart(_ path: String, _ text: String) throws -> Landing {
+        let target = try Target(path)
+        let digest = ByteHasher.digest(.sha256, of: Array(text.utf8))
+        let name = PartName.fresh(for: target, identity: .digest(digest))
+        let provenance = Provenance(
+            source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try PartRows.put(
+                PartRecord(
+                    name: name, target: target, identity: .digest(digest), total: nil,
+                    provenance: provenance, validators: Validators()), in: &batch)
+        }
+        try folder.write(Array(text.utf8), to: "tmp/" + name)
+        var expected = Landing.ExpectedFile.nothing
+        if let row = try record(path) { expected = .ours(row.stamp) }
+        return try landing(
+            path, text, content: .part(name, try stamp(ofPart: name)), over: expected)
     }
 
     /// Promotes one landing and waits for its end.

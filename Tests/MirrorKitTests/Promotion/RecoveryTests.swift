@@ -189,6 +189,23 @@ import Testing
         await tree.promoter.stop()
     }
 
+    /// Another run of the session would cut the edit to what it trusts of a part.
+    @Test func anEditThatAnExchangeBroughtOutIsNoPart() async throws {
+        let folder = try TemporaryFolder()
+        let before = try PromotionTree(folder)
+        let old = try await before.put("Documents/f.txt", "old")
+        await before.promoter.stop()
+        var probe = PromotionProbe()
+        probe.lookError = { Errno(number: EIO, call: "statx", path: "Documents/f.txt") }
+        let failing = try PromotionTree(folder, probe)
+        let landing = try failing.landingOfPart("Documents/f.txt", "new")
+        #expect(try failing.index.parts(for: old.target).count == 1)
+        #expect(await failing.promote(landing).failure?.code == .inputOutput)
+        #expect(folder.names(in: "tmp").map { folder.text(of: "tmp/" + $0) } == ["old"])
+        #expect(try failing.index.parts(for: old.target).isEmpty)
+        await failing.promoter.stop()
+    }
+
     @Test func anEditThatAnExchangeBroughtOutIsFoundAgain() async throws {
         let folder = try TemporaryFolder()
         let before = try PromotionTree(folder)

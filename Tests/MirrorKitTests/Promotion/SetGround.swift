@@ -58,32 +58,12 @@ struct SetGround {
         return texts
     }
 
-    /// Makes a part with a row, as a transfer does.
-    private func part(_ path: String, _ text: String, in tree: PromotionTree) throws -> Landing {
-        let target = try Target(path)
-        let digest = ByteHasher.digest(.sha256, of: Array(text.utf8))
-        let name = PartName.fresh(for: target, identity: .digest(digest))
-        let provenance = Provenance(
-            source: SourceKey(text: "s"), answeredBy: "http://a.example/f")
-        try tree.index.write { (batch: inout Database) throws(IndexError) in
-            try PartRows.put(
-                PartRecord(
-                    name: name, target: target, identity: .digest(digest), total: nil,
-                    provenance: provenance, validators: Validators()), in: &batch)
-        }
-        try folder.write(Array(text.utf8), to: "tmp/" + name)
-        var expected = Landing.ExpectedFile.nothing
-        if let row = try tree.record(path) { expected = .ours(row.stamp) }
-        return try tree.landing(
-            path, text, content: .part(name, try tree.stamp(ofPart: name)), over: expected)
-    }
-
     /// The promotion of the new set, on a tree.
     func set(_ tree: PromotionTree) throws -> SetLanding {
         let names = ["a", "deep/b"]
         let landings = try names.enumerated().map { position, name in
             SetLanding.Member(
-                position, try part(path(name), SetGround.new[name] ?? "", in: tree))
+                position, try tree.landingOfPart(path(name), SetGround.new[name] ?? ""))
         }
         let gone = Removal(
             target: try Target(path("gone")), stamp: try tree.record(path("gone"))?.stamp)
@@ -97,7 +77,7 @@ struct SetGround {
     func promoteMany(_ paths: [String], _ probe: PromotionProbe) async throws {
         let tree = try PromotionTree(folder, probe)
         let landings = try paths.enumerated().map { position, path in
-            SetLanding.Member(position, try part(path, path, in: tree))
+            SetLanding.Member(position, try tree.landingOfPart(path, path))
         }
         _ = await promote(
             SetLanding(
