@@ -3,7 +3,7 @@ import MirrorTestSupport
 import Testing
 
 /// SIGKILL while a verb writes into a manifest: the file is the old text or the new one.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct KilledEditTests {
     @Test(arguments: ["add", "remove", "settings"])
     func killAtAnyInstantLeavesTheOldTextOrTheNewOne(verb: String) async throws {
