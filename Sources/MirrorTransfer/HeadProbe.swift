@@ -81,7 +81,7 @@ package final class HeadProbe {
     private func ask(_ question: inout Question) throws(MirrorError) {
         var plan = RequestDraft(source: 0, url: question.redirection.url)
         plan.isHead = !question.isFirstByte
-        plan.asksFirstByte = question.isFirstByte
+        plan.end = question.isFirstByte ? 1 : nil
         plan.carriesCredentials = !question.redirection.hasLeftOrigin
         lastRequest += 1
         let active = ActiveRequest(

@@ -43,7 +43,7 @@ final class ResponseIntake {
         {
             throw error
         }
-        if reception.offset > 0, let body = transfer.body {
+        if reception.isRange, let body = transfer.body {
             guard body.length == reception.offset else {
                 throw MirrorError(
                     .internalError,

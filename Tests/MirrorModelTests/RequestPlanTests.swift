@@ -21,6 +21,7 @@ import Testing
         "The last byte of a range is the one before its end",
         arguments: [
             (Int64(1), nil, "1-"), (500, nil, "500-"), (400, 401, "400-400"), (4, 8, "4-7"),
+            (0, 1, "0-0"), (0, 10, "0-9"),
             (1 << 40, (1 << 40) + 65_536, "1099511627776-1099511693311"),
         ] as [(Int64, Int64?, String)])
     func theLastByteOfARange(offset: Int64, end: Int64?, bytes: String) throws {

@@ -16,10 +16,11 @@ import Testing
     }
 
     private func verdict(
-        _ status: Int, _ fields: (String, String)..., pinned: Bool = false, source: Int = 0
+        _ status: Int, _ fields: (String, String)..., of range: Range<Int64> = 4..<8,
+        pinned: Bool = false, source: Int = 0
     ) throws -> String {
         let machine = try receiving(["a", "b"], pinned: pinned)
-        let made = machine.segment(of: 4..<8, from: source)
+        let made = machine.segment(of: range, from: source)
         var segment = try #require(made)
         switch segment.answered(ResponseHead(status: status, fields), at: Machine.now) {
         case .receive(let reception):
@@ -59,6 +60,23 @@ import Testing
         #expect(try verdict(206, ("Content-Range", "bytes 4-7/10"), tag) == "receive 4-8")
         #expect(try verdict(206, ("Content-Range", "bytes 4-8/10"), tag) == "give back")
         #expect(try verdict(206, ("Content-Range", "bytes 3-7/10"), tag) == "give back")
+    }
+
+    /// A 200 begins where the range does, but it would not end there.
+    @Test func aRangeAtTheStartOfTheFileIsARange() throws {
+        let (tag, length) = (("ETag", "\"x\""), ("Content-Length", "10"))
+        let made = try receiving().segment(of: 0..<4, from: 0)
+        let fields = try #require(made).plan.fields.map { "\($0.name): \($0.value)" }
+        #expect(fields == ["Range: bytes=0-3", "If-Range: \"x\""])
+        let start = ("Content-Range", "bytes 0-3/10")
+        #expect(try verdict(206, start, tag, of: 0..<4) == "receive 0-4")
+        let shorter = ("Content-Range", "bytes 0-1/10")
+        #expect(try verdict(206, shorter, tag, of: 0..<4) == "receive 0-2")
+        #expect(try verdict(206, ("Content-Range", "bytes 1-3/10"), tag, of: 0..<4) == "give back")
+        #expect(try verdict(200, tag, length, of: 0..<4) == "give back")
+        #expect(try verdict(200, tag, length, of: 0..<10) == "give back")
+        #expect(try verdict(206, start, of: 0..<4, pinned: true, source: 1) == "receive 0-4")
+        #expect(try verdict(200, length, of: 0..<4, pinned: true, source: 1) == "give back")
     }
 
     @Test func aPassingFailureIsGivenBackWithItsRetryAfter() throws {
@@ -140,6 +158,39 @@ import Testing
         machine.know(gapEnd: 10)
         _ = machine.answered(Machine.rest, at: Machine.now)
         #expect(Machine.words(machine.segmentsEnded(length: 10)) == "check")
+    }
+
+    /// The bytes beyond stay, because the answer ends before them.
+    @Test func aMissingStartIsAskedForUpToWhatIsThere() throws {
+        var machine = try receiving()
+        machine.know(gapEnd: 4)
+        let again = "a; Range: bytes=0-3; If-Range: \"x\""
+        #expect(Machine.words(machine.segmentsEnded(length: 0)) == again)
+        let start = Machine.head(206, ("Content-Range", "bytes 0-3/10"), ("ETag", "\"x\""))
+        let action = machine.answered(start, at: Machine.now)
+        #expect(Machine.words(action) == "receive 0")
+        #expect(!action.dropsPart)
+        #expect(Machine.words(machine.segmentsEnded(length: 10)) == "check")
+    }
+
+    @Test func aSourceThatIgnoresRangesIsNotAskedOverAndOver() throws {
+        var machine = try receiving(["a", "b"], pinned: true)
+        for _ in 1...2 {
+            machine.know(gapEnd: 4)
+            let asked = Machine.words(machine.segmentsEnded(length: 0))
+            #expect(asked.hasPrefix("a; Range: bytes=0-3"))
+            let action = machine.answered(Machine.whole, at: Machine.now)
+            #expect(action.dropsPart)
+            guard case .restart(let cause, _) = action.notice else {
+                Issue.record("dropped without a word")
+                continue
+            }
+            #expect(cause.code == .rangeIgnored)
+        }
+        machine.know(gapEnd: 4)
+        #expect(Machine.words(machine.segmentsEnded(length: 0)) == "b; Range: bytes=0-3")
+        _ = machine.answered(Machine.head(500), at: Machine.now)
+        #expect(Machine.words(machine.waited()).hasPrefix("a"))
     }
 
     @Test func wrongBytesOfSeveralConnectionsBlameNobodyOnce() throws {

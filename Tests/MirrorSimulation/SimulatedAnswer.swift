@@ -37,7 +37,7 @@ struct SimulatedAnswer {
         if plan.condition?.validators.entityTag?.text == tag, mishap != .noValidator {
             return SimulatedAnswer(304, fields, isShared: isShared)
         }
-        var asksRange = plan.offset > 0 && mishap != .ignoresRange
+        var asksRange = plan.asksRange && mishap != .ignoresRange
         if case .entityTag(let wanted)? = plan.ifRange, wanted.text != tag { asksRange = false }
         if asksRange, plan.offset >= bytes.count {
             fields.append(("Content-Range", "bytes */\(bytes.count)"))

@@ -42,7 +42,10 @@ final class SimulatedParts: PartStore, @unchecked Sendable {
     func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError) {
         guard var record = records[name] else { return }
         if start == 0 {
+            // The connection that began the file logs its start, and so does the one that took it over.
+            record.milestones.removeAll { $0.length == milestone.length }
             record.milestones.append(milestone)
+            record.milestones.sort { $0.length < $1.length }
         } else if let at = record.extents.firstIndex(where: { $0.start == start }) {
             record.extents[at].milestones.append(milestone)
         } else {

@@ -8,7 +8,7 @@ package struct RequestDraft: Sendable {
     package var isPost = false
     /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
     package var carriesCredentials = true
-    /// The first byte asked for; 0 asks for the whole file.
+    /// The first byte asked for.
     package var offset: Int64 = 0
     /// The position after the last byte asked for; nil asks up to the file's end.
     package var end: Int64?
@@ -27,8 +27,6 @@ package struct RequestDraft: Sendable {
     package var expectedBytes: Int64?
     /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
     package var isHead = false
-    /// Whether the first byte alone is asked for.
-    package var asksFirstByte = false
 
     /// The least length of a long body, in bytes: enough to be worth a connection of its own.
     static let leastLong: Int64 = 8 << 20
@@ -74,10 +72,12 @@ package final class RequestPlan: Sendable {
     package var isPost: Bool { draft.isPost }
     /// Whether manifest headers and credentials are sent.
     package var carriesCredentials: Bool { draft.carriesCredentials }
-    /// The first byte asked for; 0 asks for the whole file.
+    /// The first byte asked for.
     package var offset: Int64 { draft.offset }
     /// The position after the last byte asked for; nil asks up to the file's end.
     package var end: Int64? { draft.end }
+    /// Whether a range is asked for, and not the whole file.
+    package var asksRange: Bool { offset > 0 || end != nil }
     /// The version that the range must belong to.
     package var ifRange: StrongValidator? { draft.ifRange }
     /// The version that the server may confirm instead of sending a body.
@@ -93,8 +93,7 @@ package final class RequestPlan: Sendable {
 extension RequestPlan {
     /// Names the header fields that follow from the plan, in the order in which they are sent.
     package func eachField(_ body: (_ name: StaticString, _ value: String) -> Void) {
-        if draft.asksFirstByte { body("Range", "bytes=0-0") }
-        if offset > 0 {
+        if asksRange {
             let last = end.map { String($0 - 1) } ?? ""
             body("Range", "bytes=\(offset)-\(last)")
         }

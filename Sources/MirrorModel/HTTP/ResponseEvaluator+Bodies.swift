@@ -21,7 +21,8 @@ extension ResponseEvaluator {
         }
         return .receive(
             Reception(
-                offset: 0, end: framing.length, total: framing.length ?? expectation.size,
+                isRange: false, offset: 0, end: framing.length,
+                total: framing.length ?? expectation.size,
                 limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
                 digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer))
     }
@@ -59,7 +60,8 @@ extension ResponseEvaluator {
         if let refusal = refusedSize(total) { return .refuse(refusal) }
         return .receive(
             Reception(
-                offset: first, end: last + 1, total: total, limit: last + 1, framing: framing,
+                isRange: true, offset: first, end: last + 1, total: total, limit: last + 1,
+                framing: framing,
                 digests: ReprDigest.digests(head.list(of: .reprDigest)),
                 allowsRanges: allowsRanges(head, answer), answer: answer))
     }

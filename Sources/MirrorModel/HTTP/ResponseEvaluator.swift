@@ -82,7 +82,7 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {
         case 200: return judgeWhole(head, answer)
-        case 206: return plan.offset > 0 ? judgeRange(head, answer) : .refuse(status(head))
+        case 206: return plan.asksRange ? judgeRange(head, answer) : .refuse(status(head))
         case 304: return judgeConfirmation(head, answer)
         case 416 where plan.offset > 0: return judgeUnsatisfied(head, answer)
         case 301, 302, 303, 307, 308:

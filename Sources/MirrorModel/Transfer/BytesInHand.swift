@@ -17,8 +17,8 @@ struct BytesInHand: ~Copyable, Sendable {
     private(set) var sentDigests: [Digest] = []
     /// Whether a length or a final chunk ended the bytes in hand.
     private(set) var isFramed = false
-    /// The offset at which bytes in hand begin again after the part's length.
-    var gapEnd: Int64?
+    /// The offset at which bytes in hand begin again after the part's length, or the file's end.
+    private var gapEnd: Int64?
     /// The number of received bytes that were dropped because no request could resume them.
     private(set) var wasted: Int64 = 0
     private(set) var greatestLength: Int64
@@ -35,6 +35,17 @@ struct BytesInHand: ~Copyable, Sendable {
     /// The size of the whole file, as declared or as promised by the part's response.
     func total(of file: borrowing WantedFile) -> Int64? { file.expectation.size ?? part?.total }
 
+    /// Takes the offset at which bytes in hand begin again after the part's length.
+    mutating func know(gapEnd: Int64?) { self.gapEnd = gapEnd }
+
+    /// Where bytes in hand begin again after the part's length; nil if none do.
+    func gapEnd(in total: Int64?) -> Int64? {
+        guard let part, let total, let gapEnd, part.length < gapEnd, gapEnd < total else {
+            return nil
+        }
+        return gapEnd
+    }
+
     /// How many bytes were received, those that were dropped included, if these are dropped too.
     var wastedSoFar: Int64 { wasted + (part?.length ?? 0) }
 
@@ -44,6 +55,7 @@ struct BytesInHand: ~Copyable, Sendable {
         part = PartState(beginning: reception, identity: identity)
         self.answer = answer
         sentDigests = []
+        gapEnd = nil
         take(reception)
     }
 

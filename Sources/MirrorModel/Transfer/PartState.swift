@@ -64,6 +64,8 @@ extension PartState {
 ///
 /// An object, because it is looked at with each chunk of the body.
 package final class Reception: Sendable {
+    /// Whether the body continues the bytes in hand, and is not the whole file.
+    package let isRange: Bool
     /// The position in the file of the body's first byte.
     package let offset: Int64
     /// The position after the body's last byte, where the response promises it.
@@ -84,9 +86,10 @@ package final class Reception: Sendable {
     package let answer: Answer
 
     init(
-        offset: Int64, end: Int64?, total: Int64?, limit: Int64?, framing: Framing,
-        digests: [Digest], allowsRanges: Bool, answer: Answer
+        isRange: Bool, offset: Int64, end: Int64?, total: Int64?, limit: Int64?,
+        framing: Framing, digests: [Digest], allowsRanges: Bool, answer: Answer
     ) {
+        self.isRange = isRange
         self.offset = offset
         self.end = end
         self.total = total

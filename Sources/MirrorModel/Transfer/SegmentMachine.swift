@@ -49,7 +49,8 @@ package struct SegmentMachine: Sendable {
         if let change = change(head, evaluator) { return .changed(change) }
         switch evaluator.judge(head, at: now) {
         case .receive(let reception):
-            guard reception.offset == range.lowerBound, range.lowerBound > 0 else {
+            // A 200 may begin where the range does, but it ends where the file does.
+            guard reception.isRange else {
                 return .giveBack(evaluator.status(head), hold: nil)
             }
             guard let end = reception.end, end <= range.upperBound else {
@@ -167,9 +168,22 @@ extension TransferMachine {
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
         course.progressed(to: length)
         course.bytes.breakOff()
-        guard length == course.knownTotal else { return TransferAction(course.request()) }
+        guard length == course.knownTotal else { return askForMissing() }
         course.bytes.complete()
         return TransferAction(.check)
+    }
+
+    /// Asks for the bytes that no further connection could fetch.
+    ///
+    /// A source that gives no ranges would send the whole file for them, and the bytes of the others
+    /// would come again and again. So another source is asked first, and the next time costs a retry.
+    private mutating func askForMissing() -> TransferAction {
+        guard course.sources.givesRanges(course.sources.current) else {
+            return course.retry(
+                Refusal(.rangeIgnored, "the server gives no ranges, and bytes are missing"),
+                after: nil)
+        }
+        return TransferAction(course.request())
     }
 
     /// Starts over, because a further connection learned that the source has another version.
@@ -180,5 +194,5 @@ extension TransferMachine {
     /// Takes the offset at which bytes in hand begin again after the part's length.
     ///
     /// The next range ends there.
-    package mutating func know(gapEnd: Int64?) { course.bytes.gapEnd = gapEnd }
+    package mutating func know(gapEnd: Int64?) { course.bytes.know(gapEnd: gapEnd) }
 }

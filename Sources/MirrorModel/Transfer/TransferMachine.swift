@@ -110,13 +110,13 @@ extension TransferMachine {
 
     private mutating func receive(_ reception: Reception) -> TransferAction {
         var action = TransferAction(.receive(reception))
-        guard reception.offset == 0 else {
+        if reception.isRange {
             course.bytes.continue(reception, isGuarded: course.asking.plan.ifRange != nil)
             return action
         }
         action.dropsPart = part != nil
         var answer = reception.answer
-        if let part, course.asking.plan.offset > 0, part.length > 0 {
+        if let part, course.asking.plan.asksRange {
             course.sources.states[course.sources.current].restarts += 1
             let reason = part.reasonToBeginAgain(reception)
             if reason.code == .rangeIgnored { answer = answer.with(ranges: .refused) }
@@ -145,7 +145,7 @@ extension TransferMachine {
         course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
         guard let total = reception.total, length != total else { return TransferAction(.check) }
         // A range that ends early is progress; a whole body that ends early is another file.
-        if length < total, reception.offset > 0 { return TransferAction(course.request()) }
+        if length < total, reception.isRange { return TransferAction(course.request()) }
         return course.end(.wrongLength(length, of: total), dropsPart: true)
     }
 

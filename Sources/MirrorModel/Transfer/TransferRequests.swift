@@ -71,10 +71,11 @@ struct TransferRequests: ~Copyable, Sendable {
         _ file: borrowing WantedFile, _ bytes: borrowing BytesInHand
     ) {
         let asksPlainly = sources.states[sources.current].asksPlainly
-        if let part = bytes.part, let first = part.provenances.first, part.length > 0,
-            sources.states[sources.current].resumes
+        let total = bytes.total(of: file)
+        let gapEnd = bytes.gapEnd(in: total)
+        if let part = bytes.part, let first = part.provenances.first,
+            part.length > 0 || gapEnd != nil, sources.states[sources.current].resumes
         {
-            let total = bytes.total(of: file)
             let isPinned = part.isPinned(by: file)
             let isOwner = first.source == sources.key
             if part.length == total, !isPinned {
@@ -87,9 +88,7 @@ struct TransferRequests: ~Copyable, Sendable {
             // A download that must be clean continues only under the version's own validator.
             if isGuarded && part.identity != .anonymous || isPinned && !bypassesCaches {
                 plan.offset = part.length
-                if let gapEnd = bytes.gapEnd, gapEnd > part.length, gapEnd < total ?? 0 {
-                    plan.end = gapEnd
-                }
+                plan.end = gapEnd
                 if isGuarded { plan.ifRange = part.validators.strong }
             }
         }

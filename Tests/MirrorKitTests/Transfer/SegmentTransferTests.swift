@@ -128,30 +128,6 @@ import Testing
         #expect(reused < part.loggedBytes)
     }
 
-    @Test func whatASilentConnectionWasToFetchIsFetchedByTheOthers() async throws {
-        // The second source takes requests and never answers.
-        let silent = try OriginServer(
-            responder: ClosureOrigin { _, _, connection in
-                connection.pause(milliseconds: 60_000)
-            })
-        defer { silent.stop() }
-        let shelf = MemoryShelf()
-        shelf.put("/f", bytes)
-        let server = try OriginServer(responder: ShelfOrigin(shelf))
-        defer { server.stop() }
-        let rig = try TransferRig {
-            $0.segments = .fixed(2)
-            // The test ends long before a stall would end the wait.
-            $0.transfer.stallTimeout = 3600
-            $0.rateLimit = RateLimit(6 << 20)
-        }
-        let expectation = Expectation(
-            size: Int64(bytes.count), digests: [ByteHasher.digest(.sha256, of: bytes)])
-        let result = await rig.run(
-            try .fetching(server.url + "/f", silent.url + "/f", expectation: expectation))
-        #expect(rig.bytes(result) == bytes)
-    }
-
     /// The other source's head is taken inside libcurl, which refuses to end connections there.
     @Test func connectionsOfARefusedBodyEndBeforeAnotherSourceIsAsked() async throws {
         let (bytes, arrived, isOver) = (bytes, Box(0), Box(false))
