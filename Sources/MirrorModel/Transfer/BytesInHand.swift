@@ -21,11 +21,15 @@ struct BytesInHand: ~Copyable, Sendable {
     private var gapEnd: Int64?
     /// The number of received bytes that were dropped because no request could resume them.
     private(set) var wasted: Int64 = 0
+    /// The greatest length of any part in this run.
     private(set) var greatestLength: Int64
+    /// The length beyond which the part has to grow for retries to be counted from 0 again.
+    private var lengthToExceed: Int64
 
     /// Takes the part of an earlier run, of which a length is verified.
     init(_ part: (record: PartRecord, length: Int64)?, isPost: Bool) {
         greatestLength = part?.length ?? 0
+        lengthToExceed = greatestLength
         if let part, part.length > 0, !isPost {
             self.part = PartState(part.record, length: part.length)
             answer = part.record.provenances.first.map { Answer(part.record, provenance: $0) }
@@ -56,8 +60,12 @@ struct BytesInHand: ~Copyable, Sendable {
         self.answer = answer
         sentDigests = []
         gapEnd = nil
+        lengthToExceed = greatestLength
         take(reception)
     }
+
+    /// Counts every byte of a part that begins anew as progress, though an earlier part was longer.
+    mutating func countFromStart() { lengthToExceed = 0 }
 
     /// Continues the part with a body that begins at its end.
     ///
@@ -92,7 +100,8 @@ struct BytesInHand: ~Copyable, Sendable {
     mutating func progressed(to length: Int64?) -> Bool {
         guard let length, part != nil else { return false }
         part?.length = length
-        let hasProgressed = length >= greatestLength + BytesInHand.progressThatResetsRetries
+        let hasProgressed = length >= lengthToExceed + BytesInHand.progressThatResetsRetries
+        lengthToExceed = max(lengthToExceed, length)
         greatestLength = max(greatestLength, length)
         return hasProgressed
     }

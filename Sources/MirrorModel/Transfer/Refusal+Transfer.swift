@@ -44,11 +44,12 @@ extension Refusal {
     }
 
     /// The same failure, of a transfer that received `wasted` bytes of a file in vain.
-    func afterWaste(of wasted: Int64, total: Int64) -> Refusal {
+    ///
+    /// - Parameter reason: why it could not go on where it was.
+    func afterWaste(of wasted: Int64, total: Int64, _ reason: String) -> Refusal {
         var refusal = self
         refusal.cause +=
-            "; \(ByteCount(wasted)) came of a file of \(ByteCount(total)), and its source "
-            + "gives nothing by which a download could go on: a sha256 in the manifest would let it"
+            "; \(ByteCount(wasted)) came of a file of \(ByteCount(total)), and " + reason
         return refusal
     }
 }

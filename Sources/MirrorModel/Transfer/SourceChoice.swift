@@ -82,7 +82,8 @@ struct SourceChoice: ~Copyable, Sendable {
     func mayResume(_ part: PartState, isPinned: Bool, bypassesCaches: Bool) -> Bool {
         states.contains { state in
             guard state.ending == nil, state.resumes else { return false }
-            if isPinned { return !bypassesCaches }
+            if isPinned, !bypassesCaches { return true }
+            // A download that must be clean continues only under the version's own validator.
             return part.identity != .anonymous && part.validators.strong != nil
                 && part.provenances.first?.source == state.source.key
         }

@@ -56,6 +56,8 @@ struct SourceState: Sendable {
     var lastFailure: MirrorError?
     /// How often a part was dropped because of its responses.
     var restarts = 0
+    /// How often the progress of a part that began with its response was counted from 0.
+    var beginnings = 0
     /// The number of whole bodies that it alone sent, and that were wrong.
     var wrongBodies = 0
     /// For how many milliseconds its host must not be requested, as last reported.

@@ -29,6 +29,25 @@ struct TransferCourse: ~Copyable, Sendable {
         if hasProgressed { sources.progressed() }
         return hasProgressed
     }
+
+    /// Begins the part with the first body of a file.
+    ///
+    /// If a request can resume the new part, its progress counts from 0: it may come in pieces,
+    /// however long the part before it was. If none can, the greatest length of the run counts, since
+    /// each attempt would bring the same bytes. A source that changes its file again and again sends
+    /// new bytes each time, so it may begin only so often.
+    mutating func begin(_ reception: Reception, identity: PartIdentity, answer: Answer) {
+        bytes.begin(reception, identity: identity, answer: answer)
+        guard let part = bytes.part, mayResume(part),
+            sources.states[sources.current].beginnings < TransferCourse.mostBeginnings
+        else { return }
+        sources.states[sources.current].beginnings += 1
+        bytes.countFromStart()
+    }
+
+    /// How often the parts that begin with a source make progress from 0: once, and once for each
+    /// restart after which the source is still asked for ranges.
+    static let mostBeginnings = 3
 }
 
 // MARK: Requests
@@ -164,9 +183,25 @@ extension TransferCourse {
         let total = knownTotal ?? bytes.greatestLength
         guard bytes.wastedSoFar > 2 * total else { return nil }
         let error = failure(
-            refusal.afterWaste(of: bytes.wastedSoFar, total: total), isRetryable: true)
+            refusal.afterWaste(of: bytes.wastedSoFar, total: total, whyNot(part)),
+            isRetryable: true)
         sources.states[sources.current].lastFailure = error
         return fail(with: error)
+    }
+
+    /// Why no request can resume a part, and what would help, as the end of a sentence.
+    private func whyNot(_ part: PartState) -> String {
+        let isPinned = part.isPinned(by: file)
+        let mightGoOn = sources.states.contains {
+            $0.ending == nil && $0.resumes
+                && (isPinned || part.provenances.first?.source == $0.source.key)
+        }
+        guard mightGoOn else { return "no source continued it where the rest was asked for" }
+        return isPinned
+            ? "a download after wrong bytes can go on only under a strong validator, which its "
+                + "source does not give"
+            : "its source gives nothing by which a download could go on: a sha256 in the manifest "
+                + "would let it"
     }
 
     /// Whether the transfer must stay with the source that can resume its part.

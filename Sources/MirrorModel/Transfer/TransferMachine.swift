@@ -123,7 +123,7 @@ extension TransferMachine {
             action.notice = .restart(cause: course.failure(reason), attempt: requests)
         }
         let identity = course.file.identity(of: reception)
-        course.bytes.begin(reception, identity: identity, answer: answer)
+        course.begin(reception, identity: identity, answer: answer)
         return action
     }
 }
