@@ -77,9 +77,10 @@ final class TransferEndings {
         guard transfer.earlyEnd.discardsPart else { return settle(transfer, result) }
         transfer.segments?.dismiss(keeping: false)
         do {
-            if let body = transfer.body {
-                try body.discard()
-            } else if let part = transfer.job.part {
+            // The body that stands for a part while it is read has no file.
+            let hasFile = transfer.body?.file != nil
+            try transfer.body?.discard()
+            if !hasFile, let part = transfer.job.part {
                 try work.parts.discard(part: part.name)
             }
             register.end(transfer, result)

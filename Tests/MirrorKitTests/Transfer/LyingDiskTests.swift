@@ -11,28 +11,6 @@ import Testing
 
 /// A disk that says that it wrote and did not; /dev/null is one.
 @Suite(.timeLimit(.minutes(15))) struct LyingDiskTests {
-    /// Keeps rows as they should be, and bytes nowhere.
-    private struct LyingStore: PartStore {
-        let honest: TreePartStore
-
-        func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
-            _ = try honest.create(record)
-            return PartFile(name: record.name, descriptor: Glibc.open("/dev/null", O_RDWR))
-        }
-
-        func open(_ record: PartRecord) throws(MirrorError) -> PartFile? {
-            try honest.open(record)
-        }
-
-        func update(_ record: PartRecord) throws(MirrorError) { try honest.update(record) }
-
-        func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError) {
-            try honest.log(milestone, from: start, part: name)
-        }
-
-        func discard(part name: String) throws(MirrorError) { try honest.discard(part: name) }
-    }
-
     @Test(arguments: [true, false])
     func bytesThatAPartDoesNotHoldAreNotReceived(isPinned: Bool) async throws {
         let bytes = TestBytes.make(900_000, seed: 1)
@@ -40,25 +18,16 @@ import Testing
         shelf.put("/f", bytes)
         let server = try OriginServer(responder: ShelfOrigin(shelf))
         defer { server.stop() }
-        let rig = try TransferRig()
-        let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
-        let register = RunRegister()
-        let loop = try TransferLoop(
-            configuration: Configuration(), parts: LyingStore(honest: rig.store),
-            observer: register)
-        let reader = try RigReader(register) { _, event in
-            if case .ended(let result) = event { continuation.yield(result) }
-        }
+        // Rows are kept as they should be, and bytes nowhere.
+        let rig = try TransferRig(parts: { store in
+            AdaptedParts(
+                store: store,
+                file: { PartFile(name: $0.name, descriptor: Glibc.open("/dev/null", O_RDWR)) })
+        })
         let expectation = Expectation(
             digests: isPinned ? [ByteHasher.digest(.sha256, of: bytes)] : [])
-        loop.submit([try .fetching(server.url + "/f", expectation: expectation)])
-        var ended: TransferResult?
-        for await result in results {
-            ended = result
-            break
-        }
-        loop.stop()
-        reader.stop()
+        let ended = await rig.run(
+            try .fetching(server.url + "/f", expectation: expectation))
         #expect(ended?.error?.code == .inputOutput)
         #expect(ended?.error?.message.contains("does not hold what was written") == true)
         // Nothing is vouched for that is not there.

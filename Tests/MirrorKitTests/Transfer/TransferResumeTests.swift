@@ -1,4 +1,5 @@
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 @testable import MirrorSystem
@@ -172,6 +173,31 @@ import Testing
             #expect(await rig.ends()[1]?.isCancelled == true)
             #expect(rig.parts.isEmpty == discards)
         }
+    }
+
+    /// A worker reads the part then, and the transfer has nothing but a body that stands for it.
+    @Test(arguments: [false, true])
+    func cancellingWhileThePartIsReadKeepsItOrDiscardsIt(discards: Bool) async throws {
+        let origin = breakingOrigin(tags: ["\"1\""])
+        let server = try OriginServer(responder: origin)
+        defer { server.stop() }
+        let loop = Box<TransferLoop?>(nil)
+        let rig = try TransferRig(
+            { $0.transfer.retries = 0 },
+            parts: { store in
+                AdaptedParts(
+                    store: store,
+                    opens: { loop.value.withLock { $0 }?.cancel([2], discardingPart: discards) })
+            })
+        _ = await rig.run(try .fetching(server.url + "/f"))
+        let part = try #require(try rig.records(target).first)
+        loop.value.withLock { $0 = rig.loop }
+        let result = await rig.run(try .fetching(server.url + "/f", id: 2, part: part))
+        loop.value.withLock { $0 = nil }
+        #expect(result?.isCancelled == true)
+        #expect(origin.requests.count == 1)
+        #expect(rig.parts.isEmpty == discards)
+        #expect(try rig.records(target).isEmpty == discards)
     }
 
     @Test func aFileIsASourceToo() async throws {

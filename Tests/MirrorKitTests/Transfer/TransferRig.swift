@@ -2,6 +2,7 @@ import MirrorTestSupport
 import Synchronization
 
 @testable import MirrorKit
+@testable import MirrorParts
 @testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorTransfer
@@ -15,9 +16,12 @@ final class TransferRig: Sendable {
     let loop: TransferLoop
     private let results: AsyncStream<(Int, TransferResult)>
 
-    /// - Parameter hears: called with what is told, before anybody else hears of it.
+    /// - Parameters:
+    ///   - parts: makes what the loop keeps its parts in of what the tree has.
+    ///   - hears: called with what is told, before anybody else hears of it.
     init(
         _ adapt: (inout Configuration) -> Void = { _ in },
+        parts: (TreePartStore) -> any PartStore = { $0 },
         hears: @escaping @Sendable (TransferLoop, Int, TransferEvent) -> Void = { _, _, _ in }
     ) throws {
         folder = try TemporaryFolder()
@@ -35,7 +39,7 @@ final class TransferRig: Sendable {
         box = received
         let register = RunRegister()
         let loop = try TransferLoop(
-            configuration: configuration, parts: store, observer: register)
+            configuration: configuration, parts: parts(store), observer: register)
         self.loop = loop
         reader = try RigReader(register) { id, item in
             hears(loop, id, item)
@@ -89,6 +93,32 @@ final class TransferRig: Sendable {
         case .part(let name, _): return folder.bytes(of: "tmp/" + name)
         }
     }
+}
+
+/// The parts of a tree, where a test takes a hand.
+struct AdaptedParts: PartStore {
+    let store: TreePartStore
+    /// Called before a part is opened.
+    var opens: @Sendable () -> Void = {}
+    /// Makes the file that is used of the one that was created.
+    var file: @Sendable (PartFile) -> PartFile = { $0 }
+
+    func create(_ record: PartRecord) throws(MirrorError) -> PartFile {
+        file(try store.create(record))
+    }
+
+    func open(_ record: PartRecord) throws(MirrorError) -> PartFile? {
+        opens()
+        return try store.open(record)
+    }
+
+    func update(_ record: PartRecord) throws(MirrorError) { try store.update(record) }
+
+    func log(_ milestone: Milestone, from start: Int64, part name: String) throws(MirrorError) {
+        try store.log(milestone, from: start, part: name)
+    }
+
+    func discard(part name: String) throws(MirrorError) { try store.discard(part: name) }
 }
 
 /// The thread of a run that does nothing but hear of its transfers; its jobs have the numbers of its
