@@ -143,7 +143,7 @@ extension RequestEnds {
         // Further connections end now. The next response may begin the part anew, and is taken in a
         // callback, where no connection can be ended.
         if let segments = transfer.segments {
-            return driver.decide(transfer, segments.ownRefused(refusal))
+            return driver.decide(transfer, segments.breakOff(refusal))
         }
         let length = body.length
         driver.decide(transfer) { $0.refused(refusal, length: length) }

@@ -97,7 +97,8 @@ extension TransferDriver {
     /// Makes a request at once if the transfer has a place, and queues it otherwise.
     private func queue(_ plan: RequestPlan, _ transfer: Transfer) {
         transfer.plan = plan
-        if register.dispatcher.isRunning(transfer.job.id), endings.refusal == nil {
+        let hasPlace = register.dispatcher.isRunning(transfer.job.id)
+        if hasPlace, !transfer.isPaused, endings.refusal == nil {
             request(plan, for: transfer)
         } else {
             register.waitForPlace(transfer)
@@ -145,6 +146,29 @@ extension TransferDriver {
             }
         }
         work.open(path, for: transfer.job)
+    }
+}
+
+// MARK: Pauses
+
+extension TransferDriver {
+    /// Breaks off the requests of a paused transfer: its connections and its place go to others.
+    ///
+    /// What came is kept, and the next request waits for the end of the pause. A request that could
+    /// not be continued stays as it is, and its bytes are held back.
+    func pause(_ transfer: Transfer) {
+        guard transfer.machine?.mayBreakOff(held: transfer.heldBytes) == true else { return }
+        if case .exchanging(let active) = transfer.state {
+            // A response that was judged already ends soon.
+            guard active.finding == nil else { return }
+            requests.breakOff(active)
+        }
+        transfer.stall.reset()
+        keep(transfer)
+        if case .settling = transfer.state { return }
+        if let segments = transfer.segments { return decide(transfer, segments.breakOff()) }
+        let length = transfer.body?.length
+        decide(transfer) { $0.brokenOff(length: length) }
     }
 }
 

@@ -86,7 +86,7 @@ final class TransferEngine {
             policy, register: register, requests: requests, driver: driver, endings: endings,
             clock: clock)
         steering = TransferSteering(
-            policy, register: register, requests: requests, endings: endings)
+            policy, register: register, requests: requests, driver: driver, endings: endings)
         watch = RequestWatch(
             connections, driver: driver, ends: ends, endings: endings, clock: clock)
         self.surroundings = surroundings

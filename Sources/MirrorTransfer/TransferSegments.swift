@@ -222,12 +222,12 @@ extension TransferSegments {
         return conclude()
     }
 
-    /// Handles the refusal of the transfer's own response amid its body: no connection continues.
-    func ownRefused(_ refusal: Refusal) -> Event? {
+    /// Ends all connections: the transfer is paused, or its own response was refused amid its body.
+    func breakOff(_ refusal: Refusal? = nil) -> Event? {
         do throws(MirrorError) { for id in state.helpers.keys { try close(id) } } catch {
             return .failed(error)
         }
-        state.ownRefused(refusal)
+        state.ownBrokenOff(refusal)
         join()
         return conclude()
     }

@@ -4,16 +4,18 @@ internal import MirrorModel
 final class TransferSteering {
     private let register: TransferRegister
     private let requests: ActiveRequests
+    private let driver: TransferDriver
     private let endings: TransferEndings
     private let stallTimeout: Int64
 
     init(
         _ policy: TransferPolicy, register: TransferRegister, requests: ActiveRequests,
-        endings: TransferEndings
+        driver: TransferDriver, endings: TransferEndings
     ) {
         stallTimeout = policy.stallTimeout
         self.register = register
         self.requests = requests
+        self.driver = driver
         self.endings = endings
     }
 
@@ -35,7 +37,9 @@ final class TransferSteering {
         transfer.isPaused = true
         switch transfer.state {
         case .queued, .waiting: register.dispatcher.remove(id)
-        case .exchanging, .joined: requests.pause(id)
+        case .exchanging, .joined:
+            requests.pause(id)
+            driver.pause(transfer)
         case .working, .settling: break
         }
     }

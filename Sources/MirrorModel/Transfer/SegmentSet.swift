@@ -141,12 +141,14 @@ extension SegmentSet {
         self.failure = failure
     }
 
-    /// Ends the transfer's own connection, whose response was refused amid its body.
+    /// Ends the transfer's own connection, after all further connections are gone.
     ///
-    /// All further connections are gone.
-    package mutating func ownRefused(_ refusal: Refusal) {
-        ownEnded(nil)
+    /// - Parameter refusal: why its response was refused amid its body; nil where it is only broken
+    ///   off.
+    package mutating func ownBrokenOff(_ refusal: Refusal?) {
+        if own != nil { ownEnded(nil) }
         self.refusal = refusal
+        if refusal == nil { isShared = true }
     }
 }
 

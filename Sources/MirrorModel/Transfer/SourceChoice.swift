@@ -78,15 +78,15 @@ struct SourceChoice: ~Copyable, Sendable {
         }
     }
 
-    /// Whether any source could be asked for only the rest of a part.
-    func mayResume(_ part: PartState, isPinned: Bool, bypassesCaches: Bool) -> Bool {
-        states.contains { state in
-            guard state.ending == nil, state.resumes else { return false }
-            if isPinned, !bypassesCaches { return true }
-            // A download that must be clean continues only under the version's own validator.
-            return part.identity != .anonymous && part.validators.strong != nil
-                && part.provenances.first?.source == state.source.key
-        }
+    /// Whether a source could be asked for only the rest of a part.
+    func mayResume(
+        _ part: PartState, from position: Int, isPinned: Bool, bypassesCaches: Bool
+    ) -> Bool {
+        guard givesRanges(position) else { return false }
+        if isPinned, !bypassesCaches { return true }
+        // A download that must be clean continues only under the version's own validator.
+        return part.identity != .anonymous && part.validators.strong != nil
+            && part.provenances.first?.source == states[position].source.key
     }
 }
 

@@ -213,7 +213,13 @@ extension TransferCourse {
     }
 
     private func mayResume(_ part: PartState) -> Bool {
+        sources.states.indices.contains { mayResume(part, from: $0) }
+    }
+
+    /// Whether a source could be asked for only the rest of a part.
+    func mayResume(_ part: PartState, from position: Int) -> Bool {
         sources.mayResume(
-            part, isPinned: part.isPinned(by: file), bypassesCaches: asking.bypassesCaches)
+            part, from: position, isPinned: part.isPinned(by: file),
+            bypassesCaches: asking.bypassesCaches)
     }
 }

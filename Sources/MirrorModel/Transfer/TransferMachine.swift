@@ -198,6 +198,27 @@ extension TransferMachine {
     }
 }
 
+// MARK: Pauses
+
+extension TransferMachine {
+    /// Whether a request that is broken off now loses nothing: a later one gets the rest.
+    ///
+    /// - Parameter held: the number of bytes in hand. If none is missing, the body ends by itself.
+    package func mayBreakOff(held: Int64) -> Bool {
+        if course.file.isPost { return false }
+        guard held > 0, let part, let reception else { return reception == nil || held == 0 }
+        return held != course.knownTotal && reception.allowsRanges
+            && course.mayResume(part, from: course.sources.current)
+    }
+
+    /// Breaks the request off; the next one continues with the `length` bytes in hand.
+    package mutating func brokenOff(length: Int64?) -> TransferAction {
+        course.progressed(to: length)
+        course.bytes.breakOff()
+        return TransferAction(course.request())
+    }
+}
+
 // MARK: Failures
 
 extension TransferMachine {

@@ -8,8 +8,9 @@ struct PauseCommand: AsyncParsableCommand {
         commandName: "pause",
         abstract: "Let a run ask for no more bytes, of some targets or of all.",
         discussion: """
-            The connections go back, and the parts are kept. The run waits until `mirror resume`. With \
-            --sticky the files are put aside: this run and later ones go on without them.
+            The connections go back, and the parts are kept. A file that could not go on where it was \
+            keeps its connection. The run waits until `mirror resume`. With --sticky the files are put \
+            aside: this run and later ones go on without them.
 
             EXAMPLES:
               mirror pause                       everything

@@ -121,7 +121,7 @@ import Testing
     @Test func aPausedTargetWaits() async throws {
         let stage = try SessionStage(
             """
-              on GET /a
+              on always GET /a
                 reply
                   @requests 3
                   HTTP/1.1 200 OK
