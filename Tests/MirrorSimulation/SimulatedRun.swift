@@ -84,6 +84,14 @@ final class SimulatedRun {
         inbox.post(.stop)
     }
 
+    /// A step of a set has its target before it begins, and takes it only once.
+    private func noteClaims(_ positions: [Int]) {
+        for position in positions {
+            let releases = releases[position] ?? 0
+            if claims[position] ?? 0 == releases { claims[position] = releases + 1 }
+        }
+    }
+
     private func noteDenied(_ submissions: [Submission]) {
         // Another step of the same request may be urgent; its wish has the same number.
         submittedWhileDenied += submissions.map(\.position).filter {
@@ -98,9 +106,12 @@ final class SimulatedRun {
             let rows = wishes.map { KnownRow($0.position, story.row(of: $0.target)) }
             machine.take(.found(rows), at: moment)
         case .claim(let wishes):
-            for wish in wishes { claims[wish.position, default: 0] += 1 }
+            noteClaims(wishes.map(\.position))
             let rows = wishes.map { KnownRow($0.position, try? story.ownRow(at: $0.position)) }
             machine.take(.claimed(rows), at: moment)
+        case .claimSet(let number, let positions):
+            noteClaims(positions)
+            machine.take(.setClaimed(number, positions), at: moment)
         case .submit(let submissions):
             if isPaused { submittedWhilePaused += submissions.map(\.position) }
             if isDenied { noteDenied(submissions) }

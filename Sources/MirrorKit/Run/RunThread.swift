@@ -212,6 +212,7 @@ extension RunThread {
         case .tell(let body): tell(body)
         case .read(let wishes): read(wishes)
         case .claim(let wishes): claim(wishes)
+        case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
             for submission in submissions { outbox.add(execution.job(for: submission)) }
         case .name(let position, let body):
@@ -276,6 +277,15 @@ extension RunThread {
         // A promotion that is being written down would be waited for.
         if !answer.unread.isEmpty { readClaimed(answer.unread) }
         if !answer.occupied.isEmpty { machine.take(.occupied(answer.occupied), at: moment) }
+    }
+
+    /// Takes the targets of a set, all of them or none.
+    private func claim(_ number: Int, _ positions: [Int]) {
+        if machine.isOver { return }
+        let occupied = claims.claimTogether(positions)
+        machine.take(
+            occupied.isEmpty ? .setClaimed(number, positions) : .setOccupied(number, occupied),
+            at: moment)
     }
 
     private func readClaimed(_ wishes: [RowWish]) {

@@ -67,6 +67,13 @@ struct StepClaims: ~Copyable {
         return answer
     }
 
+    /// Takes the targets of all these steps, or of none of them; returns the steps whose targets other
+    /// runs have, which post how they end them.
+    func claimTogether(_ positions: [Int]) -> [Int] {
+        engine.claims.claim(
+            positions.map { (plan.steps.target(at: $0), claimant($0)) }, waiting: mailbox)
+    }
+
     /// Reads the rows that steps wish for.
     func rows(_ wishes: [RowWish]) throws(MirrorError) -> [KnownRow] {
         let rows = try engine.index.records(for: wishes.map(\.target))

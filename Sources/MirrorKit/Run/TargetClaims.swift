@@ -59,6 +59,30 @@ final class TargetClaims: Sendable {
         }
     }
 
+    /// Claims all of these targets, or none where another step has one; returns the claimants that
+    /// would have them if they were free, by their positions.
+    ///
+    /// For each of those the mailbox gets a message at the end of the other step. Nobody keeps some
+    /// targets while waiting for others in this way, so no two of them can wait for each other.
+    func claim(
+        _ targets: some Sequence<(target: Target, claimant: Claimant)>,
+        waiting mailbox: Mailbox<RunMessage>
+    ) -> [Int] {
+        let targets = targets.map { (key: TargetKey($0.target), claimant: $0.claimant) }
+        return state.withLock { state in
+            let occupied = targets.filter { target in
+                !(state.byTarget[target.key]?.belongs(
+                    to: target.claimant, orTells: mailbox) ?? true)
+            }
+            if occupied.isEmpty {
+                for (target, claimant) in targets where state.byTarget[target] == nil {
+                    state.byTarget[target] = Claim(claimant: claimant)
+                }
+            }
+            return occupied.map(\.claimant.position)
+        }
+    }
+
     /// Claims a target that a server named; throws `nameTaken` if it is not free.
     func reserve(
         _ target: Target, for provisional: Target, by claimant: Claimant, in root: RootDirectory

@@ -12,10 +12,13 @@ package struct JobFeed: Sendable {
     }
 
     private struct Level {
+        let priority: Int32
         var queues: [Queue] = []
         var turn = 0
         /// Where each host's queue is, while the feed is made.
         private var places: [Serial: Int] = [:]
+
+        init(priority: Int32) { self.priority = priority }
 
         mutating func add(_ position: Int, of host: Int) {
             if let place = places[host] { return queues[place].positions.append(position) }
@@ -34,9 +37,11 @@ package struct JobFeed: Sendable {
     }
 
     private let window: Int
-    /// Lowest priority first; one queue for each host that has any left there.
+    /// Lowest priority first; in each, a queue for each host that has any left there.
     private var levels: [Level] = []
     private var hosts: [Account] = []
+    /// The place of each host in `hosts`.
+    private var numbers: [Host: Int] = [:]
     /// How many transfers of one host the loop should know.
     private var share: Int
     private var hostsWithAnyLeft = 0
@@ -63,8 +68,14 @@ package struct JobFeed: Sendable {
     ) {
         self.window = max(1, window)
         share = self.window
-        var numbers: [Host: Int] = [:]
-        var byPriority: [(priority: Int32, level: Level)] = []
+        add(entries)
+    }
+
+    /// Adds positions, which take their turns with those that are left.
+    package mutating func add(
+        _ entries: some Sequence<(position: Int, priority: Int32, host: Host)>
+    ) {
+        var added: [Level] = []
         var levelNumbers: [Int32: Int] = [:]
         // Nearly all entries have the host and the priority of the one before.
         var last: (host: Host, number: Int)?
@@ -83,18 +94,18 @@ package struct JobFeed: Sendable {
             }
             hosts[host].left += 1
             count += 1
-            if byPriority.isEmpty || byPriority[level].priority != entry.priority {
-                level = levelNumbers[entry.priority] ?? byPriority.count
-                if level == byPriority.count {
+            if added.isEmpty || added[level].priority != entry.priority {
+                level = levelNumbers[entry.priority] ?? added.count
+                if level == added.count {
                     levelNumbers[entry.priority] = level
-                    byPriority.append((entry.priority, Level()))
+                    added.append(Level(priority: entry.priority))
                 }
             }
-            byPriority[level].level.add(entry.position, of: host)
+            added[level].add(entry.position, of: host)
         }
-        levels = byPriority.sorted { $0.priority < $1.priority }.map(\.level)
-        for level in levels.indices { levels[level].close() }
-        hostsWithAnyLeft = hosts.count
+        for level in added.indices { added[level].close() }
+        levels = (added + levels).sorted { $0.priority < $1.priority }
+        hostsWithAnyLeft = hosts.count { $0.left > 0 }
         share = fairShare
         tallyAll()
     }

@@ -68,8 +68,9 @@ package final class RunMachine {
         case .tick: break
         case .end(let ending, let discarding): end(ending, discardingParts: discarding)
         case .removed(let position, let error): removed(position, error)
-        case .found, .claimed, .occupied, .unreadable, .joined, .transfer, .named, .landed,
-            .confirmed, .setEnded, .pause, .resume, .cancel, .permission, .putAside:
+        case .found, .claimed, .occupied, .setClaimed, .setOccupied, .unreadable, .joined,
+            .transfer, .named, .landed, .confirmed, .setEnded, .pause, .resume, .cancel,
+            .permission, .putAside:
             steps.take(input)
         }
         if earlyEnd.isDue(at: now) {

@@ -12,6 +12,11 @@ package enum RunInput: Sendable {
     case claimed([KnownRow])
     /// Another run of the process has these steps' targets; how it ends comes as `joined`.
     case occupied([Int])
+    /// The targets of these steps, all that a set needs, belong to this run now.
+    case setClaimed(Int, [Int])
+    /// Other runs of the process have these steps' targets, so the set got none; how they end comes
+    /// as `joined`.
+    case setOccupied(Int, [Int])
     /// The rows for these steps could not be read.
     case unreadable([Int], MirrorError)
     /// A transfer tells something.
@@ -52,6 +57,9 @@ package enum RunAction: Sendable {
     case read([RowWish])
     /// Targets are taken and their rows read; `claimed` and `occupied` come next.
     case claim([RowWish])
+    /// The targets of these steps are taken, all of them or none; `setClaimed` or `setOccupied`
+    /// comes next. Sets that share requests have one number (`SetClaims`).
+    case claimSet(Int, [Int])
     /// Transfers are handed to the loop.
     case submit([Submission])
     /// The name that a server chose for a file is looked up, the remembered one or else the body's,
@@ -87,6 +95,9 @@ package enum StepEnd: Sendable {
     case failed(MirrorError)
     /// The run that it belonged to ended early; a run that waited for it continues without it.
     case abandoned
+
+    /// Whether it is the end of the target's step for those that waited, too.
+    var isKnown: Bool { if case .abandoned = self { false } else { true } }
 }
 
 /// A row to be read for a step.

@@ -9,6 +9,8 @@ struct StepBook: ~Copyable {
     let sharing: RequestSharing
     var accounts: StepAccounts
     var table = StepTable()
+    /// Steps whose targets this run has, and other runs of the process may wait for.
+    var claimed = PositionSet()
     /// How far the sets are that are promoted as a whole.
     var sets: SetProgress
     /// The cause that ends the run, or has ended it.
@@ -70,11 +72,18 @@ extension StepBook {
         if !wishes.isEmpty { act(.read(wishes)) }
     }
 
+    /// The steps that wait for the request of another step; some may have ended without it.
+    func waitingFollowers(of position: Int) -> [Int] {
+        (sharing.followers[position] ?? []).filter {
+            accounts.open.contains($0) && table[$0] == nil
+        }
+    }
+
     /// Begins the steps that wait for the request of another step, whatever came of it.
     mutating func beginFollowers(
         of position: Int, _ purpose: (Step) -> StepWork.Purpose
     ) {
-        begin(sharing.followers[position] ?? [], purpose)
+        begin(waitingFollowers(of: position), purpose)
     }
 
     /// Gives the bytes of a step to those that waited for the same request.
@@ -82,7 +91,8 @@ extension StepBook {
         _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
         as content: Landing.Content
     ) {
-        guard let followers = sharing.followers[position] else { return }
+        let followers = waitingFollowers(of: position)
+        if followers.isEmpty { return }
         let record = record()
         begin(followers) { _ in .sharesBytes(record, content) }
     }
@@ -169,9 +179,6 @@ extension StepBook {
 
     /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another
     /// run that wants the target does the step itself.
-    ///
-    /// A step that its set holds is put back first (`SetFlow.putBack`). Without its work, its target
-    /// would not be let go, and a run that waits for it would wait for ever.
     private mutating func close(_ position: Int, _ end: StepEnd, isPassedOn: Bool) {
         accounts.close(position)
         if !sets.isEmpty { sets.close(position) }
@@ -181,8 +188,15 @@ extension StepBook {
         accounts.endTransfer(
             position, work?.count ?? TransferCount(plan.steps.expectedBytes(at: position)),
             hasFailed: hasFailed, at: now.elapsed)
-        guard let work, work.isClaimed else { return }
-        act(.release(position, work.step.target, isPassedOn || !isEnding ? end : .abandoned))
+        letGo(position, isPassedOn || !isEnding ? end : .abandoned)
+    }
+
+    /// Lets the target of a step go that has ended, or that does not come in this run.
+    ///
+    /// A set takes its targets before its steps begin, so a step may have one that never began.
+    mutating func letGo(_ position: Int, _ end: StepEnd = .abandoned) {
+        guard claimed.remove(position) else { return }
+        act(.release(position, plan.steps.target(at: position), end))
     }
 
     private mutating func noteRoom(_ position: Int, _ end: StepEnd) {
@@ -220,8 +234,16 @@ extension StepBook {
     mutating func leaveOut(_ positions: some Collection<Int>) {
         accounts.leaveOut(positions)
         if !sets.isEmpty { leaveOutOfSets(positions) }
+        if !claimed.isEmpty {
+            for position in positions { letGo(position) }
+        }
         if sharing.followers.isEmpty { return }
-        for position in positions { accounts.leaveOut(sharing.followers[position] ?? []) }
+        for position in positions {
+            for follower in sharing.followers[position] ?? [] {
+                accounts.leaveOut(CollectionOfOne(follower))
+                letGo(follower)
+            }
+        }
     }
 
     /// Notes that sets will not be complete, because these steps are not reached.

@@ -12,7 +12,7 @@ struct StepFlow: ~Copyable {
 
     init(_ plan: Plan, rules: RunRules) {
         book = StepBook(plan, rules: rules)
-        transfers = TransferFlow(rules)
+        transfers = TransferFlow(book)
         sets = SetFlow(book.sets)
         settler = Settler(plan: plan, onConflict: rules.onConflict)
     }
@@ -20,7 +20,7 @@ struct StepFlow: ~Copyable {
     /// Opens the steps that need no server and the transfers; so many files are kept as they are.
     mutating func open(_ local: [Int], kept: Int) {
         book.open(local, kept: kept)
-        transfers.fill(book)
+        transfers.fill(besides: local, &book)
     }
 
     /// Begins as many transfers as may begin now, and settles the sets that are complete.
@@ -35,6 +35,8 @@ struct StepFlow: ~Copyable {
         case .found(let rows): for known in rows { found(known.row, for: known.position) }
         case .claimed(let rows): transfers.claimed(rows, &book)
         case .occupied(let positions): transfers.occupied(positions, &book)
+        case .setClaimed(let set, let positions): transfers.claimed(set, positions, &book)
+        case .setOccupied(let set, let positions): transfers.occupied(set, positions, &book)
         case .unreadable(let positions, let error): unreadable(positions, error)
         case .joined(let position, let end): transfers.rejoin(position, end, &book)
         case .transfer(let position, let event): take(event, of: position)
@@ -130,7 +132,7 @@ extension StepFlow {
             case .failed, .deferred, .sharesEnd: found(nil, for: position)
             case .transfer:
                 // Letting a target go that was not taken has no effect.
-                work.isClaimed = true
+                book.claimed.insert(position)
                 transfers.window.ended(position)
                 book.fail(position, error)
                 transfers.addFollowers(of: position, &book)

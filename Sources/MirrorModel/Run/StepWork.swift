@@ -6,8 +6,6 @@ final class StepWork {
     let step: Step
     /// The action that follows once the row is there.
     let purpose: Purpose
-    /// Whether the step has taken its target, which other runs of the process may wait for.
-    var isClaimed = false
     /// The row of the target, or of the file that is copied or moved.
     var row: IndexRecord?
     /// How the step will have ended when the disk has it.

@@ -8,13 +8,26 @@ struct TransferFlow: ~Copyable {
     private var steering: Steering
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
+    /// The sets, whose transfers begin once all targets of their set are this run's.
+    private var setClaims: SetClaims
 
-    init(_ rules: RunRules) { steering = Steering(aside: rules.paused) }
+    init(_ book: borrowing StepBook) {
+        steering = Steering(aside: book.rules.paused)
+        setClaims = SetClaims(book.sets, book.sharing)
+    }
 
-    /// Sets the transfers of the plan, in their turns.
-    mutating func fill(_ book: borrowing StepBook) {
-        window.fill(
-            JobFeed(book.plan.turns(of: book.sharing.leaders), window: book.rules.window))
+    /// Sets the transfers of the plan, in their turns; those of a set once it has its targets.
+    mutating func fill(besides local: [Int], _ book: inout StepBook) {
+        var turns = book.sharing.leaders
+        // Nothing is taken for requests that are not made.
+        if !setClaims.isEmpty, !book.rules.isOffline {
+            _ = setClaims.add(local, areTransfers: false, book.sets)
+            turns = setClaims.add(turns, areTransfers: true, book.sets)
+            _ = setClaims.add(
+                book.sharing.followers.values.joined(), areTransfers: true, book.sets)
+            claimSets(&book)
+        }
+        window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
     }
 
     /// Begins as many transfers as may begin now.
@@ -37,7 +50,8 @@ struct TransferFlow: ~Copyable {
 
     /// Begins the transfers of steps that were to share the bytes of another.
     mutating func addFollowers(of position: Int, _ book: inout StepBook) {
-        if let followers = book.sharing.followers[position] { add(followers, &book) }
+        let followers = book.waitingFollowers(of: position)
+        if !followers.isEmpty { add(followers, &book) }
     }
 
     /// Fetches what was to be copied: the source is gone, or turned out to have other bytes.
@@ -54,10 +68,16 @@ struct TransferFlow: ~Copyable {
         for position in positions {
             if book.rules.isOffline {
                 offline.append(position)
+            } else if setClaims.holdsBack(position, book.sets) {
+                window.ended(position)
+                if book.isEnding, setClaims.stopWaiting(position, book.sets) {
+                    book.leaveOut(CollectionOfOne(position))
+                }
             } else if book.sets.isHopeless(position) {
                 window.ended(position)
                 book.accounts.leaveOut(CollectionOfOne(position))
                 book.sets.close(position)
+                book.letGo(position)
                 addFollowers(of: position, &book)
             } else if let deferral = deferral(of: position, book) {
                 postponed.append((position, deferral))
@@ -86,6 +106,7 @@ struct TransferFlow: ~Copyable {
             book.begin([position]) { _ in .deferred(deferral) }
         }
         if !claims.isEmpty { book.act(.claim(claims)) }
+        claimSets(&book)
     }
 
     /// Hands transfers whose targets are this run's to the loop.
@@ -94,7 +115,7 @@ struct TransferFlow: ~Copyable {
         for known in rows {
             guard let work = book.table[known.position] else { continue }
             work.row = known.row
-            work.isClaimed = true
+            book.claimed.insert(known.position)
             if book.isEnding {
                 book.breakOff(known.position)
             } else if let deferral = deferral(of: known.position, book) {
@@ -127,6 +148,7 @@ struct TransferFlow: ~Copyable {
         for position in window.takeHeld() { book.breakOff(position) }
         book.leaveOut(joined)
         joined = []
+        book.leaveOut(setClaims.takeWaiting(book.sharing))
     }
 }
 
@@ -144,13 +166,52 @@ extension TransferFlow {
 
     /// Another run of the process brought a target to its end, or gave it up.
     mutating func rejoin(_ position: Int, _ end: StepEnd, _ book: inout StepBook) {
-        guard joined.remove(position) != nil else { return }
+        if setClaims.letGo(position, book.sets) {
+            // A file that needs no server, or that has ended meanwhile, is this run's own affair.
+            if end.isKnown, setClaims.stopWaiting(position, book.sets) {
+                share(end, position, &book)
+            }
+            claimSets(&book)
+        } else if joined.remove(position) != nil {
+            share(end, position, &book)
+        }
+    }
+
+    private mutating func share(_ end: StepEnd, _ position: Int, _ book: inout StepBook) {
         switch end {
         case .done(let done): book.begin([position]) { _ in .sharesEnd(done) }
         case .failed(let error): book.fail(position, error)
         case .abandoned: return begin([position], &book)
         }
         addFollowers(of: position, &book)
+    }
+}
+
+// MARK: Sets
+
+extension TransferFlow {
+    /// Asks for the targets of the sets whose transfers wait for them.
+    private mutating func claimSets(_ book: inout StepBook) {
+        if setClaims.isEmpty || book.isEnding { return }
+        for (group, steps) in setClaims.ask() {
+            book.act(.claimSet(group, steps.filter(book.accounts.open.contains)))
+        }
+    }
+
+    /// Begins the transfers of a set whose targets are this run's, when their turns come.
+    mutating func claimed(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
+        book.claimed.insert(positions)
+        // The run may have come to its end meanwhile.
+        for position in positions where !book.accounts.open.contains(position) {
+            book.letGo(position)
+        }
+        let waiting = setClaims.taken(group, book.sharing)
+        window.add(book.plan.turns(of: waiting))
+    }
+
+    /// Has a set wait until other runs of the process let its targets go.
+    mutating func occupied(_ group: Int, _ positions: [Int], _ book: inout StepBook) {
+        setClaims.refused(group, because: positions)
     }
 }
 

@@ -20,6 +20,11 @@ struct TransferWindow: Sendable {
     /// Sets the feed that the window takes its transfers from.
     mutating func fill(_ feed: JobFeed) { self.feed = feed }
 
+    /// Adds transfers that may take their turns too.
+    mutating func add(_ turns: some Sequence<(position: Int, priority: Int32, host: Host)>) {
+        feed.add(turns)
+    }
+
     /// Returns the steps that may begin now.
     ///
     /// The caller reports each with `begins`, or with `ended` if it did not begin.

@@ -110,6 +110,12 @@ struct RunRig {
                     }
                     machine.take(.claimed(free.map { KnownRow($0, nil) }), at: moment)
                     machine.take(.occupied(others), at: moment)
+                case .claimSet(let number, let positions):
+                    let others = positions.filter(occupied.contains)
+                    machine.take(
+                        others.isEmpty
+                            ? .setClaimed(number, positions) : .setOccupied(number, others),
+                        at: moment)
                 default: asked.append(action)
                 }
             }
