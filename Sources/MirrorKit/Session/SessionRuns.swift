@@ -38,9 +38,16 @@ final class SessionRuns {
         steer(.resume(nil))
     }
 
-    /// Whether a run has a step for a target.
+    /// Whether a run has a step that brings the bytes of a target.
     func fetches(_ target: Target) -> Bool {
-        underWay.values.contains { $0.plan.steps.position(of: target) != nil }
+        underWay.values.contains { run in
+            let steps = run.plan.steps
+            guard let position = steps.position(of: target) else { return false }
+            return switch steps[position].means {
+            case .transfer, .copy, .move: true
+            case .nothing, .adoption, .removal: false
+            }
+        }
     }
 
     /// Carries out a plan, and remembers its manifests; `run` gets its events and its end.

@@ -177,7 +177,9 @@ extension RunMachine {
     private func beginLocalSteps() {
         while case let positions = queue.take(underWay: steps.book.table.local), !positions.isEmpty
         {
-            steps.book.begin(positions) { _ in .local }
+            // Some may have been cancelled before their turns came.
+            let waiting = positions.filter { steps.book.isWaiting($0) }
+            steps.book.begin(waiting) { _ in .local }
         }
     }
 

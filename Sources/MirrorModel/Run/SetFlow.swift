@@ -45,6 +45,18 @@ struct SetFlow: ~Copyable {
         return work
     }
 
+    /// Puts a step back that holds something for a set whose promotion has not begun, and returns what
+    /// it held; nil where it holds nothing, or it is too late.
+    mutating func takeOut(_ position: Int, _ book: inout StepBook) -> StepWork.Holding? {
+        if promotions.isEmpty { return nil }
+        guard let set = book.sets.set(of: position), promotions[set].stage == .gathering,
+            let holding = works[position]?.holding
+        else { return nil }
+        promotions[set].held.removeAll { $0 == position }
+        putBack(position, &book)
+        return holding
+    }
+
     /// Promotes the sets that are complete, and leaves those that cannot be.
     mutating func settle(_ book: inout StepBook) {
         if promotions.isEmpty { return }

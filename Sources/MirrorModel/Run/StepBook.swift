@@ -74,9 +74,14 @@ extension StepBook {
 
     /// The steps that wait for the request of another step; some may have ended without it.
     func waitingFollowers(of position: Int) -> [Int] {
-        (sharing.followers[position] ?? []).filter {
-            accounts.open.contains($0) && table[$0] == nil
-        }
+        (sharing.followers[position] ?? []).filter { isWaiting($0) }
+    }
+
+    /// Whether a step waits for something that is not its own: its turn, a target, or a request.
+    ///
+    /// What a set holds is in no table, and does not wait; `SetFlow` has it.
+    func isWaiting(_ position: Int) -> Bool {
+        accounts.open.contains(position) && table[position] == nil
     }
 
     /// Begins the steps that wait for the request of another step, whatever came of it.

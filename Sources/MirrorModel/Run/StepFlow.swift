@@ -9,6 +9,9 @@ struct StepFlow: ~Copyable {
     private(set) var transfers: TransferFlow
     private var sets: SetFlow
     private let settler: Settler
+    private var isOpen = false
+    /// What was to be cancelled before the steps were opened.
+    private var cancelledEarly: [(target: Target, discardsPart: Bool)] = []
 
     init(_ plan: Plan, rules: RunRules) {
         book = StepBook(plan, rules: rules)
@@ -21,6 +24,9 @@ struct StepFlow: ~Copyable {
     mutating func open(_ local: [Int], kept: Int) {
         book.open(local, kept: kept)
         transfers.fill(besides: local, &book)
+        isOpen = true
+        for wish in cancelledEarly { cancel(wish.target, discardingPart: wish.discardsPart) }
+        cancelledEarly = []
     }
 
     /// Begins as many transfers as may begin now, and settles the sets that are complete.
@@ -53,10 +59,43 @@ struct StepFlow: ~Copyable {
         }
     }
 
-    /// Ends the transfer of a target, or all; one that has not begun ends at once.
+    /// Ends the transfer of a target, or all; a step that waits, or that its set holds, ends at once.
+    ///
+    /// What the disk has got is not taken back.
     mutating func cancel(_ target: Target?, discardingPart: Bool) {
-        let ended = transfers.cancel(target, discardingPart: discardingPart, &book)
-        if let ended, let target { settle(.cancelled(target), ended) }
+        guard let target else {
+            let running = transfers.window.running.positions
+            return book.act(.cancel(running, discardingParts: discardingPart))
+        }
+        guard isOpen else { return cancelledEarly.append((target, discardingPart)) }
+        guard let position = book.plan.steps.position(of: target),
+            book.accounts.open.contains(position)
+        else { return }
+        if transfers.window.running.contains(position) {
+            book.act(.cancel([position], discardingParts: discardingPart))
+        } else if let held = sets.takeOut(position, &book) {
+            // Those that share the request have begun with the same bytes.
+            let isShared = book.sharing.followers[position] != nil
+            if discardingPart, !isShared, case .land(let landing) = held,
+                case .part(let name, _) = landing.content
+            {
+                book.act(.discard(parts: [name]))
+            }
+            book.fail(position, .cancelled(target))
+        } else if transfers.stopWaiting(position, book) {
+            if discardingPart, let part = book.plan.steps[position].part {
+                book.act(.discard(parts: [part.name]))
+            }
+            endCancelled(position)
+        }
+    }
+
+    /// Ends a step that is not wanted any more; those that share its request are, so they ask
+    /// themselves.
+    private mutating func endCancelled(_ position: Int) {
+        if book.isEnding { return book.breakOff(position) }
+        book.fail(position, .cancelled(book.plan.steps.target(at: position)))
+        transfers.addFollowers(of: position, &book)
     }
 
     /// Ends the steps that wait for their turn, for a resume, or for another run.
@@ -218,7 +257,7 @@ extension StepFlow {
             if let deferral = transfers.takeWithdrawal(of: position), !book.isEnding {
                 return book.postpone(position, deferral, cost)
             }
-            settle(.cancelled(work.step.target), position)
+            endCancelled(position)
         }
     }
 

@@ -66,7 +66,10 @@ struct TransferFlow: ~Copyable {
         var offline: [Int] = []
         var postponed: [(position: Int, deferral: Deferral)] = []
         for position in positions {
-            if book.rules.isOffline {
+            if !book.isWaiting(position) {
+                // It was cancelled before its turn came.
+                window.ended(position)
+            } else if book.rules.isOffline {
                 offline.append(position)
             } else if setClaims.holdsBack(position, book.sets) {
                 window.ended(position)
@@ -248,20 +251,16 @@ extension TransferFlow {
         book.act(.resume(running(target, book.plan)))
     }
 
-    /// Ends the transfer of a target, or all; returns the step of one that had not begun, and that
-    /// has therefore ended at once.
-    mutating func cancel(
-        _ target: Target?, discardingPart: Bool, _ book: inout StepBook
-    ) -> Int? {
-        book.act(.cancel(running(target, book.plan), discardingParts: discardingPart))
-        guard let target, let position = book.plan.steps.position(of: target),
-            window.takeHeld(position)
-        else { return nil }
-        window.ended(position)
-        if discardingPart, let part = book.table[position]?.step.part {
-            book.act(.discard(parts: [part.name]))
+    /// Ends the wait of a step for its turn, for a resume, for another step or another run; false
+    /// where it does not wait.
+    mutating func stopWaiting(_ position: Int, _ book: borrowing StepBook) -> Bool {
+        if window.takeHeld(position) {
+            window.ended(position)
+            return true
         }
-        return position
+        joined.remove(position)
+        _ = setClaims.stopWaiting(position, book.sets)
+        return book.isWaiting(position)
     }
 
     /// Takes in whether resources that are not urgent may be fetched.
@@ -308,7 +307,7 @@ extension TransferFlow {
     private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
         guard steering.deferral != nil || !steering.aside.isEmpty else { return nil }
         let plan = book.plan
-        let steps = ([position] + (book.sharing.followers[position] ?? [])).map { plan.steps[$0] }
+        let steps = ([position] + book.waitingFollowers(of: position)).map { plan.steps[$0] }
         return steering.deferral(of: steps.map(\.target)) {
             steps.contains { plan.resource(of: $0)?.isUrgent == true }
         }

@@ -1,0 +1,125 @@
+import Testing
+
+@testable import MirrorModel
+
+/// Targets that are cancelled before the loop has them, or beside others that want the same bytes.
+@Suite struct CancelledStepTests {
+    @Test func aFileWhoseTurnHasNotComeEndsAtOnce() throws {
+        var rig = try RunRig(fetching: (0..<9).map { "f\($0)" }) { $0.window = 2 }
+        rig.tell(.ready)
+        rig.tell(.cancel(rig.targets[7], discardingPart: false))
+        #expect(rig.failed == ["f7"])
+        for position in [0, 1, 2, 3, 4, 5, 6, 8] {
+            try rig.receive(position)
+            rig.land(position)
+        }
+        #expect(rig.machine.isOver)
+        #expect(rig.submitted == [0, 1, 2, 3, 4, 5, 6, 8])
+        let summary = rig.summary()
+        #expect(summary[.failed] == 1)
+        #expect(summary[.fetched] == 8)
+    }
+
+    @Test func aFileIsCancelledBeforeTheRunHasBegun() throws {
+        var rig = try RunRig(fetching: ["a", "b"])
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        #expect(rig.failed == [])
+        rig.tell(.ready)
+        #expect(rig.failed == ["a"])
+        #expect(rig.submitted == [1])
+    }
+
+    @Test func theOldPartOfAFileThatWaitsGoesToo() throws {
+        let part = PartRecord(
+            name: "a.part", target: try Target("Caches/a"), identity: .anonymous, total: nil,
+            provenance: Provenance(
+                source: SourceKey(text: "a"), answeredBy: "http://a.example/a"),
+            validators: Validators())
+        var plan = try RunRig(fetching: ["a"]).machine.plan
+        plan.steps = StepList(
+            plan.steps.map { step in
+                var step = step
+                step.means = .transfer(part: part, ifChangedSince: nil)
+                return step
+            })
+        for discards in [true, false] {
+            var rig = RunRig(plan)
+            rig.tell(.ready, occupied: [0])
+            rig.tell(.cancel(rig.targets[0], discardingPart: discards))
+            var discarded: [String] = []
+            for case .discard(let names) in rig.asked { discarded += names }
+            #expect(discarded == (discards ? ["a.part"] : []))
+            #expect(rig.failed == ["a"])
+            #expect(rig.machine.isOver)
+        }
+    }
+
+    @Test(arguments: [true, false]) func aFileThatAnotherRunHasEndsAtOnce(isAtomic: Bool) throws {
+        var rig = try RunRig(fetching: ["a", "b"], optional: ["a"], isAtomic: isAtomic)
+        rig.tell(.ready, occupied: [0])
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        #expect(rig.failed == ["a"])
+        rig.tell(.joined(0, .abandoned))
+        #expect(rig.submitted == [1])
+        try rig.receive(1)
+        if isAtomic { rig.landSet() } else { rig.land(1) }
+        #expect(rig.done == ["b"])
+        #expect(rig.machine.isOver)
+    }
+
+    @Test(arguments: [true, false]) func thoseThatShareTheRequestAreFetched(isHeld: Bool) throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
+        if isHeld { rig.tell(.pause(nil)) }
+        rig.tell(.ready)
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        if isHeld {
+            rig.tell(.resume(nil))
+        } else {
+            #expect(rig.cancelled == [0])
+            rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        }
+        #expect(rig.failed == ["a"])
+        #expect(rig.submitted == (isHeld ? [1, 2] : [0, 1, 2]))
+        for position in [1, 2] {
+            try rig.receive(position)
+            rig.land(position)
+        }
+        #expect(rig.done == ["b", "c"])
+        #expect(rig.machine.isOver)
+    }
+
+    @Test func oneThatSharesTheRequestEndsAlone() throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
+        rig.tell(.ready)
+        rig.tell(.cancel(rig.targets[1], discardingPart: false))
+        #expect(rig.failed == ["b"])
+        #expect(rig.cancelled == [])
+        try rig.receive(0)
+        rig.land(0)
+        rig.land(2)
+        #expect(rig.done == ["a", "c"])
+        #expect(rig.submitted == [0])
+        #expect(rig.machine.isOver)
+    }
+
+    @Test func whatASetHoldsIsCancelledWithTheSet() throws {
+        var rig = try RunRig(fetching: ["a", "b"], isAtomic: true)
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.tell(.cancel(rig.targets[0], discardingPart: false))
+        #expect(rig.failed == ["a"])
+        try rig.receive(1)
+        #expect(rig.landingSets.isEmpty)
+        #expect(rig.machine.isOver)
+        #expect(rig.setEnds.first?.obstacle?.code == "cancelled")
+        #expect(Set(rig.released) == [0, 1])
+    }
+
+    @Test func aGoodFileThatWasToBeConfirmedCountsAsFailed() throws {
+        var rig = try RunRig(fetching: ["a"], kind: .revalidate)
+        rig.tell(.ready)
+        rig.tell(.transfer(0, .ended(.cancelled(TransferCost(requests: 1)))))
+        #expect(rig.failed == ["a"])
+        #expect(rig.summary()[.failed] == 1)
+    }
+}
