@@ -11,6 +11,15 @@ import Testing
         #expect(runs.unfinished == [])
         #expect(runs.targetsKept == [])
     }
+
+    /// Whatever is cancelled, and whoever ends before the others, leaves no target to nobody.
+    @Test(arguments: 0..<300) func whatIsGivenUpIsLetGo(seed: Int) throws {
+        let runs = try JoinedRuns(seed: UInt64(seed))
+        runs.isDisturbed = true
+        runs.carryOut()
+        #expect(runs.unfinished == [])
+        #expect(runs.targetsKept == [])
+    }
 }
 
 /// Three runs of random plans, a loop that fails now and then, and an honest disk.
@@ -25,6 +34,8 @@ private final class JoinedRuns {
     private var inboxes: [[RunInput]] = []
     private var claims: [Target: Claim] = [:]
     private var random: SplitMix64
+    /// Whether targets are cancelled now and then, and one run is interrupted.
+    var isDisturbed = false
     private let moment = RunMoment(elapsed: 0, time: Instant(seconds: 0))
 
     init(seed: UInt64) throws {
@@ -51,9 +62,23 @@ private final class JoinedRuns {
         while let run = inboxes.indices.filter({ !inboxes[$0].isEmpty }).randomElement(
             using: &random)
         {
+            if isDisturbed { disturb(run) }
             let input = inboxes[run].removeFirst()
             guard !machines[run].isOver else { continue }
             for input in [input, .tick] { take(input, run) }
+        }
+    }
+
+    private func disturb(_ run: Int) {
+        let cancelled = Int.random(in: 0..<100, using: &random)
+        if cancelled < 7 {
+            let target = machines[run].plan.steps.target(at: cancelled)
+            // A session tells all of its runs.
+            for run in inboxes.indices {
+                inboxes[run].append(.cancel(target, discardingPart: false))
+            }
+        } else if cancelled < 9, run == 0 {
+            inboxes[run].append(.end(.interrupted(exit: 130)))
         }
     }
 
@@ -111,7 +136,12 @@ private final class JoinedRuns {
             inboxes[run].append(.setEnded(set.number, .promoted(promoted)))
         case .confirm(let position, _): inboxes[run].append(.confirmed(position, nil))
         case .remove(let position, _): inboxes[run].append(.removed(position, nil))
-        case .tell, .name, .hurry, .discard, .pause, .resume, .cancel, .abandonPromotions: break
+        case .cancel(let positions, _):
+            for position in positions {
+                inboxes[run].append(
+                    .transfer(position, .ended(.cancelled(TransferCost(requests: 1)))))
+            }
+        case .tell, .name, .hurry, .discard, .pause, .resume, .abandonPromotions: break
         }
     }
 
