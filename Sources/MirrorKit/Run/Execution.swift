@@ -89,7 +89,9 @@ extension Execution: PromotionReceiver {
     func promoted(_ ends: [PromotionEnd]) {
         for at in ends.indices {
             switch ends[at].result {
-            case .landed(let landing, _): leases.releaseExclusive(landing.target)
+            case .landed(let landing, _):
+                leases.releaseExclusive(landing.target)
+                if let orphan = landing.renamedOrphan { leases.releaseExclusive(orphan) }
             case .set(let set, _): for target in set.targets { leases.releaseExclusive(target) }
             case .removed: leases.releaseExclusive(plan.steps.target(at: ends[at].number))
             case .confirmed, .notConfirmed: break

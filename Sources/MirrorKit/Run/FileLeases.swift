@@ -22,16 +22,6 @@ final class FileLeases: Sendable {
             hasWriter = true
             return true
         }
-
-        /// Lets a writer have the file if it is free; otherwise it begins later.
-        mutating func admit(_ writer: @escaping @Sendable () -> Void) -> Bool {
-            if readers > 0 || hasWriter {
-                writers.append(writer)
-                return false
-            }
-            hasWriter = true
-            return true
-        }
     }
 
     private let leases = Mutex<[TargetKey: Lease]>([:])
@@ -76,18 +66,9 @@ final class FileLeases: Sendable {
         writer?()
     }
 
-    /// Takes a file for a writer if it is free; otherwise returns false and takes it later.
+    /// Takes all files of a writer if they are free; otherwise takes none and returns false.
     ///
-    /// A file is free if no reader and no other writer has it. `begin` is called once the file was
-    /// taken later.
-    func acquireExclusive(_ target: Target, orLater begin: @escaping @Sendable () -> Void) -> Bool {
-        let target = TargetKey(target)
-        return leases.withLock { leases in
-            leases[target, default: Lease()].admit(begin)
-        }
-    }
-
-    /// Takes several files for one writer if all are free; otherwise takes none and returns false.
+    /// A file is free if no reader and no other writer has it.
     ///
     /// `retry` is called once the first file that was not free has been taken. Its receiver tries
     /// again, `holding` it, and gives it back if that fails: a program may read one file of several

@@ -16,16 +16,26 @@ struct LandingQueue {
 
     init(_ execution: Execution) { (mailbox, leases) = (execution.mailbox, execution.leases) }
 
-    /// Whether a file may be promoted now; otherwise it waits for its readers.
-    mutating func mayBegin(_ landing: Landing, _ position: Int) -> Bool {
-        if leases.acquireExclusiveIfFree(landing.target) { return true }
+    /// Whether a file may be promoted now; otherwise it waits for its readers, and for those of the
+    /// orphan that it is renamed from.
+    ///
+    /// - Parameter held: the file that it waited for, which is this run's.
+    mutating func mayBegin(
+        _ landing: Landing, _ position: Int, holding held: Target? = nil
+    ) -> Bool {
+        let source = landing.renamedOrphan
+        if source == nil, held == landing.target { return true }
+        if source == nil, leases.acquireExclusiveIfFree(landing.target) { return true }
         let (mailbox, leases) = (mailbox, leases)
-        let isFree = leases.acquireExclusive(landing.target) {
-            let isHeard = mailbox.post(.isFree(position, landing.target))
-            if !isHeard { leases.releaseExclusive(landing.target) }
+        let files = [landing.target] + [source].compactMap(\.self)
+        let areFree = leases.acquireExclusive(files, holding: held) { target in
+            let isHeard = mailbox.post(.isFree(position, target))
+            if !isHeard { leases.releaseExclusive(target) }
         }
-        if !isFree { landings[position] = landing }
-        return isFree
+        if areFree { return true }
+        landings[position] = landing
+        if let held { leases.releaseExclusive(held) }
+        return false
     }
 
     /// Takes the landing whose file was given to this run; nil, and the file is given back, where none

@@ -166,7 +166,7 @@ extension RunThread {
         case .promoted(let ends): for end in ends { take(RunInput(end)) }
         case .isFree(let position, let target):
             let landing = landings.take(position, target, isOver: machine.isOver)
-            if let landing { outbox.add(.land(landing), position) }
+            if let landing { land(landing, position, holding: target) }
         case .mayLandSet(let number, let target):
             let waiting = landings.takeSet(number, target, isOver: machine.isOver)
             if let (set, attempts) = waiting { land(set, holding: target, attempts: attempts) }
@@ -219,7 +219,7 @@ extension RunThread {
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
             machine.take(.named(position, body, target), at: moment)
         case .land(let position, let landing):
-            if landings.mayBegin(landing, position) { outbox.add(.land(landing), position) }
+            land(landing, position)
         case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
         case .remove(let position, let removal): remove(position, removal)
@@ -242,6 +242,13 @@ extension RunThread {
             return machine.take(.removed(position, .inUse(removal.target)), at: moment)
         }
         outbox.add(.remove(removal), position)
+    }
+
+    /// Promotes a file as soon as nobody reads it.
+    private func land(_ landing: Landing, _ position: Int, holding held: Target? = nil) {
+        if landings.mayBegin(landing, position, holding: held) {
+            outbox.add(.land(landing), position)
+        }
     }
 
     /// Promotes a set as soon as none of its files is read; one that never comes so far is left.

@@ -31,7 +31,7 @@ extension MirrorSession {
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 
-    /// Passes a file's path to the body; the file is not replaced or evicted while the body runs.
+    /// Passes a file's path to the body; the file is not replaced, moved or removed while the body runs.
     ///
     /// If this session holds the root's lock, the use is noted for eviction.
     public func withFile<Value: Sendable>(

@@ -36,6 +36,11 @@ package final class Landing: Sendable {
         self.serverName = serverName
     }
 
+    /// The orphan that is renamed to the target; nil for any other content.
+    package var renamedOrphan: Target? {
+        if case .move(let orphan) = content { orphan } else { nil }
+    }
+
     /// The bytes that wait in memory for it.
     package var bytesInMemory: Int {
         if case .memory(let bytes) = content { return bytes.count }

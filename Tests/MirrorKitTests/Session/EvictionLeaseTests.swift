@@ -1,5 +1,6 @@
 import MirrorKit
 import MirrorModel
+import MirrorSystem
 import Testing
 
 /// Files that a reader holds while Caches is shrunk.
@@ -18,6 +19,35 @@ import Testing
         #expect(rig.bytes("Caches/idle.bin") == nil)
         let later = try await CacheEviction(toQuota: 0).carryOut(in: rig.session)
         #expect(later.eviction.evicted.map(\.target) == [held.target])
+    }
+
+    /// A rename would take the file from under its reader.
+    @Test func anOrphanThatIsReadIsMovedAfterwards() async throws {
+        let rig = try SessionRig()
+        var old = try rig.resource("Caches/old.bin", [1, 2, 3])
+        old.digests = [ByteHasher.digest(.sha256, of: [1, 2, 3])]
+        let rest = try (0..<3).map { try rig.resource("Caches/\($0).bin", [UInt8($0)]) }
+        try await rig.session.sync(Manifest(name: "m", resources: [old] + rest))
+        var new = old
+        new.target = try Target("Documents/new.bin")
+        let other = try rig.resource("Caches/other.bin", [4])
+        var options = PlanOptions()
+        options.prunes = true
+        let plan = try await rig.session.plan(
+            [Manifest(name: "m", resources: [new, other] + rest)], options: options)
+        #expect(plan.steps.contains { $0.kind == .move })
+        let running = try await rig.session.withFile(old.target) { _ in
+            let running = Task { for try await _ in rig.session.execute(plan) {} }
+            while rig.bytes("Caches/other.bin") == nil {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(rig.bytes("Caches/old.bin") == [1, 2, 3])
+            #expect(rig.bytes("Documents/new.bin") == nil)
+            return running
+        }
+        try await running.value
+        #expect(rig.bytes("Caches/old.bin") == nil)
+        #expect(rig.bytes("Documents/new.bin") == [1, 2, 3])
     }
 
     /// A run looks for readers when it removes, not only when it is planned.

@@ -98,6 +98,6 @@ import Testing
 extension FileLeases {
     /// Begins a landing now or later, and says so when it does.
     fileprivate func begin(_ target: Target, _ begin: @escaping @Sendable () -> Void) {
-        if acquireExclusive(target, orLater: begin) { begin() }
+        if acquireExclusive([target], orLater: { _ in begin() }) { begin() }
     }
 }
