@@ -105,6 +105,15 @@ import Testing
         guard case .bodyEnded = whole.conclusion else { throw Unexpected() }
     }
 
+    /// A pause costs no retry, though the own connection broke before.
+    @Test(arguments: [true, false]) func aBrokenOffSetGoesOn(hadBroken: Bool) throws {
+        var set = set(1)
+        _ = set.arrived(4)
+        if hadBroken { set.ownEnded(Self.lost) }
+        set.ownBrokenOff(nil)
+        guard case .segmentsEnded = set.conclusion else { throw Unexpected() }
+    }
+
     @Test func aSourceThatAsksForRestGetsNoFurtherConnection() throws {
         var set = set(3)
         let id = try #require(try open(&set))

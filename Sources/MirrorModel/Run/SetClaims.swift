@@ -111,9 +111,15 @@ struct SetClaims: ~Copyable {
     }
 
     /// Ends the wait of a transfer; false where it does not wait.
+    @discardableResult
     mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
         guard let group = group(of: position, sets) else { return false }
         return groups[group].waiting.remove(position)
+    }
+
+    /// Whether another run has a target that its group waits for.
+    func isOccupied(_ position: Int, _ sets: SetProgress) -> Bool {
+        group(of: position, sets).map { groups[$0].occupied.contains(position) } ?? false
     }
 
     /// Takes the transfers that wait, because none of them will begin.

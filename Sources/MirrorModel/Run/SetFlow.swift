@@ -28,6 +28,7 @@ struct SetFlow: ~Copyable {
         work.holding = holding
         book.sets.close(position)
         works[position] = work
+        book.held.insert(position)
         promotions[set].held.append(position)
         if case .land(let landing) = holding {
             book.share(landing.record, ofStep: position, as: landing.content.shared)
@@ -41,6 +42,7 @@ struct SetFlow: ~Copyable {
         if promotions.isEmpty { return nil }
         guard let work = works.removeValue(forKey: position) else { return nil }
         work.holding = nil
+        book.held.remove(position)
         book.table.insert(work, at: position)
         return work
     }

@@ -58,10 +58,12 @@ package final class SetLanding: Sendable {
             .locked,
             """
             \(target): this program reads files of the manifest all the time, so there was no moment \
-            to put it in place. Run again.
+            to replace or remove it. Run again.
             """, target: target)
-        let member = landings.first { $0.landing.target == target }
-        return member.map { .left([$0.position: error]) } ?? refused(error)
+        let position =
+            landings.first { $0.landing.target == target }?.position
+            ?? removals.first { $0.removal.target == target }?.position
+        return position.map { .left([$0: error]) } ?? refused(error)
     }
 
     /// The result of a promotion that was refused before it began.

@@ -11,6 +11,8 @@ struct StepBook: ~Copyable {
     var table = StepTable()
     /// Steps whose targets this run has, and other runs of the process may wait for.
     var claimed = PositionSet()
+    /// Steps that hold something for their set; none of them is in the table (`SetFlow`).
+    var held = PositionSet()
     /// How far the sets are that are promoted as a whole.
     var sets: SetProgress
     /// The cause that ends the run, or has ended it.
@@ -79,9 +81,9 @@ extension StepBook {
 
     /// Whether a step waits for something that is not its own: its turn, a target, or a request.
     ///
-    /// What a set holds is in no table, and does not wait; `SetFlow` has it.
+    /// One that its set holds waits for nothing that could come to it.
     func isWaiting(_ position: Int) -> Bool {
-        accounts.open.contains(position) && table[position] == nil
+        accounts.open.contains(position) && table[position] == nil && !held.contains(position)
     }
 
     /// Begins the steps that wait for the request of another step, whatever came of it.

@@ -68,8 +68,9 @@ struct StepFlow: ~Copyable {
             return book.act(.cancel(running, discardingParts: discardingPart))
         }
         guard isOpen else { return cancelledEarly.append((target, discardingPart)) }
+        // A removal under way brings nothing, and the run counts on its end.
         guard let position = book.plan.steps.position(of: target),
-            book.accounts.open.contains(position)
+            book.accounts.open.contains(position), !book.plan.steps.isRemoval(at: position)
         else { return }
         if transfers.window.running.contains(position) {
             book.act(.cancel([position], discardingParts: discardingPart))
@@ -82,8 +83,10 @@ struct StepFlow: ~Copyable {
                 book.act(.discard(parts: [name]))
             }
             book.fail(position, .cancelled(target))
-        } else if transfers.stopWaiting(position, book) {
-            if discardingPart, let part = book.plan.steps[position].part {
+        } else if book.isWaiting(position) || transfers.window.isHeld(position) {
+            // What another run has is that run's to discard: it may be on its way to its name.
+            let isAnothers = transfers.stopWaiting(position, book.sets)
+            if discardingPart, !isAnothers, let part = book.plan.steps[position].part {
                 book.act(.discard(parts: [part.name]))
             }
             endCancelled(position)

@@ -251,16 +251,15 @@ extension TransferFlow {
         book.act(.resume(running(target, book.plan)))
     }
 
-    /// Ends the wait of a step for its turn, for a resume, for another step or another run; false
-    /// where it does not wait.
-    mutating func stopWaiting(_ position: Int, _ book: borrowing StepBook) -> Bool {
+    /// Ends the wait of a step for its turn, for a resume, for another step or another run; returns
+    /// whether another run has its target.
+    mutating func stopWaiting(_ position: Int, _ sets: SetProgress) -> Bool {
         if window.takeHeld(position) {
             window.ended(position)
-            return true
+            return false
         }
-        joined.remove(position)
-        _ = setClaims.stopWaiting(position, book.sets)
-        return book.isWaiting(position)
+        setClaims.stopWaiting(position, sets)
+        return joined.remove(position) != nil || setClaims.isOccupied(position, sets)
     }
 
     /// Takes in whether resources that are not urgent may be fetched.

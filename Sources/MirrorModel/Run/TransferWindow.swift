@@ -60,6 +60,9 @@ struct TransferWindow: Sendable {
         return held
     }
 
+    /// Whether a pause holds a transfer back.
+    func isHeld(_ position: Int) -> Bool { held.contains(position) }
+
     /// Removes one transfer from those held back; false when it is not among them.
     mutating func takeHeld(_ position: Int) -> Bool {
         guard let place = held.firstIndex(of: position) else { return false }

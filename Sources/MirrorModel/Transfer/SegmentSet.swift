@@ -148,7 +148,10 @@ extension SegmentSet {
     package mutating func ownBrokenOff(_ refusal: Refusal?) {
         if own != nil { ownEnded(nil) }
         self.refusal = refusal
-        if refusal == nil { isShared = true }
+        if refusal != nil { return }
+        isShared = true
+        // What its connection broke of before is made good by the next request.
+        failure = nil
     }
 }
 

@@ -42,13 +42,15 @@ import Testing
                 step.means = .transfer(part: part, ifChangedSince: nil)
                 return step
             })
-        for discards in [true, false] {
+        for (discards, isAnothers) in [(true, false), (false, false), (true, true)] {
             var rig = RunRig(plan)
-            rig.tell(.ready, occupied: [0])
+            if !isAnothers { rig.tell(.pause(nil)) }
+            rig.tell(.ready, occupied: isAnothers ? [0] : [])
             rig.tell(.cancel(rig.targets[0], discardingPart: discards))
             var discarded: [String] = []
             for case .discard(let names) in rig.asked { discarded += names }
-            #expect(discarded == (discards ? ["a.part"] : []))
+            // The other run may be giving the part its final name.
+            #expect(discarded == (discards && !isAnothers ? ["a.part"] : []))
             #expect(rig.failed == ["a"])
             #expect(rig.machine.isOver)
         }
@@ -113,6 +115,41 @@ import Testing
         #expect(rig.machine.isOver)
         #expect(rig.setEnds.first?.obstacle?.code == "cancelled")
         #expect(Set(rig.released) == [0, 1])
+    }
+
+    /// It gets its final name already, and ends once.
+    @Test(arguments: [true, false])
+    func whatIsPromotedWithItsSetIsNotCancelled(discards: Bool) throws {
+        var rig = try RunRig(fetching: ["a", "b", "c"], from: "one", isAtomic: true)
+        rig.tell(.ready)
+        try rig.receive(0)
+        let asked = rig.asked.count
+        #expect(rig.landingSets.count == 1)
+        for target in rig.targets { rig.tell(.cancel(target, discardingPart: discards)) }
+        #expect(rig.failed == [])
+        let isIdle = rig.asked.dropFirst(asked).allSatisfy {
+            if case .hurry = $0 { true } else { false }
+        }
+        #expect(isIdle)
+        #expect(!rig.machine.isOver)
+        rig.landSet()
+        #expect(Set(rig.done) == ["a", "b", "c"])
+        #expect(rig.machine.isOver)
+        #expect(rig.submitted == [0])
+    }
+
+    /// The run waits for the end of a removal, whoever does not want it any more.
+    @Test func aRemovalIsNotCancelled() throws {
+        var rig = try RunRig(fetching: ["a"], removing: ["z"], sizes: ["a": 3])
+        rig.tell(.ready)
+        try rig.receive(0)
+        rig.land(0)
+        #expect(rig.removing == [1])
+        rig.tell(.cancel(try Target("Caches/z"), discardingPart: false))
+        #expect(rig.failed == [])
+        rig.tell(.removed(1, nil))
+        #expect(rig.machine.isOver)
+        #expect(rig.summary().removed == 1)
     }
 
     @Test func aGoodFileThatWasToBeConfirmedCountsAsFailed() throws {
