@@ -7,11 +7,6 @@ internal import MirrorSystem
 /// The connection keeps statements by their text and finalizes them when it closes, so none
 /// outlives it. The connection is opened without SQLite's own mutex (`SQLITE_OPEN_NOMUTEX`).
 package struct Database: ~Copyable, @unchecked Sendable {
-    /// How long a statement waits for another connection, in milliseconds.
-    private static let longestWait: Int32 = 10_000
-    /// How long a checkpoint holds writers back for readers, in milliseconds.
-    private static let longestHold: Int32 = 100
-
     // A connection may move between threads as long as one thread uses it at a time. A ~Copyable
     // value has one owner, and a shared one sits in a Mutex.
     private let handle: OpaquePointer
@@ -24,6 +19,11 @@ package struct Database: ~Copyable, @unchecked Sendable {
     /// The folder that the file's path leads through; SQLite may look paths up until it closes.
     private let folder: Descriptor?
     private let logLength = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+
+    /// How long a statement waits for another connection, in milliseconds.
+    private static let longestWait: Int32 = 10_000
+    /// How long a checkpoint holds writers back for readers, in milliseconds.
+    private static let longestHold: Int32 = 100
 
     /// Opens a file, or `:memory:`; `flags` are those of sqlite3_open_v2.
     ///
@@ -198,8 +198,8 @@ package struct Database: ~Copyable, @unchecked Sendable {
 
     /// Copies the write-ahead log into the database file (sqlite3_wal_checkpoint_v2).
     ///
-    /// A reader may hold an old state of the database for minutes. It is not waited for: then only
-    /// what it does not need is copied, and a later checkpoint does the rest.
+    /// A reader may hold an old state of the database for minutes. It is waited for no longer than
+    /// `longestHold`: then only what it does not need is copied, and a later checkpoint does the rest.
     ///
     /// Returns the log's length in frames.
     @discardableResult
