@@ -122,7 +122,13 @@ struct Scan: ~Copyable {
             and: { [other] in Result { try ScanShard(middle..<count, of: other).look() } },
             thread: "scan")
         var findings = try first.get()
-        findings.append(try second.get())
+        let next = try second.get()
+        // Each cursor sees that its rows are in order, and neither sees what is between them. Rows may
+        // also have changed between their beginnings.
+        guard findings.rowBehind == next.firstRow else {
+            return try ScanShard(0..<count, of: view).look()
+        }
+        findings.append(next)
         return findings
     }
 

@@ -18,6 +18,10 @@ struct ScanFindings: Sendable {
     var owners: [Target: Owners] = [:]
     /// The remaining owners of files that manifests of the run have given up.
     var released: [Target: Owners] = [:]
+    /// The path of the shard's first row; nil where it has none.
+    var firstRow: [UInt8]?
+    /// The path of the row behind the shard's, which is the next shard's first; nil where there is none.
+    var rowBehind: [UInt8]?
     /// Targets that another manifest wants differently.
     var disputes: [TargetDispute] = []
 

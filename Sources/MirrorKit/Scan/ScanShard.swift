@@ -89,8 +89,10 @@ struct ScanShard: ~Copyable {
             throw MirrorError(.inputOutput, "\(record.target): its row cannot be read.")
         }
         if let limit, limit.withUnsafeBufferPointer({ ByteOrder.compare(row.path, $0) >= 0 }) {
+            found.rowBehind = Array(row.path)
             return false
         }
+        if found.firstRow == nil { found.firstRow = Array(row.path) }
         count(row.owner)
         while next < end {
             let order = view.wanted.compare(view.wanted.entries[next], with: row.path)

@@ -31,6 +31,7 @@ package struct ProjectionCursor: ~Copyable {
     /// Whether the rows have the columns of the whole record.
     private let hasRecord: Bool
     private var known = KnownTexts()
+    private var order: AscendingPaths
 
     /// Walks a database from a path on; an error is reported to `note` before it is thrown to the
     /// caller.
@@ -40,6 +41,7 @@ package struct ProjectionCursor: ~Copyable {
     ) throws(IndexError) {
         self.note = note
         self.database = database
+        order = AscendingPaths(from: start)
         hasRecord = sql == FileRows.everyRowWithRecord
         do throws(IndexError) {
             statement = try self.database?.start(sql) { $0.add(start) }
@@ -49,13 +51,17 @@ package struct ProjectionCursor: ~Copyable {
         }
     }
 
-    /// Goes to the next row; false after the last.
+    /// Goes to the next row; false after the last. Throws `damaged` for one that is not in order.
     package mutating func advance() throws(IndexError) -> Bool {
         guard let statement else { return false }
         do throws(IndexError) {
-            if try database?.step(statement) == true { return true }
-            self.statement = nil
-            return false
+            guard try database?.step(statement) == true else {
+                self.statement = nil
+                return false
+            }
+            // A row without a text for its path is not sound, and whoever reads it learns that.
+            if let path = text(statement, 0) { try order.advance(to: path) }
+            return true
         } catch {
             note(error)
             throw error

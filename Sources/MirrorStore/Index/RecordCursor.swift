@@ -4,6 +4,7 @@ internal import MirrorModel
 package struct RecordCursor: ~Copyable {
     private var database: Database?
     private let note: (IndexError) -> Void
+    private var order = AscendingPaths()
 
     /// Walks a database; an error is reported to `note` before it is thrown to the caller.
     init(_ database: consuming Database?, note: @escaping (IndexError) -> Void) {
@@ -14,9 +15,15 @@ package struct RecordCursor: ~Copyable {
     /// The next record; nil after the last.
     mutating func next() throws(IndexError) -> IndexRecord? {
         do throws(IndexError) {
-            return try database?.next(FileRows.everyRecord) {
+            let record = try database?.next(FileRows.everyRecord) {
                 (row: inout Row) throws(IndexError) in try row.record()
             }
+            if let record {
+                try Array(record.target.path.utf8).withUnsafeBufferPointer {
+                    (path) throws(IndexError) in try order.advance(to: path)
+                }
+            }
+            return record
         } catch {
             note(error)
             throw error

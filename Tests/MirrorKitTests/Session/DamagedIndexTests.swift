@@ -53,6 +53,58 @@ import Testing
         try await healed(rig, manifest)
     }
 
+    /// One damaged key makes SQLite deliver rows out of their order, which it does not say.
+    @Test func rowsOutOfOrderMakeNoFileAnOrphan() async throws {
+        let rig = try SessionRig()
+        let manifest = try await synced(rig)
+        try rename("Caches/f1700", "Caches/f9700", in: rig)
+
+        var planning = PlanOptions()
+        planning.prunes = true
+        let summary = try await rig.session.sync(manifest, planning: planning)
+        #expect(summary.exit == 0)
+        #expect(summary.removed == 0)
+        #expect(summary[.adopted] == DamagedIndexTests.count)
+        #expect(rig.folder.names(in: "root/Caches").count == DamagedIndexTests.count)
+    }
+
+    /// Two cursors see rows that are in order, and miss those between them.
+    @Test(arguments: [1749, 1750]) func aRowBetweenTwoShardsIsMissed(number: Int) async throws {
+        let rig = try SessionRig()
+        let manifest = try await synced(rig)
+        try rename("Caches/f\(number)", "Caches/f9\(number % 1000)", in: rig)
+
+        let root = try RootDirectory(opening: rig.folder.path + "/root")
+        let error = #expect(throws: MirrorError.self) {
+            let scan = try Scan(
+                manifests: [manifest], options: PlanOptions(), root: root,
+                index: try IndexOpening.openForReading(root), now: Instant(seconds: 0),
+                splitting: 2, isCancelled: { false })
+            _ = try scan.plan(for: "root")
+        }
+        #expect(error?.message.contains("damaged") == true)
+    }
+
+    @Test func verificationSeesThatRowsAreOutOfOrder() async throws {
+        let rig = try SessionRig()
+        let manifest = try await synced(rig)
+        try rename("Caches/f1700", "Caches/f9700", in: rig)
+        await #expect(throws: MirrorError.self) { try await rig.session.verify([manifest]) }
+    }
+
+    /// Writes another key over a key, wherever it stands.
+    private func rename(_ key: String, _ other: String, in rig: SessionRig) throws {
+        let path = ".mirror/index.sqlite"
+        var bytes = try #require(rig.bytes(path))
+        var found = 0
+        for at in bytes.indices where bytes[at...].starts(with: key.utf8) {
+            bytes.replaceSubrange(at..<(at + key.utf8.count), with: other.utf8)
+            found += 1
+        }
+        #expect(found > 0)
+        try rig.folder.write(bytes, to: "root/" + path)
+    }
+
     /// One run moves the index aside and knows every file again; the next finds nothing to do.
     private func healed(_ rig: SessionRig, _ manifest: Manifest) async throws {
         let summary = try await rig.session.sync(manifest)
