@@ -13,6 +13,7 @@ struct ConflictScan {
     private var long: [Target] = []
 
     private static let longName = 200
+    private static let longPath = Target.longestPath - 64
 
     /// Notes a target, whose folder will be searched.
     mutating func note(_ target: Target) {
@@ -28,7 +29,8 @@ struct ConflictScan {
             last = Array(folder)
             folders.insert(String(decoding: last, as: UTF8.self))
         }
-        guard path.count - slash - 1 > ConflictScan.longName else { return }
+        guard path.count - slash - 1 > ConflictScan.longName || path.count > ConflictScan.longPath
+        else { return }
         if let target = try? Target(String(decoding: path, as: UTF8.self)) { long.append(target) }
     }
 

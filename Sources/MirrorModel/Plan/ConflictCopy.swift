@@ -22,7 +22,8 @@ extension ConflictName {
     /// Whether a name has the mark in it; a cheap first look.
     package static func mayBe(_ name: String) -> Bool { name.utf8.count > 33 && find(name) != nil }
 
-    /// The target that a file's name says it had to make room at; nil for any other name.
+    /// The target that a file's name says it had to make room at; nil for any other name, and where
+    /// several were cut to it: bytes must not be given to another target.
     ///
     /// - Parameters:
     ///   - name: the file's name.
@@ -33,12 +34,12 @@ extension ConflictName {
         let stem = String(name[..<at])
         let rest = name[at...].utf8.dropFirst(mark.utf8.count)
         guard let (stamp, suffix) = split(Substring(rest)) else { return nil }
-        let cut = long.first { target in
-            guard target.folder == folder else { return false }
-            return target.name.utf8.starts(with: stem.utf8)
-                && target.name.utf8.count + mark.utf8.count + stamp.utf8.count > 255
+        let known = long.filter {
+            $0.folder == folder
+                && self.name(for: $0, stamp: stamp)?.utf8.elementsEqual(name.utf8) == true
         }
-        return cut ?? (stem.isEmpty ? nil : try? Target(folder + "/" + stem + suffix))
+        if let first = known.first { return known.count == 1 ? first : nil }
+        return stem.isEmpty ? nil : try? Target(folder + "/" + stem + suffix)
     }
 
     private static func find(_ name: String) -> String.Index? {

@@ -6,12 +6,16 @@ package enum ConflictName {
     /// character's boundary so that the name has at most 255 bytes. Nil where the folder's path
     /// leaves no room for any such name.
     package static func make(for target: Target, at instant: Instant, attempt: Int = 1) -> Target? {
+        let stamp = instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "")
+        return name(for: target, stamp: stamp).flatMap { try? target.sibling(named: $0) }
+    }
+
+    /// The name beside a target, for a time with its number.
+    static func name(for target: Target, stamp: String) -> String? {
         let (stem, suffix) = split(target.name)
-        let mark =
-            ".mirror-conflict-" + instant.basicFormat + (attempt > 1 ? "-\(attempt)" : "") + suffix
-        let room = min(255, Target.longestPath - target.folder.utf8.count - 1) - mark.utf8.count
-        guard room >= 0 else { return nil }
-        return try? target.sibling(named: stem.prefix(bytes: room) + mark)
+        let rest = mark + stamp + suffix
+        let room = min(255, Target.longestPath - target.folder.utf8.count - 1) - rest.utf8.count
+        return room < 0 ? nil : stem.prefix(bytes: room) + rest
     }
 
     /// Splits a name before its last dot; the suffix begins with the dot.

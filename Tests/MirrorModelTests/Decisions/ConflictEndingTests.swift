@@ -35,6 +35,22 @@ import Testing
             ConflictName.target(of: copy.name, in: "Documents", long: [other, target]) == target)
     }
 
+    /// A copy's bytes would be given to another target, and that one's removed.
+    @Test func aLongTargetIsNotTakenForTheOneWhoseNameIsWhole() throws {
+        let long = try Target("Documents/abb" + String(repeating: "b", count: 230) + ".txt")
+        let target = try Target("Documents/a.txt")
+        let copy = try #require(ConflictName.make(for: target, at: Instant(seconds: 5)))
+        #expect(ConflictName.target(of: copy.name, in: "Documents", long: [long]) == target)
+    }
+
+    @Test func aNameToWhichTwoTargetsWereCutIsNobodys() throws {
+        let stem = String(repeating: "n", count: 240)
+        let twins = [try Target("Documents/\(stem)1.txt"), try Target("Documents/\(stem)2.txt")]
+        let copy = try #require(ConflictName.make(for: twins[0], at: Instant(seconds: 5)))
+        #expect(copy == ConflictName.make(for: twins[1], at: Instant(seconds: 5)))
+        #expect(ConflictName.target(of: copy.name, in: "Documents", long: twins) == nil)
+    }
+
     @Test func everyNameThatIsMadeIsKnown() throws {
         for path in ["Documents/a.txt", "Caches/x/.hidden", "tmp/no extension"] {
             let target = try Target(path)
