@@ -71,6 +71,7 @@ public final class ManifestRegister: Sendable {
     ) async throws -> ForgetReport {
         let forgetting = Forgetting(root: root, name: name, deletesFiles: deleting)
         if isDryRun { return try await engine.look { view in try forgetting.preview(view) } }
+        try await engine.requireSoundIndex()
         return try await engine.using(waitingSeconds: wait) { engine in
             try await forgetting.carryOut(in: engine, leases)
         }
@@ -120,7 +121,8 @@ extension ManifestRegister {
                 else { throw error }
             }
         }
-        return try await engine.reading(load)
+        // A sync of these manifests makes a damaged index anew.
+        return try await engine.reading(indexIsDispensable: true, load)
     }
 
     /// Reads the manifests that the root remembers; it is no error if there are none.

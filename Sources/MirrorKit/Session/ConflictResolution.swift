@@ -30,7 +30,8 @@ public struct ConflictResolution: Sendable {
     public func carryOut(
         in session: MirrorSession, waitingSeconds wait: Int64 = 0
     ) async throws -> ResolveReport {
-        try await session.engine.using(waitingSeconds: wait) { engine in
+        try await session.engine.requireSoundIndex()
+        return try await session.engine.using(waitingSeconds: wait) { engine in
             try await Offload.run {
                 let ending = try ending(in: engine)
                 try carryOut(ending, in: engine)

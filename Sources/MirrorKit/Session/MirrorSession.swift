@@ -124,11 +124,13 @@ public actor MirrorSession {
 
     /// Holds the root's lock while the body runs.
     ///
-    /// So the body can plan, and execute the plan before another process changes the tree.
+    /// So the body can plan, and execute the plan before another process changes the tree. Throws
+    /// `MirrorError` with `inputOutput` for a damaged index: only a plan makes a new one.
     public func withLock<Value: Sendable>(
         waitingSeconds wait: Int64 = 0, _ body: () async throws -> Value
     ) async throws -> Value {
-        try await engine.using(waitingSeconds: wait) { _ in try await body() }
+        try await engine.requireSoundIndex()
+        return try await engine.using(waitingSeconds: wait) { _ in try await body() }
     }
 
     /// Plans while the root's lock is held, and passes the plan to the body under the same lock.

@@ -47,8 +47,10 @@ final class SharedEngine: Sendable {
 
     /// Passes the root and the index to the body for reading.
     ///
-    /// If there is an engine, its root and index are used, and it stays open meanwhile.
+    /// If there is an engine, its root and index are used, and it stays open meanwhile. A damaged index
+    /// is refused, or there is none where it `isDispensable`.
     func reading<Value: Sendable>(
+        indexIsDispensable isDispensable: Bool = false,
         isolation: isolated (any Actor)? = #isolation, _ body: (TreeView) async throws -> Value
     ) async throws -> Value {
         // If another process has the lock, there is no engine. Reading needs none.
@@ -65,7 +67,12 @@ final class SharedEngine: Sendable {
             guard let root = try location.openIfThere() else {
                 return TreeView(root: nil, index: nil)
             }
-            return TreeView(root: root, index: try IndexOpening.openForReading(root).index)
+            do throws(MirrorError) {
+                return TreeView(root: root, index: try IndexOpening.openForReading(root))
+            } catch {
+                guard isDispensable, error.code == .inputOutput else { throw error }
+                return TreeView(root: root, index: nil)
+            }
         }
         // The index is closed here. Its last reference may be dropped on another thread, after the
         // process has ended, and then the files of SQLite's log and shared memory stay.
@@ -76,6 +83,11 @@ final class SharedEngine: Sendable {
         }
         try await Offload.run { try view.index?.close(now: SystemClock.now()) }
         return value
+    }
+
+    /// Refuses a damaged index, for those who cannot rebuild it and would ask an empty one.
+    func requireSoundIndex(isolation: isolated (any Actor)? = #isolation) async throws {
+        try await reading { _ in }
     }
 
     /// Passes the root and the index to work that blocks.

@@ -58,15 +58,16 @@ package enum IndexError: Error, Hashable {
             MirrorError(
                 .inputOutput,
                 """
-                .mirror/index.sqlite: the index is damaged (\(words)). Run sync again: it is moved \
-                aside and rebuilt, and no file of the tree is lost.
+                .mirror/index.sqlite: the index is damaged (\(words)). Sync a manifest by its path or \
+                URL: then it is moved aside and rebuilt, and no file of the tree is lost.
                 """)
         case .doubtful(let words):
             MirrorError(
                 .inputOutput,
                 """
-                .mirror/index.sqlite: the index cannot be read, or is damaged (\(words)). Run sync \
-                again: if it is damaged it is moved aside and rebuilt, and no file of the tree is lost.
+                .mirror/index.sqlite: the index cannot be read, or is damaged (\(words)). Sync a \
+                manifest by its path or URL: a damaged one is moved aside and rebuilt, and no file of \
+                the tree is lost.
                 """)
         case .newer(let version):
             MirrorError(

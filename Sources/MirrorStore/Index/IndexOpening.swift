@@ -14,7 +14,7 @@ package struct OpenedIndex: Sendable {
 /// The opening of an index: its files are judged, then opened, brought to this version, or made anew.
 ///
 /// What looks like damage is looked at twice, because the disk may have failed a read. Only a run that
-/// holds the root's lock moves a damaged index aside; a reader does without it.
+/// holds the root's lock moves a damaged index aside; a reader is told.
 package struct IndexOpening {
     private let file: IndexFile
     private let root: RootDirectory
@@ -60,8 +60,9 @@ package struct IndexOpening {
 
     /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
     ///
-    /// If there is none, or a damaged one, the result is an empty index in memory.
-    package static func openForReading(_ root: RootDirectory) throws(MirrorError) -> OpenedIndex {
+    /// If there is none, the result is an empty index in memory. Throws `MirrorError` with `inputOutput`
+    /// for a damaged one, which would look like one without rows.
+    package static func openForReading(_ root: RootDirectory) throws(MirrorError) -> Index {
         let file: IndexFile
         do throws(Errno) {
             file = IndexFile(folder: try root.openFolder(".mirror"), root: root)
@@ -73,16 +74,12 @@ package struct IndexOpening {
         return try indexed { () throws(IndexError) in try opening.openReader() }
     }
 
-    private func openReader() throws(IndexError) -> OpenedIndex {
+    private func openReader() throws(IndexError) -> Index {
         switch OpenIndexes.contains(file) ? .sound : try file.judge() {
         case .newer(let version): throw IndexError.newer(version: version)
         case .missing: return try IndexOpening.empty()
-        case .damaged(let words): return try emptyInstead(ofDamaged: words)
-        case .sound:
-            do throws(IndexError) { return try openSoundReader() } catch {
-                guard let words = error.damage else { throw error }
-                return try emptyInstead(ofDamaged: words)
-            }
+        case .damaged(let words): throw IndexError.damaged(words)
+        case .sound: return try openSoundReader()
         }
     }
 
@@ -120,7 +117,7 @@ package struct IndexOpening {
     }
 
     /// Opens a sound index for reading.
-    private func openSoundReader() throws(IndexError) -> OpenedIndex {
+    private func openSoundReader() throws(IndexError) -> Index {
         let isWritable =
             faccessat(file.folder.number, ".", W_OK, 0) == 0
             && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
@@ -158,24 +155,15 @@ package struct IndexOpening {
         try database.run("PRAGMA query_only = ON;")
         try IndexCheck.verify(
             fileSize: filed { () throws(Errno) in try file.size() }, in: &database)
-        let index = Index(
+        return Index(
             location: location, connection: database, isWriter: false, wasCreated: false)
-        return OpenedIndex(index: index, notice: nil)
     }
 
     /// An index without rows that leaves no file.
-    static func empty() throws(IndexError) -> OpenedIndex {
+    static func empty() throws(IndexError) -> Index {
         let database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         try database.run(Schema.creation)
-        let index = Index(
-            location: nil, connection: database, isWriter: false, wasCreated: true)
-        return OpenedIndex(index: index, notice: nil)
-    }
-
-    private func emptyInstead(ofDamaged words: String) throws(IndexError) -> OpenedIndex {
-        OpenedIndex(
-            index: try IndexOpening.empty().index,
-            notice: "The index is damaged (\(words)); the next sync rebuilds it.")
+        return Index(location: nil, connection: database, isWriter: false, wasCreated: true)
     }
 
     private func setAside(words: String, now: Instant) throws(IndexError) -> String {

@@ -32,7 +32,7 @@ package final class IndexWatch: Sendable {
     package init(_ root: RootDirectory) throws(MirrorError) {
         self.root = root
         let identity = IndexWatch.look(in: root)
-        let index = try IndexOpening.openForReading(root).index
+        let index = try IndexOpening.openForReading(root)
         state = Mutex(State(index: index, identity: identity))
     }
 
@@ -50,8 +50,8 @@ package final class IndexWatch: Sendable {
                 // Questions under way may keep the old one open, and an open index is not judged anew.
                 state.index =
                     now.file == nil
-                    ? try indexed { () throws(IndexError) in try IndexOpening.empty().index }
-                    : try IndexOpening.openForReading(root).index
+                    ? try indexed { () throws(IndexError) in try IndexOpening.empty() }
+                    : try IndexOpening.openForReading(root)
                 state.identity = now
                 state.generation += 1
             }

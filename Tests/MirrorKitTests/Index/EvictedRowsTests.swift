@@ -43,7 +43,7 @@ import Testing
                 """)
         }
         try index.close(now: start)
-        let reader = try IndexOpening.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root)
         #expect(try reader.evictedFiles() == [])
         try reader.close(now: start)
         let opened = try IndexOpening.open(root, now: start)

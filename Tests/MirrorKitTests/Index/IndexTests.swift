@@ -160,18 +160,18 @@ extension IndexSuite {
             try FileRows.put(record, in: &batch)
         }
         let root = try RootDirectory(opening: folder.path)
-        let during = try IndexOpening.openForReading(root).index
+        let during = try IndexOpening.openForReading(root)
         #expect(try paths(during) == ["Documents/a"])
         try during.close(now: start)
         try writer.close(now: start)
-        let after = try IndexOpening.openForReading(root).index
+        let after = try IndexOpening.openForReading(root)
         #expect(try paths(after) == ["Documents/a"])
         try after.close(now: start)
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
     }
 
     @Test func aReaderOfARootWithoutAnIndexSeesNothingAndMakesNothing() throws {
-        let index = try IndexOpening.openForReading(try RootDirectory(opening: folder.path)).index
+        let index = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         #expect(try paths(index).isEmpty)
         #expect(folder.names().isEmpty)
     }
@@ -245,7 +245,7 @@ extension IndexSuite {
             try crashed.write(try #require(folder.bytes(of: name)), to: name)
         }
         let root = try RootDirectory(opening: crashed.path)
-        #expect(try paths(try IndexOpening.openForReading(root).index) == ["Documents/a"])
+        #expect(try paths(try IndexOpening.openForReading(root)) == ["Documents/a"])
         #expect(try paths(try IndexOpening.open(root, now: start).index) == ["Documents/a"])
     }
 
@@ -291,7 +291,7 @@ extension IndexSuite {
         }
         let remount = try #require(popen("mount -o remount,ro '\(path)'", "w"))
         #expect(pclose(remount) == 0)
-        let reader = try IndexOpening.openForReading(try RootDirectory(opening: path)).index
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: path))
         #expect(try paths(reader) == ["Documents/a"])
         try reader.close(now: start)
     }

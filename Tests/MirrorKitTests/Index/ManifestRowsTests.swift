@@ -73,7 +73,7 @@ import Testing
         far.copyName = "x.manifest"
         var maps = ManifestRecord(name: "maps", place: .absolute("/a/new.json"))
         maps.syncedAt = Instant(milliseconds: 2000)
-        let reader = try IndexOpening.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root)
         #expect(try manifests(reader) == [far, maps])
         try reader.close(now: start)
         let opened = try IndexOpening.open(root, now: start)

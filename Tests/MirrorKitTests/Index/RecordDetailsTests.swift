@@ -149,14 +149,13 @@ import Testing
         }
         try former.close(now: Instant(seconds: 0))
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
-        #expect(reader.notice == nil)
-        #expect(try stored(reader.index) == records)
+        #expect(try stored(reader) == records)
         // A walk has a connection of its own.
-        try walk(reader.index, over: records)
-        var uses = try reader.index.cursorOfUses(in: .caches)
+        try walk(reader, over: records)
+        var uses = try reader.cursorOfUses(in: .caches)
         #expect(try uses.next())
         #expect(uses.lastUse == records[0].promotedAt)
-        try reader.index.close(now: Instant(seconds: 0))
+        try reader.close(now: Instant(seconds: 0))
         let opened = try open()
         #expect(opened.notice == nil)
         #expect(try stored(opened.index) == records)
@@ -241,8 +240,7 @@ import Testing
         }
         try former.close(now: Instant(seconds: 0))
         let reader = try IndexOpening.openForReading(root)
-        #expect(reader.notice == nil)
-        #expect(try stored(reader.index) == [new, other])
-        try reader.index.close(now: Instant(seconds: 0))
+        #expect(try stored(reader) == [new, other])
+        try reader.close(now: Instant(seconds: 0))
     }
 }

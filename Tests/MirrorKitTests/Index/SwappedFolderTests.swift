@@ -42,7 +42,7 @@ import Testing
     @Test func aReaderOfASwappedFolderReadsTheFolder() throws {
         let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
         try index.close(now: now)
-        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path)).index
+        let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         try swap()
         var cursor = try reader.records()
         #expect(try cursor.next() == nil)

@@ -81,6 +81,10 @@ import Testing
         #"{"resources":[{"url":"https://h.example/a","size":"x","headers":{"Authorization":"geheim"}}]}"#,
         #"{"resources":[{"url":"https://h.example/a","size":"x","headers":{"X-N":7,"Y":"geheim\"geheim"}}]}"#,
         #"{"resources":[{"url":"https://geheim:geheim@h.example/a?k=geheim","size":"x"}]}"#,
+        #"{"resources":[{"url":"//u:geheim@h.example/a","size":"x"}]}"#,
+        #"{"resources":[{"url":"https:\/\/u:geheim@h.example\/a","size":"x"}]}"#,
+        #"{"resources":[{"url":"https://u:geh eim@h.example:99999/a?geheim"}]}"#,
+        "<manifest><resource url=\"https&#58;//u:geheim@h.example/a\" size=\"x\"/></manifest>",
         #"{"resources":[{"url":"https://h.example/a","size":"x","method":"POST","body":"geheim"}]}"#,
         #"{"resources":[{"url":"https://h.example/a","size":"x","x-note":"geheim"}]}"#,
         #"{"resources":[{"url":"https://h.example/a","size":"x","passwort":"geheim"}]}"#,
@@ -100,6 +104,20 @@ import Testing
             #expect(!shown.isEmpty)
             for line in shown { #expect(!line.text.contains("geheim"), "\(line.text)") }
         }
+    }
+
+    /// The user of the manifest's own URL is one that was given on the command line.
+    @Test func relativeURLsOfARemoteManifestHaveItsUser() throws {
+        let origin = ManifestOrigin.url(try SourceURL("http://u:pw@h.example/maps/m.json"))
+        let read = { (url: String) in
+            try diagnostics(
+                "{\"resources\":[{\"path\":\"Caches/a\",\"url\":\"\(url)\"}]}", origin: origin)
+        }
+        #expect(try read("a.bin").isEmpty)
+        #expect(try read("/a.bin").isEmpty)
+        #expect(try read("//h.example/a.bin").isEmpty)
+        #expect(try !read("//u:pw@h.example/a.bin").isEmpty)
+        #expect(try !read("http://u:pw@h.example/a.bin").isEmpty)
     }
 
     @Test(arguments: CaseFiles.manifests(in: "bad"))

@@ -143,8 +143,7 @@ import Testing
         }
         try tree.index.close(now: PromotionTree.time)
         let reader = try IndexOpening.openForReading(tree.root)
-        #expect(reader.notice == nil)
-        try reader.index.close(now: PromotionTree.time)
+        try reader.close(now: PromotionTree.time)
         let next = try PromotionTree(folder)
         #expect(try next.intents().count == 1)
         _ = try Recovery.settle(next.root, next.index, now: PromotionTree.time)

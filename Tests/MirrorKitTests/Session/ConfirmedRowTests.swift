@@ -59,7 +59,6 @@ import Testing
 
     private func row(of target: Target, _ stage: SessionStage) throws -> IndexRecord {
         let index = try IndexOpening.openForReading(RootDirectory(opening: stage.session.root))
-            .index
         defer { try? index.close(now: Instant(seconds: 0)) }
         return try #require(try index.record(for: target))
     }

@@ -68,7 +68,7 @@ import Testing
         let summary = try await session.sync(Manifest(name: "m", resources: resources))
         #expect(summary[.fetched] == count)
         // And it is known again: what it got in the end.
-        let again = try IndexOpening.openForReading(root).index
+        let again = try IndexOpening.openForReading(root)
         #expect(try again.learnedLimits()[name] ?? 0 >= HostPace.start)
     }
 }

@@ -71,7 +71,6 @@ import Testing
             }
         }
         let index = try IndexOpening.openForReading(RootDirectory(opening: ground.path + "/root"))
-            .index
         defer { try? index.close(now: Instant(seconds: 0)) }
         let row = try #require(try index.manifests().first)
         // It has lost its name, and with that its stamp: the next run takes the copy of the new one.

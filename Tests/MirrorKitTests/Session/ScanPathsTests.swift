@@ -70,7 +70,7 @@ import Testing
         let root = try RootDirectory(opening: session.root)
         let scan = try Scan(
             manifests: manifests, options: options, root: root,
-            index: try IndexOpening.openForReading(root).index, now: ScanPathsTests.now,
+            index: try IndexOpening.openForReading(root), now: ScanPathsTests.now,
             splitting: many, isCancelled: { false })
         return Made(try scan.plan(for: "root"))
     }

@@ -154,7 +154,7 @@ import Testing
         }
         try index.close(now: Instant(seconds: 0))
         let root = try RootDirectory(opening: folder.path)
-        let reader = try IndexOpening.openForReading(root).index
+        let reader = try IndexOpening.openForReading(root)
         let seen = try reader.read { (database: inout Database) throws(IndexError) in
             try PartRows.parts(in: &database)
         }
