@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Reads every file again and compares it with the index and with the pins of the manifests.
+/// Reads every file again and compares it with the index and with what the manifests declare.
 struct IntegrityCheck: ~Copyable {
     private let view: TreeView
     private let wanted: Wanted
@@ -10,6 +10,8 @@ struct IntegrityCheck: ~Copyable {
     private var next = 0
     private var result = VerifyReport(root: "")
     private var conflicts = ConflictScan()
+    /// What was left out for lack of room.
+    private var evicted: Set<Target> = []
 
     init(
         view: TreeView, manifests: [Manifest], meter: ActivityMeter? = nil,
@@ -26,6 +28,7 @@ struct IntegrityCheck: ~Copyable {
     /// Throws `MirrorError` with `inputOutput` or `cancelled`.
     mutating func report(root: String) throws -> VerifyReport {
         result.root = root
+        evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         if let meter {
             let sizes = try storedSizes()
             let total = max(sizes.files, wanted.entries.count)
@@ -77,38 +80,59 @@ struct IntegrityCheck: ~Copyable {
         conflicts.note(target)
         meter?.name(target)
         defer { meter?.add(files: 1) }
-        let pin = resource?.pin
-        var algorithms: [DigestAlgorithm] = [.sha256]
-        if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
-        let expected = pin ?? record?.sha256
+        let declared = resource?.digests ?? []
+        let expected = resource?.pin ?? record?.sha256
         guard let root = view.root else { return add(target, .missing, expected, nil) }
-        let read: FileDigests?
-        do throws(MirrorError) {
-            read = try FileDigests.read(
-                target, in: root, algorithms: algorithms, isCancelled: isCancelled,
-                hasRead: ActivityMeter.reading(meter))
-        } catch {
+        let read: (stamp: FileStamp, digests: [Digest])?
+        do throws(MirrorError) { read = try self.read(target, in: root, declared) } catch {
             guard error.code != .cancelled else { throw error }
             return add(target, .unreadable, expected, nil)
         }
-        guard let read else { return try addAbsent(target, in: root, expected: expected) }
+        guard let (stamp, digests) = read else {
+            return try addAbsent(target, in: root, expected: expected, isKnown: record != nil)
+        }
         result.files += 1
-        result.bytes += read.stamp.size
-        if let pin, !read.digests.contains(pin) {
-            let isOurs = read.digests.first == record?.sha256
-            add(target, isOurs ? .outdated : .changed, pin, read.digests.last)
-        } else if let record, pin == nil, read.digests.first != record.sha256 {
-            add(target, .changed, record.sha256, read.digests.first)
-        } else if record == nil, pin == nil {
-            add(target, .untracked, nil, read.digests.first)
+        result.bytes += stamp.size
+        let isOurs = digests.first == record?.sha256
+        if record == nil, resource?.pin == nil {
+            add(target, .untracked, nil, digests.first)
+        } else if let wanted = declared.first(where: { !digests.contains($0) }) {
+            let actual = digests.first { $0.algorithm == wanted.algorithm }
+            add(target, isOurs ? .outdated : .changed, wanted, actual)
+        } else if let record, resource?.pin == nil, !isOurs {
+            add(target, .changed, record.sha256, digests.first)
+        } else if let size = resource?.size, size != stamp.size {
+            add(target, isOurs ? .outdated : .changed, nil, digests.first)
         }
     }
 
+    /// The digests of a file, SHA-256 first, with all that the manifest declares; nil where none is.
+    private func read(
+        _ target: Target, in root: RootDirectory, _ declared: [Digest]
+    ) throws(MirrorError) -> (stamp: FileStamp, digests: [Digest])? {
+        let further = declared.map(\.algorithm).filter { $0 != .sha256 }
+        let read = try FileDigests.read(
+            target, in: root, algorithms: [.sha256] + further.prefix(1), isCancelled: isCancelled,
+            hasRead: ActivityMeter.reading(meter))
+        guard let read else { return nil }
+        var digests = read.digests
+        // A reading makes two digests, and hardly any manifest declares more.
+        for algorithm in further.dropFirst() {
+            let again = try FileDigests.read(
+                target, in: root, algorithms: [algorithm], isCancelled: isCancelled)
+            guard let again else { return nil }
+            digests += again.digests
+        }
+        return (read.stamp, digests)
+    }
+
     private mutating func addAbsent(
-        _ target: Target, in root: RootDirectory, expected: Digest?
+        _ target: Target, in root: RootDirectory, expected: Digest?, isKnown: Bool
     ) throws {
         var scan = StatCursor(root)
-        if case .other = try scan.look(at: target) {
+        if !isKnown, evicted.contains(target), case .absent = try scan.look(at: target) {
+            result.evicted += 1
+        } else if case .other = try scan.look(at: target) {
             add(target, .obstructed, expected, nil)
         } else {
             add(target, .missing, expected, nil)

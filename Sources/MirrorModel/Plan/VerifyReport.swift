@@ -42,6 +42,8 @@ public struct VerifyReport: Sendable {
     public var files = 0
     /// How many bytes were read.
     public var bytes: Int64 = 0
+    /// How many files were left out for lack of room; they are not differences.
+    public var evicted = 0
     /// The differences, in the order of the targets' bytes.
     public var discrepancies: [Discrepancy] = []
 
@@ -83,6 +85,7 @@ public struct VerifyReport: Sendable {
                 json.member("bytes", bytes)
                 json.member("differences", discrepancies.count)
                 json.member("conflicts", conflicts.count)
+                json.member("evicted", evicted)
             }
         }
     }

@@ -70,7 +70,8 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     ) async throws {
         var planning = PlanOptions()
         planning.refetched = Set(
-            report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
+            report.discrepancies.lazy.filter { [.changed, .outdated].contains($0.kind) }
+                .map(\.target))
         var options = RunOptions()
         running.apply(to: &options)
         options.isOffline = network.offline

@@ -35,8 +35,12 @@ struct VerifyOutput {
         let verdict =
             count == 0 ? "all as expected" : Counted(count, "difference").description
         lines.line(
-            "\(Counted(report.files, "file")) read, \(ByteCount(report.bytes)): \(verdict).\(conflicts(report))"
+            "\(Counted(report.files, "file")) read, \(ByteCount(report.bytes)): \(verdict).\(evicted(report))\(conflicts(report))"
         )
+    }
+
+    private func evicted(_ report: VerifyReport) -> String {
+        report.evicted == 0 ? "" : " \(Counted(report.evicted, "file")) left out for lack of room."
     }
 
     private func conflicts(_ report: VerifyReport) -> String {
