@@ -216,7 +216,7 @@ extension ValueCheck {
         if let host = BareHost.find(in: text) {
             log.error(
                 at: place,
-                "\(key) \(shownURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
+                "\(key) \(QuotedURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"
                     + " where a folder is meant")
             return nil
         }
@@ -224,7 +224,7 @@ extension ValueCheck {
             url = try SourceURL(text, relativeTo: base)
         } catch {
             log.error(
-                at: place, "\(key) \(shownURL(text)): \(error)",
+                at: place, "\(key) \(QuotedURL(text)): \(error)",
                 correction: CertainText.url(text, error))
             return nil
         }
@@ -232,11 +232,13 @@ extension ValueCheck {
             let what = origin.isRemote ? "came by URL" : "came by standard input"
             log.error(
                 at: place,
-                "\(key) \(shownURL(text)): a manifest that \(what) cannot name files; write https://"
+                "\(key) \(QuotedURL(text)): a manifest that \(what) cannot name files; write https://"
             )
             return nil
         }
-        if url.userInfo != nil, origin.isRemote {
+        // A relative one has what the user gave for the manifest itself.
+        let isRelative = !text.hasPrefix("//") && (try? SourceURL(text)) == nil
+        if url.userInfo != nil, origin.isRemote, !isRelative || base?.userInfo != url.userInfo {
             log.error(
                 at: place,
                 "\(key) \(Quoted(url.description)): a manifest that came by URL cannot give user"
@@ -244,18 +246,5 @@ extension ValueCheck {
             return nil
         }
         return url
-    }
-
-    /// A URL's text for people, without the parts before `@` and after `?`, which may be secret.
-    private func shownURL(_ text: String) -> Quoted {
-        var text = text[...]
-        if let (before, _) = text.halves(atFirst: "?") { text = before }
-        if let (user, host) = text.halves(atLast: "@"),
-            let slash = user.utf8.firstIndex(of: UInt8(ascii: "/"))
-        {
-            let end = user.utf8[slash...].prefix(2).endIndex
-            text = user[..<end] + "…@" + host
-        }
-        return Quoted(text)
     }
 }

@@ -1,3 +1,5 @@
+internal import MirrorModel
+
 /// Leaves out of a manifest's lines what may be a secret: values of headers, bodies and unknown keys,
 /// and the queries and passwords of URLs.
 ///
@@ -94,7 +96,7 @@ struct SecretMask {
                     key = String(inner)
                     masked.copy(inner)
                 } else if isShown(inner) {
-                    maskURLs(inner, into: &masked)
+                    maskURL(inner, into: &masked)
                 } else {
                     masked.hide(inner)
                 }
@@ -170,7 +172,7 @@ struct SecretMask {
                 let end = line[(at + 1)...].firstIndex(of: scalar) ?? line.count
                 masked.copy(line[at...at])
                 let isOpen = SecretMask.open.contains(name) || name == "name"
-                if isOpen { maskURLs(line[(at + 1)..<end], into: &masked) }
+                if isOpen { maskURL(line[(at + 1)..<end], into: &masked) }
                 if !isOpen { masked.hide(line[(at + 1)..<end]) }
                 name = ""
                 at = end
@@ -223,28 +225,21 @@ struct SecretMask {
         while at < text.endIndex {
             let isBlank = { (scalar: Unicode.Scalar) in " \t\"'<>".unicodeScalars.contains(scalar) }
             let word = text[at...].prefix { !isBlank($0) }
-            maskWord(word, into: &masked)
+            maskURL(word, into: &masked)
             at = word.endIndex
             if at < text.endIndex { masked.copy(text[at...at]) }
             at += 1
         }
     }
 
-    private func maskWord(_ word: ArraySlice<Unicode.Scalar>, into masked: inout Masked) {
-        var rest = word
-        if let colon = word.indices.first(where: {
-            word[$0] == ":" && word[($0 + 1)...].starts(with: ["/", "/"])
-        }) {
-            let host = colon + 3
-            let end = word[host...].firstIndex { $0 == "/" || $0 == "?" } ?? word.endIndex
-            if let at = word[host..<end].lastIndex(of: "@") {
-                masked.copy(word[..<host])
-                masked.hide(word[host..<at])
-                rest = word[at...]
-            }
+    /// Copies a URL without its user name, password and query.
+    private func maskURL(_ url: ArraySlice<Unicode.Scalar>, into masked: inout Masked) {
+        var at = url.startIndex
+        for secret in URLSecrets.ranges(in: url) {
+            masked.copy(url[at..<secret.lowerBound])
+            masked.hide(url[secret])
+            at = secret.upperBound
         }
-        guard let query = rest.firstIndex(of: "?") else { return masked.copy(rest) }
-        masked.copy(rest[...query])
-        masked.hide(rest[(query + 1)...])
+        masked.copy(url[at...])
     }
 }

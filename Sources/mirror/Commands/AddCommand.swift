@@ -74,7 +74,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     private func entries() async throws -> [NewEntry] {
         let urls = try urls.map { word in
             do { return try SourceURL(word) } catch {
-                throw MirrorError(.usage, "\(word.printable): \(error). Check how it is written.")
+                throw MirrorError(.usage, "\(QuotedURL(word)): \(error). Check how it is written.")
             }
         }
         if let target = `as` { return urls.map { NewEntry(target: target, url: $0) } }
