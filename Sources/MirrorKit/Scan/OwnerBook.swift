@@ -48,6 +48,7 @@ final class OwnerBook: Sendable {
         given = Dictionary(
             manifests.enumerated().map { ($1.owner, $0) }, uniquingKeysWith: { $1 })
         let memories = try ManifestMemory.all(in: view)
+        for manifest in manifests { try manifest.refuseTwin(among: memories.map(\.record.name)) }
         formerNames = FormerNames.of(
             manifests, among: memories.map(\.record),
             root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
@@ -117,6 +118,19 @@ extension Manifest {
         let place = resources.place(at: position)
         return TargetDispute.Claim(
             name: owner, file: label ?? owner, line: place.line, column: place.column)
+    }
+}
+
+extension Manifest {
+    /// Refuses a name that is a remembered one in another Unicode form: it would own what that one owns,
+    /// or not, as names are compared by characters or by bytes.
+    fileprivate func refuseTwin(among names: [String]) throws(MirrorError) {
+        let twin = names.first { $0 == owner && !$0.utf8.elementsEqual(owner.utf8) }
+        if twin == nil { return }
+        throw MirrorError(
+            .manifestInvalid,
+            "\(label ?? owner): this root remembers a manifest called \(Quoted(owner)) in another Unicode form. Give this one another name, or write its name as it was."
+        )
     }
 }
 

@@ -13,6 +13,9 @@ package struct DeviceSettings: Sendable {
     package private(set) var settings: [Setting] = []
     /// The path of the file, for people.
     package let path: String
+    /// Whether nobody but the user of this process, and root, can have written the file, unless a group
+    /// was given the right.
+    package private(set) var isOwn = true
 
     /// An option and its value.
     package struct Setting: Sendable, Hashable {
@@ -49,6 +52,8 @@ package struct DeviceSettings: Sendable {
         }
         let bytes: [UInt8]
         do throws(Errno) {
+            let status = try file.status(path: path)
+            isOwn = [0, geteuid()].contains(status.user) && status.mode & 0o002 == 0
             bytes = try file.bytes(at: 0, count: DeviceSettings.longest, path: path)
         } catch { throw MirrorError(error) }
         settings = try DeviceSettings.parse(bytes, file: path)

@@ -70,7 +70,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         guard let parsed = EffectiveWords.value(of: value, option),
             let words = EffectiveWords.words(for: parsed, option)
         else { throw MirrorError(.usage, EffectiveWords.kind(of: option)) }
-        if let message = SettingRow.refusal(of: words, option) {
+        if let message = SettingRow.refusal(of: words, option, beside: settings) {
             throw MirrorError(.usage, UsageRefusal.correction(of: message) ?? message)
         }
         try settings.set(option.name, to: parsed)

@@ -55,6 +55,18 @@ struct ConnectionOptions: ParsableArguments {
         guard stallTimeout.seconds > 0 else {
             throw ValidationError("--stall-timeout takes at least 1s.")
         }
+        // libcurl would go on without it.
+        if let path = netrcFile, let flaw = ConnectionOptions.flaw(inFile: path) {
+            throw ValidationError("--netrc-file \(path.printable): \(flaw).")
+        }
+    }
+
+    /// Why a file cannot be read again and again; nil where it can.
+    private static func flaw(inFile path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no regular file" }
+        return access(path, R_OK) == 0 ? nil : String(cString: strerror(errno))
     }
 
     /// The configuration from the options, with defaults elsewhere.

@@ -88,7 +88,7 @@ extension Diagnostic {
     /// The message with what helps.
     var sentence: String {
         guard let words = remedy?.sentence, !words.isEmpty else { return message }
-        return "\(message). \(words)"
+        return message.hasSuffix(".") ? "\(message) \(words)" : "\(message). \(words)"
     }
 
     /// The line that compilers print, with what helps.

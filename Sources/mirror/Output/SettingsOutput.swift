@@ -48,13 +48,27 @@ struct SettingRow: Equatable {
     }
 
     /// The parser's message about the words that pass a value, for the first verb that has the option.
-    static func refusal(of words: [String], _ option: OptionCatalog.Option) -> String? {
+    ///
+    /// The option may need another one, which is set already.
+    static func refusal(
+        of words: [String], _ option: OptionCatalog.Option, beside settings: DeviceSettings
+    ) -> String? {
         guard let verb = OptionCatalog().verbs.first(where: { $0[option.name] != nil }) else {
             return nil
         }
-        // The verb may miss other words: then its message does not name the option.
-        guard let message = SettingsLayer.refusal(of: verb.words + words) else { return nil }
-        return message.contains("--" + option.name) ? message : nil
+        let refusal = { (others: [String]) -> String? in
+            // The verb may miss other words: then its message does not name the option.
+            let message = SettingsLayer.refusal(of: verb.words + others + words)
+            return message?.contains("--" + option.name) == true ? message : nil
+        }
+        guard let alone = refusal([]) else { return nil }
+        let helps = settings.settings.contains { setting in
+            guard setting.name != option.name, let other = verb[setting.name],
+                let others = EffectiveWords.words(for: setting.value, other)
+            else { return false }
+            return refusal(others) == nil
+        }
+        return helps ? nil : alone
     }
 }
 

@@ -19,6 +19,11 @@ struct EffectiveWords {
         let origin: Origin
     }
 
+    /// Options that run programs, write or read files outside the root, or pass credentials on.
+    private static let reachingOutside: Set<String> = [
+        "cacert", "env", "log", "metrics", "netrc", "netrc-file", "on-change", "on-failure",
+    ]
+
     let additions: [Addition]
     /// The words to parse.
     let words: [String]
@@ -33,7 +38,7 @@ struct EffectiveWords {
     ) throws {
         let verb = catalog.verb(of: words)
         let all = catalog.options
-        var additions: [Addition] = []
+        var stored: [Addition] = []
         for setting in settings.settings {
             guard let option = all.first(where: { $0.name == setting.name }) else {
                 let nearest = NearestName.suggestion(for: setting.name, among: all.map(\.name))
@@ -42,12 +47,19 @@ struct EffectiveWords {
                     "\(Quoted(setting.name)): there is no such option. "
                         + (nearest.map { "Write \($0)?" } ?? "mirror settings lists them."))
             }
+            guard settings.isOwn || !EffectiveWords.reachingOutside.contains(setting.name) else {
+                throw settings.refusal(
+                    of: setting,
+                    "\(setting.name) reaches outside the root, and another user can have written these settings. Read them, then make the file yours (chown, chmod o-w)."
+                )
+            }
             guard let added = EffectiveWords.words(for: setting.value, option) else {
                 throw settings.refusal(of: setting, EffectiveWords.kind(of: option))
             }
-            additions.append(
-                Addition(name: option.name, words: added, origin: .settings(setting)))
+            stored.append(Addition(name: option.name, words: added, origin: .settings(setting)))
         }
+        // In the order of their weight: what excludes another stays.
+        var additions: [Addition] = []
         for (name, text) in environment {
             guard let option = all.first(where: { EffectiveWords.variable(for: $0.name) == name })
             else { continue }
@@ -56,10 +68,11 @@ struct EffectiveWords {
             else {
                 throw MirrorError(.usage, "\(name): \(EffectiveWords.kind(of: option))")
             }
-            additions.removeAll { $0.name == option.name }
+            stored.removeAll { $0.name == option.name }
             additions.append(
                 Addition(name: option.name, words: added, origin: .environment(name)))
         }
+        additions += stored
         let said = EffectiveWords.options(in: words, of: verb)
         self.additions = additions.filter { addition in
             verb?[addition.name] != nil && !said.contains(addition.name)

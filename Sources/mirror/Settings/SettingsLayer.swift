@@ -31,12 +31,14 @@ enum SettingsLayer {
 
     /// The root that a command line names; nil where it names none.
     static func root(in words: [String]) -> String? {
+        var root: String?
         for (position, word) in words.enumerated() {
-            if word == "--" { return nil }
-            if word == "--root", position + 1 < words.count { return words[position + 1] }
-            if word.hasPrefix("--root=") { return String(word.dropFirst(7)) }
+            if word == "--" { break }
+            // The parser takes the last one, too.
+            if word == "--root", position + 1 < words.count { root = words[position + 1] }
+            if word.hasPrefix("--root=") { root = String(word.dropFirst(7)) }
         }
-        return nil
+        return root
     }
 
     /// The variables of this process that may set an option. `MIRROR_ROOT` is none of them.
@@ -56,7 +58,7 @@ enum SettingsLayer {
         return found.sorted { $0.name < $1.name }
     }
 
-    /// The words without additions that the command line excludes.
+    /// The words without additions that the command line excludes, or one that stands above them.
     ///
     /// Throws for an addition whose value the parser does not take, and says where it comes from.
     private static func reconciled(
@@ -66,17 +68,18 @@ enum SettingsLayer {
         if refusal(of: layered.words) == nil || refusal(of: words) != nil { return layered.words }
         let count = catalog.verb(of: words)?.words.count ?? 0
         var accepted: [String] = []
-        for addition in layered.additions {
-            let together = words.prefix(count) + accepted + addition.words + words.dropFirst(count)
-            guard let message = refusal(of: Array(together)) else {
-                accepted += addition.words
+        var open = layered.additions
+        // One option may need another that stands behind it.
+        while let taken = open.firstIndex(where: { addition in
+            refusal(of: words.prefix(count) + accepted + addition.words + words.dropFirst(count))
+                == nil
+        }) {
+            accepted += open.remove(at: taken).words
+        }
+        for addition in open {
+            guard let sentence = flaw(in: addition, of: layered, words.prefix(count)) else {
                 continue
             }
-            guard message.contains("--\(addition.name)"),
-                let alone = refusal(of: words.prefix(count) + addition.words),
-                alone.contains("--\(addition.name)")
-            else { continue }
-            let sentence = UsageRefusal.correction(of: alone) ?? alone
             switch addition.origin {
             case .environment(let name): throw MirrorError(.usage, "\(name): \(sentence)")
             case .settings(let setting): throw settings.refusal(of: setting, sentence)
@@ -85,10 +88,25 @@ enum SettingsLayer {
         return words.prefix(count) + accepted + words.dropFirst(count)
     }
 
+    /// What is wrong with an addition itself; nil where only the command line, or another addition,
+    /// excludes it.
+    private static func flaw(
+        in addition: EffectiveWords.Addition, of layered: EffectiveWords,
+        _ verb: ArraySlice<String>
+    ) -> String? {
+        let alone = refusal(of: verb + addition.words)
+        guard let alone, alone.contains("--\(addition.name)") else { return nil }
+        let helps = layered.additions.contains { other in
+            let message = refusal(of: verb + other.words + addition.words)
+            return other != addition && message?.contains("--\(addition.name)") != true
+        }
+        return helps ? nil : UsageRefusal.correction(of: alone) ?? alone
+    }
+
     /// The parser's message about a command line; nil when it takes it.
-    static func refusal(of words: [String]) -> String? {
+    static func refusal(of words: some Sequence<String>) -> String? {
         do {
-            _ = try MirrorCommand.parseAsRoot(words)
+            _ = try MirrorCommand.parseAsRoot(Array(words))
             return nil
         } catch {
             return MirrorCommand.exitCode(for: error) == .success

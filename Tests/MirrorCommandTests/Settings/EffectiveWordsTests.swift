@@ -1,5 +1,7 @@
+import Glibc
 import MirrorKit
 import MirrorModel
+import MirrorTestSupport
 import Testing
 
 @testable import mirror
@@ -73,6 +75,29 @@ import Testing
     ])
     func aSettingThatIsWrongIsRefused(json: String) {
         #expect(throws: ManifestRefusal.self) { try words("sync", json) }
+    }
+
+    /// Others can write in the folder, and what they write must not run as this user.
+    @Test(arguments: ["on-change", "log", "env"])
+    func whatReachesOutsideIsTakenFromOwnSettingsOnly(option: String) throws {
+        let folder = try Folder.temporary()
+        defer { folder.remove() }
+        let path = folder.full("root/.mirror/settings.json")
+        try folder.write("root/.mirror/settings.json", Array("{\"\(option)\": \"A\"}".utf8))
+        let words = {
+            try EffectiveWords(
+                ["sync"], settings: try DeviceSettings(ofRoot: folder.full("root")),
+                environment: [], catalog: Self.catalog
+            ).words
+        }
+        #expect(try words().contains("--" + option))
+        #expect(chmod(path, 0o666) == 0)
+        #expect(throws: ManifestRefusal.self) { try words() }
+    }
+
+    @Test func theLastRootOfACommandLineCounts() {
+        #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--root=b", "m"]) == "b")
+        #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--", "--root", "b"]) == "a")
     }
 
     @Test func aVariableOfTheWrongKindIsRefused() {
