@@ -14,6 +14,8 @@ package struct FileStatus: Sendable, Hashable {
     package let links: UInt32
     /// The permission bits.
     package let mode: UInt16
+    /// The user whose file it is.
+    package let user: UInt32
     /// The file system that holds it.
     package let device: UInt64
 
@@ -67,6 +69,7 @@ package struct FileStatus: Sendable, Hashable {
         accessed = FileStatus.nanoseconds(status.accessed)
         links = status.links
         mode = status.mode & 0o7777
+        user = status.user
         device = UInt64(status.device_major) << 32 | UInt64(status.device_minor)
     }
 
