@@ -48,9 +48,15 @@ enum Suggestions {
     }
 
     /// Whether a word can stand in a list with one word a line, and on a command line as it is.
-    private static func isPlain(_ word: String) -> Bool {
-        word == word.printable && !word.contains(" ")
+    ///
+    /// bash expands the list that it is given: a `$` or a backquote of a manifest would be carried out.
+    static func isPlain(_ word: String) -> Bool {
+        word == word.printable
+            && word.utf8.allSatisfy { $0 >= 0x80 || plainBytes.contains($0) }
     }
+
+    private static let plainBytes = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/@%+=:,-".utf8)
 
     private static func session(_ words: [String]) throws -> MirrorSession? {
         let session = try MirrorSession(root: SettingsLayer.root(in: words))
