@@ -367,14 +367,16 @@ static inline int linux_local_listen(const char *path) {
     return descriptor;
 }
 
-/* A connection to such a socket; it blocks. */
+/* A connection to such a socket, which blocks. To make it does not: -EAGAIN says that the listener has
+   accepted none for long. */
 static inline int linux_local_connect(const char *path) {
     struct sockaddr_un address;
     int result = linux_local_address(&address, path);
     if (result < 0) return result;
-    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -errno;
-    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0 ||
+        fcntl(descriptor, F_SETFL, 0) < 0) {
         result = -errno;
         close(descriptor);
         return result;

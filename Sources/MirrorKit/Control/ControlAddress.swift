@@ -18,8 +18,13 @@ package struct ControlAddress: Sendable, Hashable {
     /// The address of this process for a root; nil if the user has no folder for sockets, or others
     /// have rights to it.
     static func make(forRoot root: String) -> ControlAddress? {
+        folder(making: true).flatMap { make(forRoot: root, in: $0) }
+    }
+
+    /// The address of this process for a root, in a folder for sockets.
+    static func make(forRoot root: String, in folder: String) -> ControlAddress? {
         var status = stat()
-        guard let folder = folder(making: true), stat(root, &status) == 0 else { return nil }
+        guard stat(root, &status) == 0 else { return nil }
         let (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
         let name =
             "\(String(device, radix: 16))-\(String(inode, radix: 16))-\(getpid()).sock"

@@ -6,32 +6,41 @@ internal import MirrorSystem
 package final class ControlClient: Sendable {
     /// The process at the other end.
     package let process: Int32
-    private let descriptor: Descriptor
+    /// Nil where the process accepts no connection.
+    private let descriptor: Descriptor?
 
     /// Seconds to wait for a reply.
     private static let patience = 5
 
-    private init(process: Int32, descriptor: Descriptor) {
+    private init(process: Int32, descriptor: Descriptor?) {
         self.process = process
         self.descriptor = descriptor
     }
 
     /// Connections to all processes of this user, or to those that work for a root.
     ///
-    /// A socket that a killed process left is removed.
+    /// A socket that a killed process left is removed. A process that is stopped accepts no connection,
+    /// or answers nothing.
     package static func all(ofRoot root: String? = nil) -> [ControlClient] {
         ControlAddress.all(ofRoot: root).compactMap { address in
-            let number = linux_local_connect(address.path)
-            if number >= 0 {
-                return ControlClient(
-                    process: address.process, descriptor: Descriptor(owning: number))
-            }
-            if number == -ECONNREFUSED, kill(address.process, 0) != 0, errno == ESRCH {
+            let (client, failure) = connect(to: address)
+            if failure == ECONNREFUSED, kill(address.process, 0) != 0, errno == ESRCH {
                 unlink(address.path)
             }
-            return nil
+            return client
         }
     }
+
+    /// Connects to a process; gives the number of the error where nobody is there.
+    static func connect(to address: ControlAddress) -> (client: ControlClient?, failure: Int32) {
+        let number = linux_local_connect(address.path)
+        guard number >= 0 || number == -EAGAIN else { return (nil, -number) }
+        let descriptor = number >= 0 ? Descriptor(owning: number) : nil
+        return (ControlClient(process: address.process, descriptor: descriptor), 0)
+    }
+
+    /// Whether the process is there, though it may not answer.
+    package var isAlive: Bool { kill(process, 0) == 0 || errno != ESRCH }
 
     /// Sends a request and waits for its reply; nil if the other process ends, or does not reply
     /// within five seconds. Blocks.
@@ -44,6 +53,7 @@ package final class ControlClient: Sendable {
 
     /// Sends a request.
     package func send(_ request: ControlRequest) -> Bool {
+        guard let descriptor else { return false }
         var rest = request.line[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -63,6 +73,7 @@ package final class ControlClient: Sendable {
     private let received = LineInbox()
 
     private func line(waitingSeconds seconds: Int?) -> [UInt8]? {
+        guard let descriptor else { return nil }
         while true {
             if let line = received.take() { return line }
             var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)

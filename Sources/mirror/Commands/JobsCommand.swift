@@ -19,8 +19,15 @@ struct JobsCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output") var output: VerdictOptions
 
     func run() async throws {
-        let jobs = ControlClient.all().compactMap { client -> JobDescription? in
-            if case .job(let job) = client.ask(.describe) { job } else { nil }
+        var jobs: [JobDescription] = []
+        // Such as one that Ctrl-Z stopped.
+        var silent: [Int32] = []
+        for client in ControlClient.all() {
+            if case .job(let job) = client.ask(.describe) {
+                jobs.append(job)
+            } else if client.isAlive {
+                silent.append(client.process)
+            }
         }
         if output.json {
             var json = JSONWriter()
@@ -30,13 +37,16 @@ struct JobsCommand: AsyncParsableCommand {
                 json.beginArray()
                 for job in jobs { json.object { job.writeMembers(to: &$0) } }
                 json.endArray()
+                json.key("silent")
+                json.array { json in for process in silent { json.number(Int64(process)) } }
             }
             json.newline()
             return Console.output.write(bytes: json.take())
         }
         let clock = LocalClock.ofThisProcess(now: .now)
         for job in jobs { Console.output.line(job.sentence(on: clock).printable) }
-        if jobs.isEmpty, !output.quiet { Console.output.line("Nothing runs.") }
+        for process in silent { Console.output.line("\(process)  does not answer") }
+        if jobs.isEmpty, silent.isEmpty, !output.quiet { Console.output.line("Nothing runs.") }
     }
 }
 

@@ -26,12 +26,13 @@ struct TopCommand: AsyncParsableCommand, ShowsProgress {
     func run() async throws {
         let session = try MirrorSession(root: root.root)
         try session.requireRoot()
-        guard let client = ControlClient.all(ofRoot: session.root).first,
-            case .job(let job) = client.ask(.follow)
-        else {
+        let client = ControlClient.all(ofRoot: session.root).first
+        guard let client, case .job(let job) = client.ask(.follow) else {
+            let flaw =
+                client.map { $0.isAlive ? "process \($0.process) does not answer" : nil } ?? nil
             throw MirrorError(
                 .noRun,
-                "\(session.root): no run is under way at the moment. `mirror jobs` lists what runs."
+                "\(session.root): \(flaw ?? "no run is under way at the moment"). `mirror jobs` lists what runs."
             )
         }
         LiveDisplay.shared.follow(since: job.since)

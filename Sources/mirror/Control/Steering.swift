@@ -33,13 +33,21 @@ struct Steering {
         var refusals: [String] = []
         var isDone = false
         for client in ControlClient.all(ofRoot: session.root) {
-            switch client.ask(request) {
-            case .done(let missing):
-                unknown.formIntersection(missing)
-                isDone = true
-            case .refused(let message): refusals.append(message)
-            case .job, nil: refusals.append("process \(client.process) does not answer")
+            var missing: [Target] = []
+            for piece in request.pieces {
+                switch client.ask(piece) {
+                case .done(let targets):
+                    missing += targets
+                    isDone = true
+                case .refused(let message):
+                    missing += piece.targets
+                    refusals.append(message)
+                case .job, nil:
+                    missing += piece.targets
+                    refusals.append("process \(client.process) does not answer")
+                }
             }
+            unknown.formIntersection(missing)
         }
         if !isDone || !unknown.isEmpty, let alone {
             let done = try await alone(session, Array(unknown).sorted())

@@ -40,7 +40,9 @@ import Testing
             ])
     }
 
-    private func run(_ words: String...) async throws -> Command.Result {
+    private func run(_ words: String...) async throws -> Command.Result { try await run(words) }
+
+    private func run(_ words: [String]) async throws -> Command.Result {
         let command = try start(words)
         return try await DetachedThread.run { command.wait() }
     }
@@ -163,6 +165,49 @@ import Testing
         #expect(Folder(ground.folder.full("run")).entries().isEmpty)
     }
 
+    /// As `socat` and `nc -N` do.
+    @Test func aClientThatHasSaidAllGetsItsAnswer() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let client = LocalSocket(
+            connectingTo: ground.folder.full("run/mirror/\(sockets.first ?? "")"))
+        _ = client.send(Array("{\"v\":1,\"do\":\"describe\"}\n".utf8))
+        client.finishSending()
+        #expect(client.receive().contains("\"verb\":\"sync\""))
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+    }
+
+    /// As after Ctrl-Z.
+    @Test func aStoppedRunIsListedAndHoldsUpNobody() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        #expect(kill(sync.pid, SIGSTOP) == 0)
+        let socket = ground.folder.full("run/mirror/\(sockets.first ?? "")")
+        // As many as wait to be accepted; one more would wait for ever.
+        let clients = (0..<17).map { _ in LocalSocket(connectingTo: socket) }
+        let jobs = try await run("jobs")
+        #expect(jobs.output == "\(sync.pid)  does not answer\n")
+        #expect(try await run("jobs", "--json").output.contains("\"silent\":[\(sync.pid)]"))
+        withExtendedLifetime(clients) {}
+        #expect(kill(sync.pid, SIGCONT) == 0)
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+    }
+
+    @Test func manyTargetsAreSteeredInSeveralRequests() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let others = (0..<3000).map { "Caches/some/long/folder/of/tiles/\($0).png" }
+        let paused = try await run(["pause", "Caches/a"] + others)
+        #expect(paused.ending == .exited(1))
+        #expect(paused.output.contains("paused Caches/a\n"))
+        #expect(paused.errors.contains("Caches/some/long/folder/of/tiles/2999.png: no run fetches"))
+        _ = try await run("resume")
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+    }
+
     @Test func clientsThatSendNonsenseOrNothingHoldUpNobody() async throws {
         defer { end() }
         let sync = try await startedSync()
@@ -173,6 +218,7 @@ import Testing
         let rude = LocalSocket(connectingTo: socket)
         _ = rude.send(Array("{\"v\":1,\"do\":\"format\"}\n".utf8))
         #expect(rude.receive().contains("this mirror cannot format"))
+        #expect(overlong.receive().contains("the request is longer than 64 KiB"))
         #expect(try await run("jobs").output.contains("running since"))
         origin.release()
         #expect(try await wait(for: sync).ending == .exited(0))

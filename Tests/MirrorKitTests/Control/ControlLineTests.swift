@@ -25,9 +25,21 @@ import Testing
         (#"{"v":1,"do":"format"}"#, "this mirror cannot format"),
         (#"{"v":1,"do":"pause","targets":["/etc/passwd"]}"#, "a target is none"),
         (#"{"v":1,"do":"pause","targets":[7]}"#, "a target is none"),
+        (#"{"v":1,"do":"pause"}"#, "targets is no list"),
+        (#"{"v":1,"do":"resume","targets":null}"#, "targets is no list"),
+        (#"{"v":1,"do":"cancel","targets":"Caches/a","discard":true}"#, "targets is no list"),
+        (#"{"v":1,"do":"cancel","targets":[],"discard":1}"#, "discard is neither true nor false"),
     ])
     func aLineThatIsNoRequestIsRefusedWithItsReason(line: String, words: String) {
         #expect(throws: ControlRefusal(words)) { try ControlRequest(line: Array(line.utf8)) }
+    }
+
+    @Test func manyTargetsGoIntoRequestsThatCanBeRead() throws {
+        let targets = try (0..<5000).map { try Target("Caches/\"tiles\"/\($0).png") }
+        let pieces = ControlRequest.cancel(targets, discardingParts: true).pieces
+        #expect(pieces.flatMap(\.targets) == targets)
+        #expect(pieces.allSatisfy { $0.line.count < ControlRequest.longestLine })
+        #expect(ControlRequest.pause([], isSticky: true).pieces == [.pause([], isSticky: true)])
     }
 
     @Test func repliesAreReadAsTheyWereSent() {

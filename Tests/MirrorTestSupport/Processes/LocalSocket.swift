@@ -17,6 +17,9 @@ package final class LocalSocket: Sendable {
         }
     }
 
+    /// Closes the side that sends.
+    package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// The next bytes as text, within ten seconds.
     package func receive() -> String {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
