@@ -3,7 +3,7 @@ import Synchronization
 /// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
-    case resting, serving
+    case asking, writing, resting, serving
 
     private static let current = Mutex(CommandStage.beginning)
 
@@ -22,6 +22,8 @@ enum CommandStage: Sendable {
         case .lookingAtTree: "while the tree was looked at"
         case .reading: "while files were read"
         case .removing: "while files were removed"
+        case .asking: "while servers were asked"
+        case .writing: "while it was written"
         case .serving: "while the tree was served"
         case .running, .resting: "while what had ended was put away"
         }
@@ -36,6 +38,8 @@ enum CommandStage: Sendable {
         case .lookingAtTree: "looking at the tree"
         case .reading: "reading files"
         case .removing: "removing"
+        case .asking: "asking the server"
+        case .writing: "writing"
         case .running: hasEnded ? "putting away" : "beginning"
         }
     }

@@ -53,9 +53,12 @@ enum Main {
             )
             return 74
         }
+        let effective: [String]
+        do { effective = try SettingsLayer.effective(words) } catch {
+            return RunOutput.refuse(words, because: error)
+        }
         do {
-            var command = try await MirrorCommand.asyncParseAsRoot(
-                SettingsLayer.effective(words))
+            var command = try await MirrorCommand.asyncParseAsRoot(effective)
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

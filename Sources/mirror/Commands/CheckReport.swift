@@ -39,7 +39,7 @@ struct CheckReport {
             report.diagnostics = refusal.diagnostics
             report.omitted = refusal.omitted
             report.error = MirrorError(.manifestInvalid, "The manifest is invalid.")
-        } catch let error as MirrorError {
+        } catch let error as MirrorError where error.code != .cancelled {
             report.error = error
         }
         return report

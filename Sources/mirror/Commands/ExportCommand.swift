@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror export`: writes what other programs read of the files that manifests want.
-struct ExportCommand: AsyncParsableCommand {
+struct ExportCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write what other programs read: aria2, sha256sum, pip, npm, Bazel, BagIt.",
@@ -71,6 +71,9 @@ struct ExportCommand: AsyncParsableCommand {
     /// The path that the export goes to; nil for standard output.
     private var path: String? { destination == "-" ? nil : destination }
 
+    /// What goes to standard output needs the terminal for itself.
+    var choices: any OutputChoices { path == nil ? FewChoices(json: true) : output }
+
     func run() async throws {
         let session = try MirrorSession(root: root.root, configuration: network.configuration)
         try session.requireRoot()
@@ -81,11 +84,12 @@ struct ExportCommand: AsyncParsableCommand {
         options.only = Set(only)
         options.skip = Set(skip)
         options.refusesUnknownNames = true
-        CommandStage.enter(.reading)
+        CommandStage.enter(.writing)
         let export = Export(of: manifests, as: format, options: options, leavesOut: lossy)
         let report = try await export.write(
             to: path.map { .path($0) } ?? .sink { Console.output.write(bytes: $0) }, from: session)
         if path == nil, Console.output.writeError != nil { throw ExitCode(74) }
+        LiveDisplay.shared.end()
         ExportOutput(options: output).show(report)
     }
 }

@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror probe`: says what servers tell about files, without fetching them.
-struct ProbeCommand: AsyncParsableCommand {
+struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "probe",
         abstract: "Say what a server tells about a file, and whether its download can be resumed.",
@@ -28,8 +28,10 @@ struct ProbeCommand: AsyncParsableCommand {
         guard !network.offline else {
             throw MirrorError(.offline, "A probe asks servers, and cannot be offline.")
         }
+        CommandStage.enter(.asking)
         let reports = try await ServerProbe.reports(
             on: urls, configuration: network.configuration)
+        LiveDisplay.shared.end()
         ProbeOutput(options: output).show(reports)
         if Console.output.writeError != nil { throw ExitCode(74) }
         let errors = reports.compactMap(\.error)

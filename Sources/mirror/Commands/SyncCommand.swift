@@ -49,7 +49,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         let options = options
         options.running.ending.watchDeadline()
         var output = RunOutput(options: options.output)
-        output.operations = try RunOperations(options.operations)
+        output.operations = try await output.operations(of: options.operations)
         if options.operations.log != nil {
             Interruption.setHangUp { [operations = output.operations] in operations?.reopenLog() }
         }

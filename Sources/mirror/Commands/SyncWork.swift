@@ -48,7 +48,9 @@ struct SyncWork {
         try await session.forEachFile(of: manifests) { file in
             if file.isDue { count.withLock { $0 += 1 } }
         } _: { file in
-            if case .due = file.freshness { count.withLock { $0 += 1 } }
+            let isDue = if case .due = file.freshness { true } else { false }
+            let isMissing = file.state == .missing && !file.isOrphan
+            if isDue || isMissing { count.withLock { $0 += 1 } }
         }
         return count.withLock { $0 }
     }

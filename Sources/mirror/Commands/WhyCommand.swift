@@ -3,7 +3,7 @@ import MirrorKit
 import MirrorModel
 
 /// `mirror why`: what the last runs decided about a target, and what a run now would do.
-struct WhyCommand: AsyncParsableCommand {
+struct WhyCommand: AsyncParsableCommand, ShowsProgress {
     static let configuration = CommandConfiguration(
         commandName: "why",
         abstract: "Say what runs decided about a file and why, and what a run now would do.",
@@ -69,7 +69,9 @@ struct WhyCommand: AsyncParsableCommand {
         var options = PlanOptions()
         storage.apply(to: &options)
         options.recording = recording.recording(of: target)
+        CommandStage.enter(.lookingAtTree)
         let plan = try await session.plan(manifests, options: options)
+        LiveDisplay.shared.end()
         let now = plan.steps.position(of: target).map { plan.steps[$0] }
         if now == nil, decisions.isEmpty {
             throw MirrorError(

@@ -47,7 +47,7 @@ struct Metrics {
             failures.sorted { $0.key.rawValue < $1.key.rawValue }
                 .map { ("{code=\"\($0.key.rawValue)\"}", "\($0.value)") })
         gauge("stale_files", "Files that the last run could not confirm.", summary[.stale])
-        gauge("due_files", "Files that the next run asks about.", due)
+        gauge("due_files", "Files that the next run asks about or fetches.", due)
         gauge("free_bytes", "Free bytes on the file system of the root.", freeBytes)
         return lines.joined(separator: "\n") + "\n"
     }

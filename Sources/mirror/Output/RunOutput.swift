@@ -64,6 +64,8 @@ struct RunOutput {
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         operations?.note(end.event)
+        // The summary has told the exit code, and what runs after it has a limit of its own.
+        if Interruption.deadlineError == nil { Interruption.setDeadline(seconds: nil) }
         await conclude(end.summary, due: due)
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
@@ -93,6 +95,33 @@ struct RunOutput {
     /// A sentence about something that is not as it should be and does not end the run.
     func note(_ text: String) {
         if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
+    }
+
+    /// Reports that the settings or the environment refuse a command line: nobody knows its options yet.
+    /// Gives the exit code.
+    static func refuse(_ words: [String], because error: any Error) -> Int32 {
+        let failure = CommandFailure(error)
+        let options = words.prefix { $0 != "--" }
+        if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
+            let event = Event.failure(
+                failure.error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
+                seconds: CommandTime.seconds)
+            Console.output.write(bytes: line(event))
+        }
+        Console.error.line(failure.text)
+        return failure.exitCode
+    }
+
+    private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]
+
+    /// What the options add to a run. A file of theirs that cannot be opened is reported like every
+    /// failure before the run begins.
+    func operations(of options: OperationOptions) async throws -> RunOperations? {
+        var operations: RunOperations?
+        var failure: (any Error)?
+        do { operations = try RunOperations(options) } catch { failure = error }
+        if let failure { try await reportingFailure(opening: { throw failure }, { _ in }) }
+        return operations
     }
 
     /// Reports a failure before the run begins; `--json` prints a summary even then.

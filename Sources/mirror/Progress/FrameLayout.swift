@@ -16,7 +16,15 @@ struct FrameLayout {
     static let mostFlights = 16
 
     /// The lines of a frame; none takes the last column, where a terminal would wrap.
+    ///
+    /// They leave a row free: where a frame fills the screen, its first line cannot be gone back to. The
+    /// total is the last to go.
     func lines(columns: Int, rows: Int, now: Instant) -> [String] {
+        let lines = allLines(columns: columns, rows: rows, now: now)
+        return Array(lines.suffix(max(1, rows - 1)))
+    }
+
+    private func allLines(columns: Int, rows: Int, now: Instant) -> [String] {
         let room = max(8, columns - 1)
         guard let stage else { return runLines(room, rows: rows, now) }
         var lines: [String] = []

@@ -30,6 +30,9 @@ final class WatchLoop {
     /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
     /// an unusable root) end the watch at once.
     func run() async throws {
+        // What cannot be opened now is a wrong option, and not a disk that may heal.
+        let options = command.options
+        _ = try await RunOutput(options: options.output).operations(of: options.operations)
         // From READY on, systemd may ask for a reload.
         Interruption.setHangUp { [sleep] in sleep.request() }
         service?.tell(.ready)
@@ -105,7 +108,7 @@ extension WatchLoop {
     private func work() async throws -> SyncEnd {
         let options = command.options
         var output = RunOutput(options: options.output)
-        output.operations = try RunOperations(options.operations)
+        output.operations = try await output.operations(of: options.operations)
         output.desk = desk
         Interruption.setHangUp { [sleep, operations = output.operations] in
             operations?.reopenLog()

@@ -66,6 +66,17 @@ import Testing
         #expect(line() == "Documents/world.pmtiles          connecting")
     }
 
+    /// A frame that fills the screen cannot be drawn over.
+    @Test mutating func aFrameLeavesARowFreeAndTheTotalStays() throws {
+        for name in ["a", "b", "c"] { try start("Documents/\(name).pmtiles") }
+        let whole = layout.lines(columns: 80, rows: 24, now: Self.now)
+        for rows in 1...4 {
+            let lines = layout.lines(columns: 80, rows: rows, now: Self.now)
+            #expect(lines.count <= max(1, rows - 1))
+            #expect(lines.last == whole.last)
+        }
+    }
+
     @Test mutating func resumedTransferSaysWhere() throws {
         try start("Documents/world.pmtiles", offset: 1_288_490_188)
         #expect(words() == "resuming at 1.2 GiB")
@@ -154,7 +165,7 @@ import Testing
         #expect(lines(80).count == 18)
         #expect(lines(80)[16] == "… and 14 more")
         #expect(lines(80, rows: 10).count == 7)
-        #expect(lines(80, rows: 2).count == 3)
+        #expect(lines(80, rows: 2).count == 1)
     }
 
     // MARK: Width
