@@ -62,7 +62,9 @@ package enum ControlRequest: Sendable, Hashable {
 
     private static func flag(_ key: String, _ tree: JSONTree) throws(ControlRefusal) -> Bool {
         guard let value = tree[key] else { return false }
-        guard let flag = value.bool else { throw ControlRefusal("\(key) is neither true nor false") }
+        guard let flag = value.bool else {
+            throw ControlRefusal("\(key) is neither true nor false")
+        }
         return flag
     }
 
