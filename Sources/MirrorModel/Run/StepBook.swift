@@ -246,7 +246,8 @@ extension StepBook {
         }
         if sharing.followers.isEmpty { return }
         for position in positions {
-            for follower in sharing.followers[position] ?? [] {
+            // One that asks itself, because its leader was cancelled, has its own end.
+            for follower in waitingFollowers(of: position) {
                 accounts.leaveOut(CollectionOfOne(follower))
                 letGo(follower)
             }
@@ -256,7 +257,7 @@ extension StepBook {
     /// Notes that sets will not be complete, because these steps are not reached.
     private mutating func leaveOutOfSets(_ positions: some Collection<Int>) {
         for position in positions {
-            for left in [position] + (sharing.followers[position] ?? []) {
+            for left in [position] + waitingFollowers(of: position) {
                 if sets.isEssential(left) { sets.note(.ended, at: left) }
                 sets.close(left)
             }

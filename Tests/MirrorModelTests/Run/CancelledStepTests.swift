@@ -90,6 +90,21 @@ import Testing
         #expect(rig.machine.isOver)
     }
 
+    /// It asks itself by then. The simulation found it counted twice (seed 842404).
+    @Test func oneThatSharedTheRequestOfAFileWhoseTurnHasNotComeEndsOnce() throws {
+        var rig = try RunRig(fetching: ["f0", "f1", "x/same", "y/same"]) { $0.window = 2 }
+        rig.tell(.ready)
+        rig.tell(.cancel(rig.targets[2], discardingPart: false))
+        #expect(rig.submitted == [0, 1, 3])
+        rig.tell(.end(.interrupted(exit: 130)))
+        for position in [0, 1, 3] {
+            rig.tell(.transfer(position, .ended(.cancelled(TransferCost(requests: 1)))))
+        }
+        #expect(rig.machine.isOver)
+        let outcomes = rig.summary().outcomes
+        #expect(outcomes == [.failed: 1, .interrupted: 3])
+    }
+
     @Test func oneThatSharesTheRequestEndsAlone() throws {
         var rig = try RunRig(fetching: ["a", "b", "c"], from: "one")
         rig.tell(.ready)
