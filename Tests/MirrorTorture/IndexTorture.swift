@@ -10,14 +10,21 @@ enum IndexTorture: TortureClass {
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
         var tally = Tally()
         var random = SplitMix64(seed: seed)
-        var story = try IndexStory(program: program)
-        defer { story.end() }
-        tally.count("a first run", try story.settle())
-        for trial in 0..<max(1, trials - 1) {
-            let damage = IndexDamage.one(of: trial, story.indexSize, &random)
-            story.disturb(trial)
+        // A large index is not read as a whole when it is opened.
+        var stories = [
+            try IndexStory(program: program, bulk: 0), try IndexStory(program: program, bulk: 1500),
+        ]
+        defer { for story in stories { story.end() } }
+        for (number, story) in stories.enumerated() {
+            tally.count("a first run of story \(number)", try story.settle())
+        }
+        for trial in 0..<max(1, trials - stories.count) {
+            let number = trial / 61 % stories.count
+            let damage = IndexDamage.one(of: trial, stories[number].indexSize, &random)
+            stories[number].disturb(trial)
             tally.count(
-                "seed \(seed), trial \(trial), \(damage)", try story.wrong(after: damage))
+                "seed \(seed), trial \(trial) of story \(number), \(damage)",
+                try stories[number].wrong(after: damage))
         }
         return tally
     }
@@ -100,11 +107,20 @@ private struct IndexStory {
     private let unpinned = ["Caches/a", "Caches/deep/b", "Documents/c", "tmp/d"]
     private let pinned = ["Caches/p", "Documents/q"]
 
-    init(program: String) throws {
+    /// Further small files, most of them pinned, and the others never asked about again.
+    private let bulk: [String]
+
+    /// Makes a tree of six files, and of as many small ones as `bulk` says.
+    init(program: String, bulk count: Int) throws {
+        bulk = (0..<count).map { "Documents/bulk/\($0 + 10_000).txt" }
         ground = try Playground(program: program, in: Folder.memory)
         server = try OriginServer(responder: ShelfOrigin(shelf))
         for (number, name) in (unpinned + pinned).enumerated() {
             publish(name, seed: UInt64(number))
+        }
+        for (number, name) in bulk.enumerated() {
+            versions[name] = Array("\(number)".utf8)
+            shelf.put("/" + name, Array("\(number)".utf8))
         }
     }
 
@@ -127,7 +143,9 @@ private struct IndexStory {
         switch trial % 4 {
         case 0: publish(unpinned[trial / 4 % unpinned.count], seed: seed)
         case 1: publish(pinned[trial / 4 % pinned.count], seed: seed)
-        case 2: unlink(ground.root.full(Array(versions.keys).sorted()[trial / 4 % versions.count]))
+        case 2:
+            let names = unpinned + pinned
+            unlink(ground.root.full(names[trial / 4 % names.count]))
         default:
             let name = trial % 8 == 3 ? "Caches/a" : "Caches/p"
             try? ground.root.write(name, TestBytes.make(20_000, seed: seed))
@@ -140,10 +158,18 @@ private struct IndexStory {
             return "{\"path\":\"\(name)\",\"url\":\"\(name)\""
                 + (pin.map { ",\"sha256\":\"\($0)\"" } ?? "") + "}"
         }
+        let many = bulk.enumerated().map { number, name in
+            let fact =
+                number % 10 == 0
+                ? "\"refresh\":\"never\""
+                : "\"sha256\":\"\(Checksum.sha256(versions[name] ?? []))\""
+            return "{\"path\":\"\(name)\",\"url\":\"\(name)\",\(fact)}"
+        }
         let manifest = try ground.write(
             manifest: "{\"name\":\"i\",\"base\":\"\(server.url)/\",\"resources\":["
-                + resources.joined(separator: ",") + "]}")
-        return try ground.sync(manifest, ["--retries", "0"]).wait()
+                + (resources + many).joined(separator: ",") + "]}")
+        // What the index does not know any more must not pass for an orphan.
+        return try ground.sync(manifest, ["--retries", "0", "--prune"]).wait()
     }
 
     /// What is not as it was served.
