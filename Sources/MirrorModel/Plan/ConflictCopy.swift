@@ -34,10 +34,12 @@ extension ConflictName {
         let stem = String(name[..<at])
         let rest = name[at...].utf8.dropFirst(mark.utf8.count)
         guard let (stamp, suffix) = split(Substring(rest)) else { return nil }
-        let known = long.filter {
-            $0.folder == folder
-                && self.name(for: $0, stamp: stamp)?.utf8.elementsEqual(name.utf8) == true
-        }
+        let known = Set(
+            long.filter { target in
+                // A copy's own name can be one that would be cut to itself.
+                target.folder == folder && !target.name.utf8.elementsEqual(name.utf8)
+                    && self.name(for: target, stamp: stamp)?.utf8.elementsEqual(name.utf8) == true
+            })
         if let first = known.first { return known.count == 1 ? first : nil }
         return stem.isEmpty ? nil : try? Target(folder + "/" + stem + suffix)
     }

@@ -33,6 +33,9 @@ import Testing
             ConflictName.make(for: target, at: Instant(seconds: 1_000_000), attempt: 3))
         #expect(
             ConflictName.target(of: copy.name, in: "Documents", long: [other, target]) == target)
+        // Whoever asks may know a target twice, and the copy, too.
+        let known = [target, other, target, copy]
+        #expect(ConflictName.target(of: copy.name, in: "Documents", long: known) == target)
     }
 
     /// A copy's bytes would be given to another target, and that one's removed.
