@@ -79,6 +79,7 @@ struct IndexFile: Sendable {
     private func judgeOnce() throws(IndexError) -> Verdict {
         let copy: PrivateCopy
         let isDoubted = has(.doubted)
+        let before = stamps
         do throws(Errno) {
             guard let size = try size(), size > 0 else { return .missing }
             let log = try self.size(suffix: "-wal") ?? 0
@@ -87,7 +88,14 @@ struct IndexFile: Sendable {
         } catch {
             throw IndexError.file(error)
         }
-        return try judgeCopy(copy, thoroughly: isDoubted)
+        let verdict = try judgeCopy(copy, thoroughly: isDoubted)
+        // While another process writes, the copy has parts of two states. SQLite reads under its locks.
+        if case .damaged = verdict, stamps != before { return .sound }
+        return verdict
+    }
+
+    private var stamps: [FileStamp?] {
+        ["", "-wal"].map { FileStatus.stamp(folder: folder.number, file: IndexFile.name + $0) }
     }
 
     /// Renames the database, its log and its shared memory together; gives the database's new name.
