@@ -49,8 +49,9 @@ struct NotationCheck {
     /// Checks that a resource named by the server has the name in its URL until then.
     private func checkServerName(_ resource: Resource, _ name: String, at place: TextPosition) {
         guard resource.isNamedByServer, notation != .metalink else { return }
-        let suggested = resource.primary.url.lastSegment
-        if suggested.map({ !$0.utf8.elementsEqual(resource.target.name.utf8) }) ?? true {
+        let url = resource.primary.url
+        let suggested = url.lastSegment ?? ProvisionalName.make(for: url)
+        if !suggested.utf8.elementsEqual(resource.target.name.utf8) {
             error("\(name): path: the URL suggests another name; give the file its path", at: place)
         }
     }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import MirrorSystem
+internal import Synchronization
 
 /// A connection to another process of mirror.
 package final class ControlClient: Sendable {
@@ -9,8 +10,12 @@ package final class ControlClient: Sendable {
     /// Nil where the process accepts no connection.
     private let descriptor: Descriptor?
 
+    private let hasTimedOut = Atomic<Bool>(false)
+
     /// Seconds to wait for a reply.
     private static let patience = 5
+    /// How often it is tried to connect, and microseconds between two times.
+    private static let (attempts, pause) = (20, UInt32(50_000))
 
     private init(process: Int32, descriptor: Descriptor?) {
         self.process = process
@@ -33,14 +38,19 @@ package final class ControlClient: Sendable {
 
     /// Connects to a process; gives the number of the error where nobody is there.
     static func connect(to address: ControlAddress) -> (client: ControlClient?, failure: Int32) {
-        let number = linux_local_connect(address.path)
+        var number = linux_local_connect(address.path)
+        // Many may connect at one time.
+        for _ in 1..<attempts where number == -EAGAIN {
+            usleep(pause)
+            number = linux_local_connect(address.path)
+        }
         guard number >= 0 || number == -EAGAIN else { return (nil, -number) }
         let descriptor = number >= 0 ? Descriptor(owning: number) : nil
         return (ControlClient(process: address.process, descriptor: descriptor), 0)
     }
 
-    /// Whether the process is there, though it may not answer.
-    package var isAlive: Bool { kill(process, 0) == 0 || errno != ESRCH }
+    /// Whether the process is there and did not answer in time, unlike one that has just ended.
+    package var isSilent: Bool { descriptor == nil || hasTimedOut.load(ordering: .relaxed) }
 
     /// Sends a request and waits for its reply; nil if the other process ends, or does not reply
     /// within five seconds. Blocks.
@@ -80,6 +90,7 @@ package final class ControlClient: Sendable {
             let limit = seconds.map { Int32($0 * 1000) } ?? -1
             let ready = poll(&entry, 1, limit)
             if ready < 0, errno == EINTR { continue }
+            if ready == 0 { hasTimedOut.store(true, ordering: .relaxed) }
             guard ready > 0 else { return nil }
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             let count = buffer.withUnsafeMutableBytes {

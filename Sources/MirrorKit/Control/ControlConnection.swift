@@ -4,7 +4,7 @@ internal import MirrorSystem
 
 /// A client of a control server: the bytes that it has sent, and those that wait for it.
 struct ControlConnection {
-    /// The most bytes that wait for a client that follows a run.
+    /// The most bytes that wait for a client.
     private static let mostWaiting = 4 << 20
     /// How many bytes are sent at once rather than a few at a time.
     private static let worthSending = 64 << 10
@@ -39,6 +39,7 @@ struct ControlConnection {
         unanswered -= 1
         if follows { isFollower = true }
         waiting += bytes
+        if waiting.count - taken > ControlConnection.mostWaiting { isGone = true }
     }
 
     /// Queues bytes of what it follows; false when it has not read for too long.

@@ -96,7 +96,10 @@ struct IntegrityCheck: ~Copyable {
         let isOurs = digests.first == record?.sha256
         if record == nil, resource?.pin == nil {
             add(target, .untracked, nil, digests.first)
-        } else if let wanted = declared.first(where: { !digests.contains($0) }) {
+        } else if let wanted = declared.first(where: { digest in
+            // Beside a pin the weak ones do not count, here as in a plan.
+            (digest.algorithm.isStrong || resource?.pin == nil) && !digests.contains(digest)
+        }) {
             let actual = digests.first { $0.algorithm == wanted.algorithm }
             add(target, isOurs ? .outdated : .changed, wanted, actual)
         } else if let record, resource?.pin == nil, !isOurs {

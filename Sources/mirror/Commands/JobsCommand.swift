@@ -25,7 +25,7 @@ struct JobsCommand: AsyncParsableCommand {
         for client in ControlClient.all() {
             if case .job(let job) = client.ask(.describe) {
                 jobs.append(job)
-            } else if client.isAlive {
+            } else if client.isSilent {
                 silent.append(client.process)
             }
         }

@@ -29,7 +29,7 @@ struct TopCommand: AsyncParsableCommand, ShowsProgress {
         let client = ControlClient.all(ofRoot: session.root).first
         guard let client, case .job(let job) = client.ask(.follow) else {
             let flaw =
-                client.map { $0.isAlive ? "process \($0.process) does not answer" : nil } ?? nil
+                client.map { $0.isSilent ? "process \($0.process) does not answer" : nil } ?? nil
             throw MirrorError(
                 .noRun,
                 "\(session.root): \(flaw ?? "no run is under way at the moment"). `mirror jobs` lists what runs."

@@ -34,7 +34,8 @@ struct Steering {
         var isDone = false
         for client in ControlClient.all(ofRoot: session.root) {
             var missing: [Target] = []
-            for piece in request.pieces {
+            var pieces = request.pieces[...]
+            while let piece = pieces.popFirst() {
                 switch client.ask(piece) {
                 case .done(let targets):
                     missing += targets
@@ -43,7 +44,9 @@ struct Steering {
                     missing += piece.targets
                     refusals.append(message)
                 case .job, nil:
-                    missing += piece.targets
+                    // A later answer would be taken for that of the next request.
+                    missing += piece.targets + pieces.flatMap(\.targets)
+                    pieces = []
                     refusals.append("process \(client.process) does not answer")
                 }
             }

@@ -56,17 +56,17 @@ struct SettingRow: Equatable {
         guard let verb = OptionCatalog().verbs.first(where: { $0[option.name] != nil }) else {
             return nil
         }
-        let refusal = { (others: [String]) -> String? in
+        let refusal = { (others: [String], names: [String]) -> String? in
             // The verb may miss other words: then its message does not name the option.
-            let message = SettingsLayer.refusal(of: verb.words + others + words)
-            return message?.contains("--" + option.name) == true ? message : nil
+            let message = SettingsLayer.refusal(of: verb.words + others + words) ?? ""
+            return names.contains { message.contains("--" + $0) } ? message : nil
         }
-        guard let alone = refusal([]) else { return nil }
+        guard let alone = refusal([], [option.name]) else { return nil }
         let helps = settings.settings.contains { setting in
             guard setting.name != option.name, let other = verb[setting.name],
                 let others = EffectiveWords.words(for: setting.value, other)
             else { return false }
-            return refusal(others) == nil
+            return refusal(others, [option.name, setting.name]) == nil
         }
         return helps ? nil : alone
     }

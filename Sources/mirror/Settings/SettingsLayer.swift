@@ -97,8 +97,10 @@ enum SettingsLayer {
         let alone = refusal(of: verb + addition.words)
         guard let alone, alone.contains("--\(addition.name)") else { return nil }
         let helps = layered.additions.contains { other in
-            let message = refusal(of: verb + other.words + addition.words)
-            return other != addition && message?.contains("--\(addition.name)") != true
+            guard other != addition else { return false }
+            // Where the other one is wrong itself, nothing is known about this one.
+            let message = refusal(of: verb + other.words + addition.words) ?? ""
+            return ![addition, other].contains { message.contains("--\($0.name)") }
         }
         return helps ? nil : UsageRefusal.correction(of: alone) ?? alone
     }
