@@ -59,17 +59,18 @@ package struct QuotedURL: CustomStringConvertible, Sendable {
     /// The text between quotation marks.
     package let description: String
 
-    /// Quotes a text, with `…` in place of what may be secret.
+    /// Quotes a text without its query, and with `…` in place of what else may be secret.
     package init(_ text: String) {
         let scalars = Array(text.unicodeScalars)
+        let query = scalars.firstIndex(of: "?") ?? scalars.count
         var shown = String.UnicodeScalarView()
         var at = 0
-        for secret in URLSecrets.ranges(in: scalars[...]) {
+        for secret in URLSecrets.ranges(in: scalars[...]) where secret.lowerBound <= query {
             shown.append(contentsOf: scalars[at..<secret.lowerBound])
             shown.append("…")
             at = secret.upperBound
         }
-        shown.append(contentsOf: scalars[at...])
+        if at < query { shown.append(contentsOf: scalars[at..<query]) }
         description = Quoted(String(shown)).description
     }
 }

@@ -30,9 +30,6 @@ final class WatchLoop {
     /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
     /// an unusable root) end the watch at once.
     func run() async throws {
-        // What cannot be opened now is a wrong option, and not a disk that may heal.
-        let options = command.options
-        _ = try await RunOutput(options: options.output).operations(of: options.operations)
         // From READY on, systemd may ask for a reload.
         Interruption.setHangUp { [sleep] in sleep.request() }
         service?.tell(.ready)
@@ -45,6 +42,7 @@ final class WatchLoop {
             let result = await sync()
             heart?.cancel()
             if let code = Interruption.exitCode { throw ExitCode(code) }
+            if !hasSynced, result.isFinal { throw ExitCode(result.exit) }
             if !hasSynced, !result.isPassing, WatchVerdict.isFinal(exit: result.exit) {
                 throw ExitCode(result.exit)
             }
@@ -73,6 +71,9 @@ extension WatchLoop {
         var exit: Int32 = 0
         /// Whether its failure may pass, as with a server that is away.
         var isPassing = false
+        /// Whether a file that an option names could not be opened: a wrong option, and no disk that
+        /// may heal.
+        var isFinal = false
         /// The values that decide when the next sync comes.
         var end = SyncEnd()
     }
@@ -88,6 +89,10 @@ extension WatchLoop {
             (result.exit, result.end) = (failure.exit, failure.end)
         } catch let code as ExitCode {
             result.exit = code.rawValue
+        } catch let refusal as OperationsRefusal {
+            let failure = CommandFailure(refusal.cause)
+            Console.error.line(failure.text)
+            (result.exit, result.isFinal) = (failure.exitCode, true)
         } catch {
             let failure = CommandFailure(error)
             Console.error.line(failure.text)
@@ -105,10 +110,15 @@ extension WatchLoop {
         let end: SyncEnd
     }
 
+    /// What the options add to a run cannot begin.
+    private struct OperationsRefusal: Error { let cause: any Error }
+
     private func work() async throws -> SyncEnd {
         let options = command.options
         var output = RunOutput(options: options.output)
-        output.operations = try await output.operations(of: options.operations)
+        do { output.operations = try await output.operations(of: options.operations) } catch {
+            throw OperationsRefusal(cause: error)
+        }
         output.desk = desk
         Interruption.setHangUp { [sleep, operations = output.operations] in
             operations?.reopenLog()
