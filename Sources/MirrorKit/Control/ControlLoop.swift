@@ -22,7 +22,7 @@ struct ControlLoop {
     /// Serves until the server is told to stop.
     mutating func run(server: ControlServer, handler: @escaping ControlServer.Handler) {
         while true {
-            poll(milliseconds: -1)
+            poll()
             signal.clear()
             let goesOn = server.deliver(to: &self)
             accept()
@@ -46,7 +46,7 @@ struct ControlLoop {
     }
 
     /// Waits until a client has sent something, takes something, or is gone.
-    private mutating func poll(milliseconds: Int32) {
+    private mutating func poll() {
         var entries = [
             pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
@@ -57,7 +57,7 @@ struct ControlLoop {
             entries.append(
                 pollfd(fd: client.descriptor.number, events: client.events, revents: 0))
         }
-        guard Glibc.poll(&entries, nfds_t(entries.count), milliseconds) > 0 else { return }
+        guard Glibc.poll(&entries, nfds_t(entries.count), -1) > 0 else { return }
         for (number, entry) in zip(numbers, entries.dropFirst(2))
         where Int32(entry.revents) & (POLLHUP | POLLERR | POLLNVAL) != 0 {
             clients[number]?.isGone = true
