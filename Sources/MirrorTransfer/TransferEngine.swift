@@ -158,6 +158,7 @@ extension TransferEngine {
             return .holdingBack(min(pause, AskingTime.look))
         }
         watch.look()
+        if requests.running.isEmpty { surroundings.observer.rested() }
         return .watching(timeToWait)
     }
 

@@ -10,6 +10,8 @@ package protocol TransferObserver: Sendable {
     /// Waits until failures that may end everything were handled; false when there are none. No job
     /// begins meanwhile.
     func settleFailures() -> Bool
+    /// Learns that no request is under way, so that what was told is not followed by more soon.
+    func rested()
 }
 
 extension TransferObserver {
@@ -18,4 +20,7 @@ extension TransferObserver {
 
     /// There is nothing to settle where failures end nothing.
     package func settleFailures() -> Bool { false }
+
+    /// An observer that handles each event at once has nothing to hurry.
+    package func rested() {}
 }

@@ -11,6 +11,8 @@ final class EventQueue: Sendable {
         var isFinished = false
         var failure: (any Error)?
         var waiter: CheckedContinuation<Void, Never>?
+        /// The pause of a reader that lets events gather.
+        var pause: Task<Void, Never>?
     }
 
     private let state = Mutex(State())
@@ -43,15 +45,16 @@ final class EventQueue: Sendable {
     /// The events that wait by then are still read.
     @discardableResult
     func finish(throwing error: (any Error)? = nil) -> Bool {
-        let (isEnd, waiter) = state.withLock { state in
+        let (isEnd, waiter, pause) = state.withLock { state in
             guard !state.isFinished else {
-                return (false, nil as CheckedContinuation<Void, Never>?)
+                return (false, nil as CheckedContinuation<Void, Never>?, nil as Task<Void, Never>?)
             }
             state.isFinished = true
             state.failure = error
-            return (true, state.waiter.take())
+            return (true, state.waiter.take(), state.pause)
         }
         waiter?.resume()
+        pause?.cancel()
         return isEnd
     }
 
@@ -87,6 +90,24 @@ final class EventQueue: Sendable {
             }
             if isReady { continuation.resume() }
         }
+    }
+
+    /// Lets events gather for a while, or until they end. Only one reader may pause at a time.
+    ///
+    /// A cancelled task does not pause, and learns of its end from the events.
+    func pause(for duration: Duration, isolation: isolated (any Actor)? = #isolation) async {
+        let pause = Task { _ = try? await Task.sleep(for: duration) }
+        let isOver = state.withLock { state in
+            state.pause = pause
+            return state.isFinished
+        }
+        if isOver { pause.cancel() }
+        await withTaskCancellationHandler {
+            await pause.value
+        } onCancel: {
+            pause.cancel()
+        }
+        state.withLock { $0.pause = nil }
     }
 
     /// Whether no event waits to be taken.

@@ -97,7 +97,8 @@ extension Execution: PromotionReceiver {
             case .confirmed, .notConfirmed: break
             }
         }
-        mailbox.post(.promoted(ends))
+        // A batch is worth a wake-up, and the last one ends the run.
+        mailbox.post(.promoted(ends), isUrgent: true)
     }
 }
 

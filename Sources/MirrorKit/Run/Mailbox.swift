@@ -37,6 +37,11 @@ final class Mailbox<Message: Sendable>: Sendable {
         return isTaken
     }
 
+    /// Wakes the receiver if messages wait, because no more will come soon.
+    func hurry() {
+        if state.withLock({ !$0.messages.isEmpty }) { signal.raise() }
+    }
+
     /// Takes all messages so far. Waits at most `limit` milliseconds for the first one; nil waits
     /// without a limit. May return none before that.
     func take(waitingAtMost limit: Int64?) -> [Message] {

@@ -47,6 +47,12 @@ final class RunRegister: TransferObserver {
         if mailbox?.post(message) != true { bytes.subtract(size, ordering: .relaxed) }
     }
 
+    /// Has the runs take their messages at once.
+    func rested() {
+        let mailboxes = state.withLock { Array($0.mailboxes.values) }
+        for mailbox in mailboxes { mailbox.hurry() }
+    }
+
     /// Notes that a run has taken a message.
     func noteTaken(_ message: RunMessage) {
         let size = message.bytesInMemory

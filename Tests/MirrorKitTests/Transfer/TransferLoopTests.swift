@@ -2,6 +2,8 @@ import MirrorTestSupport
 import Synchronization
 import Testing
 
+@testable import MirrorParts
+@testable import MirrorStore
 @testable import MirrorSystem
 @testable import MirrorTransfer
 @testable import MirrorModel
@@ -23,6 +25,23 @@ import Testing
         #expect(result?.received?.sha256 == sha256(small))
         #expect(result?.received?.cost == TransferCost(requests: 1, bytesReceived: 1000))
         #expect(rig.parts.isEmpty)
+    }
+
+    @Test func theObserverLearnsThatNoRequestIsUnderWay() async throws {
+        let shelf = MemoryShelf()
+        shelf.put("/f", small)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
+        let (rests, continuation) = AsyncStream.makeStream(of: Int.self)
+        let loop = try TransferLoop(
+            configuration: Configuration(), parts: TreePartStore(root: root, index: index),
+            observer: RestObserver(continuation))
+        defer { loop.stop() }
+        loop.submit([try .fetching(server.url + "/f")])
+        #expect(await rests.first { $0 > 0 } == 1)
     }
 
     @Test func aLargeBodyIsAPartWithMilestones() async throws {
@@ -264,4 +283,18 @@ import Testing
         // Also keeps the rig, whose end would stop the loop.
         #expect(rig.told.count == 2)
     }
+}
+
+/// Says how many jobs had ended each time the loop rested.
+private final class RestObserver: TransferObserver {
+    private let ended = Box(0)
+    private let rests: AsyncStream<Int>.Continuation
+
+    init(_ rests: AsyncStream<Int>.Continuation) { self.rests = rests }
+
+    func tell(_ job: TransferJob, _ event: TransferEvent) {
+        if case .ended = event { ended.value.withLock { $0 += 1 } }
+    }
+
+    func rested() { rests.yield(ended.value.withLock { $0 }) }
 }
