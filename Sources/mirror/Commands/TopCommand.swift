@@ -43,14 +43,14 @@ struct TopCommand: AsyncParsableCommand, ShowsProgress {
         var report = TerminalReport(
             groupsFailures: isLive && !output.quiet,
             countsSuccess: isLive && Console.output.isTerminal)
-        var isUnderWay = false
+        var hasEnded = false
         for await line in client.lines() {
-            isUnderWay = !String(decoding: line.prefix(40), as: UTF8.self).contains("\"summary\"")
+            hasEnded = String(decoding: line.prefix(40), as: UTF8.self).contains("\"summary\"")
             show(line, &report)
         }
         let style = TextStyle(isColored: ColorChoice.auto.applies(on: .error))
         for line in report.end(style) { Console.error.line(line) }
-        guard !isUnderWay else {
+        guard hasEnded else {
             throw MirrorError(
                 .noRun,
                 "\(session.root): process \(client.process) told no more before its run had ended: it was killed, or this one read too slowly. `mirror jobs` lists what runs."

@@ -33,11 +33,14 @@ import Testing
 
     private func start(_ words: [String], runtime: String? = nil) throws -> Command {
         try Command(
-            BuiltProgram.path(of: "mirror"), words,
-            environment: [
-                "MIRROR_ROOT": ground.root.path, "HOME": ground.folder.path, "LANG": "C.UTF-8",
-                "XDG_RUNTIME_DIR": runtime ?? ground.folder.full("run"),
-            ])
+            BuiltProgram.path(of: "mirror"), words, environment: environment(runtime: runtime))
+    }
+
+    private func environment(runtime: String? = nil) -> [String: String] {
+        [
+            "MIRROR_ROOT": ground.root.path, "HOME": ground.folder.path, "LANG": "C.UTF-8",
+            "XDG_RUNTIME_DIR": runtime ?? ground.folder.full("run"),
+        ]
     }
 
     private func run(_ words: String...) async throws -> Command.Result { try await run(words) }
@@ -134,6 +137,19 @@ import Testing
         let done = result.events.filter { $0["event"] == .string("done") }
         #expect(done.count == 2, "\(result)")
         #expect(result.output.contains("\"total\":{\"transfers\":2"))
+    }
+
+    @Test func aFollowerOfAKilledRunSaysThatItWasToldNoMore() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let top = try TerminalRecording(
+            BuiltProgram.path(of: "mirror"), ["top"], environment: environment())
+        let isTold = try await DetachedThread.run { top.wait(for: "running since") }
+        #expect(isTold)
+        sync.signal(SIGKILL)
+        _ = try await wait(for: sync)
+        #expect(try await DetachedThread.run { top.wait() } == 69)
+        #expect(top.count(of: "told no more before its run had ended") == 1)
     }
 
     @Test func targetsThatNoRunFetchesAreNamed() async throws {

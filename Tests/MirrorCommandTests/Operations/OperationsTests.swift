@@ -66,6 +66,23 @@ import Testing
         #expect(text("m.prom").contains("\nmirror_last_run_exit_code 66\n"))
     }
 
+    /// Beside the one that is asked about every time.
+    @Test func aFileThatIsMissingIsDue() async throws {
+        defer { ground.remove() }
+        _ = try await run("sync", manifest, "--metrics", ground.folder.full("m.prom"))
+        #expect(text("m.prom").contains("\nmirror_due_files 2\n"), "\(text("m.prom"))")
+    }
+
+    /// The run had ended in its time, and said so; the program is the user's.
+    @Test func theDeadlineDoesNotEndAProgramAfterTheRun() async throws {
+        defer { ground.remove() }
+        try ground.folder.write("none", Array("there".utf8))
+        let result = try await run(
+            "sync", manifest, "--deadline", "5", "--on-change", "sh", "--on-change", "-c",
+            "--on-change", "sleep 8")
+        #expect(result.ending == .exited(0), "\(result)")
+    }
+
     @Test func theLogHasALineForARunThatDoesNotBegin() async throws {
         defer { ground.remove() }
         let none = ground.folder.full("no.json")
