@@ -266,19 +266,19 @@ struct ScanShard: ~Copyable {
         return owners ?? Owners(wanting)
     }
 
-    /// Reads a file if its stamp does not vouch for it, or if its row lacks a pinned digest.
+    /// Reads a file if its stamp does not vouch for it, or if its row lacks the strongest declared digest.
     private mutating func readWhereInDoubt(_ situation: inout Situation) throws {
         guard case .file(let stamp, _) = situation.file, let root = view.root else { return }
-        let pin = situation.resource.pin
+        let declared = situation.resource.digests.first?.algorithm
         let record = situation.record
         let isKnown =
             record.map { record in
                 record.stamp == stamp
-                    && (pin.map { record.digest(of: $0.algorithm) != nil } ?? true)
+                    && (declared.map { record.digest(of: $0) != nil } ?? true)
             } ?? false
         guard !isKnown || view.options.rehashes else { return }
         var algorithms: [DigestAlgorithm] = [.sha256]
-        if let pin, pin.algorithm != .sha256 { algorithms.append(pin.algorithm) }
+        if let declared, declared != .sha256 { algorithms.append(declared) }
         // Between the look and the reading, a file can disappear, and another can appear.
         for _ in 1...3 {
             guard case .file = situation.file else { return }

@@ -65,7 +65,8 @@ package struct Reconciler: Sendable {
         if let reason = situation.reasonRecordIsOutdated {
             return Decision(.update, reason, means: source(situation), existing: existing)
         }
-        if situation.resource.pin == nil {
+        // A digest that was declared since says as much of the bytes as their server would.
+        if situation.resource.pin == nil, everythingIsDue || !situation.isNewlyProven {
             let freshness = Freshness.judge(
                 situation.resource.refresh, record: record, now: now,
                 everythingIsDue: everythingIsDue)

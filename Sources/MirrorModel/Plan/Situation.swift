@@ -53,14 +53,23 @@ extension Situation {
 
     /// The file was read, and that proved its bytes by a digest that the record does not know yet.
     var isNewlyProven: Bool {
-        guard holdsPinnedBytes, let pin = resource.pin, let record else { return false }
-        return record.verified != .digest || record.digest(of: pin.algorithm) == nil
+        guard holdsDeclaredBytes, let declared = resource.digests.first, let record else {
+            return false
+        }
+        if resource.pin != nil, record.verified != .digest { return true }
+        return record.digest(of: declared.algorithm) == nil
     }
 
-    /// The file was read, and its bytes are of the digest and size that the manifest declares.
-    var holdsPinnedBytes: Bool {
-        guard let pin = resource.pin, case .file(let stamp, _) = file else { return false }
-        return digests.contains(pin) && (resource.size ?? stamp.size) == stamp.size
+    /// The file was read, and its bytes are of the digest and size that pin the resource.
+    var holdsPinnedBytes: Bool { resource.pin != nil && holdsDeclaredBytes }
+
+    /// The file was read, and its bytes are of the declared size and of the strongest declared digest,
+    /// which may be a weak one.
+    private var holdsDeclaredBytes: Bool {
+        guard let declared = resource.digests.first, case .file(let stamp, _) = file else {
+            return false
+        }
+        return digests.contains(declared) && (resource.size ?? stamp.size) == stamp.size
     }
 
     /// The file may be the user's, and it was not read: it appeared or changed between two looks.
@@ -80,6 +89,8 @@ extension Situation {
             // The record knows none of the algorithms; its bytes tell, if they are still there.
             let read = isIntact ? digests.first { $0.algorithm == pin.algorithm } : nil
             if read != pin { return .digestChanged(from: read ?? record.sha256, to: pin) }
+        } else if let (read, declared) = weakContradiction(of: record) {
+            return .digestChanged(from: read, to: declared)
         }
         if let size = resource.size, size != record.stamp.size {
             return .sizeChanged(from: record.stamp.size, to: size)
@@ -98,6 +109,17 @@ extension Situation {
             }
         }
         return nil
+    }
+
+    /// A weak digest that nothing stronger stands beside, and that the record does not know: that of the
+    /// intact file, where it is another one.
+    private func weakContradiction(of record: IndexRecord) -> (read: Digest, declared: Digest)? {
+        guard resource.pin == nil, isIntact, let declared = resource.digests.first,
+            record.digest(of: declared.algorithm) == nil,
+            let read = digests.first(where: { $0.algorithm == declared.algorithm }),
+            read != declared
+        else { return nil }
+        return (read, declared)
     }
 
     /// The orphan, if its bytes are the wanted ones: by the pin, or, where nothing is pinned, because

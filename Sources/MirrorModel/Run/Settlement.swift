@@ -198,16 +198,16 @@ extension Settler {
         var record = IndexRecord(
             target: step.target, owners: owners(of: step), stamp: stamp, sha256: sha256,
             verified: .digest, promotedAt: now)
-        let pin = plan.resource(of: step)?.pin
+        let declared = plan.resource(of: step)?.digests.first
         if let row, row.sha256 == sha256 {
             record = row
             record.stamp = stamp
         } else {
-            record.otherDigest = pin.flatMap { $0.algorithm == .sha256 ? nil : $0 }
+            record.otherDigest = declared.flatMap { $0.algorithm == .sha256 ? nil : $0 }
         }
-        if let pin, step.reason == .proven || record.isProven(by: pin) {
-            record.verified = .digest
-            if pin.algorithm != .sha256 { record.otherDigest = pin }
+        if let declared, step.reason == .proven || record.isProven(by: declared) {
+            if declared.algorithm.isStrong { record.verified = .digest }
+            if declared.algorithm != .sha256 { record.otherDigest = declared }
         }
         record.owners = owners(of: step)
         record.isExecutable = plan.isExecutable(step)

@@ -40,6 +40,31 @@ import Testing
             unpinned.reason == .digestChanged(from: try Content.recorded.digest(.md5), to: other))
     }
 
+    /// A weak digest that the row does not know is compared with the bytes.
+    @Test(arguments: [DecisionCell.Wish.unpinnedFresh, .unpinnedDue])
+    func aWeakDigestThatIsDeclaredLaterIsProvenByTheBytes(wish: DecisionCell.Wish) throws {
+        func decide(_ declared: Content, _ option: DecisionCell.Option = .none) throws -> Decision {
+            try Self.decide(wish, .row, .intact, option: option) {
+                $0.resource.digests = [try declared.digest(.md5)]
+                $0.digests = [
+                    try Content.recorded.digest(.sha256), try Content.recorded.digest(.md5),
+                ]
+            }
+        }
+        let same = try decide(.recorded)
+        #expect(same.kind == .keep)
+        #expect(same.reason == .proven)
+        #expect(same.means == .adoption(sha256: try Content.recorded.digest(.sha256)))
+        let other = try decide(.another)
+        #expect(other.kind == .update)
+        #expect(
+            other.reason
+                == .digestChanged(
+                    from: try Content.recorded.digest(.md5), to: try Content.another.digest(.md5)))
+        // Who wants every source asked has it asked.
+        #expect(try decide(.recorded, .everythingIsDue).kind == .revalidate)
+    }
+
     // MARK: Conflicts
 
     @Test func driftInDocumentsWhoseWantedVersionChangedIsAConflict() throws {
