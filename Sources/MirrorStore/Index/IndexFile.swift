@@ -55,8 +55,14 @@ struct IndexFile: Sendable {
         let name = IndexFile.name + suffix
         do throws(Errno) {
             let status = try FileStatus(folder: folder.number, name: name, path: ".mirror/" + name)
-            guard status.isFile else { throw Errno(number: ELOOP, call: "statx", path: name) }
-            return status.stamp.size
+            guard let kind = status.kind else { return status.stamp.size }
+            let number =
+                switch kind {
+                case .folder: EISDIR
+                case .symbolicLink: ELOOP
+                case .fifo, .socket, .device, .fileAsFolder: ENXIO
+                }
+            throw Errno(number: number, call: "statx", path: ".mirror/" + name)
         } catch {
             if error.number == ENOENT { return nil }
             throw error

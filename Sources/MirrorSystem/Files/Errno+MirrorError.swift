@@ -24,6 +24,11 @@ extension MirrorError {
             self.init(
                 .obstructed, "\(place): a folder is where the file should be. Move it away.",
                 target: target)
+        case ENXIO:
+            self.init(
+                .obstructed,
+                "\(place): a pipe, a socket or a device is where the file should be. Move it away.",
+                target: target)
         case EAGAIN, EMFILE, ENFILE, ENOMEM:
             self.init(
                 .inputOutput,

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -49,6 +50,24 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let stem = "index.sqlite.damaged-20261121T035600Z"
         #expect(
             folder.names(in: ".mirror") == ["index.sqlite", stem, stem + "-shm", stem + "-wal"])
+    }
+
+    /// Nothing is moved away that is no index, and what it is is said.
+    @Test(arguments: [
+        ("folder", "a folder is where"), ("pipe", "a pipe, a socket or a device is where"),
+        ("link", "a symbolic link is in the way"),
+    ])
+    func whatIsNoFileInTheIndexsPlaceIsNamed(kind: String, words: String) throws {
+        try folder.write("", to: ".mirror/other")
+        let path = folder.path + "/.mirror/index.sqlite"
+        switch kind {
+        case "folder": #expect(mkdir(path, 0o700) == 0)
+        case "pipe": #expect(mkfifo(path, 0o600) == 0)
+        default: #expect(symlink("other", path) == 0)
+        }
+        let error = #expect(throws: MirrorError.self) { _ = try open() }
+        #expect(error?.message.contains(".mirror/index.sqlite: " + words) == true, "\(error as Any)")
+        #expect(error?.code == .obstructed)
     }
 
     @Test func aLogWithoutADatabaseIsNotReplayed() throws {
