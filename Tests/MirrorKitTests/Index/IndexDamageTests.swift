@@ -66,8 +66,8 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         default: #expect(symlink("other", path) == 0)
         }
         let error = #expect(throws: MirrorError.self) { _ = try open() }
-        #expect(error?.message.contains(".mirror/index.sqlite: " + words) == true, "\(error as Any)")
         #expect(error?.code == .obstructed)
+        #expect(error?.message.contains(".mirror/index.sqlite: " + words) == true)
     }
 
     @Test func aLogWithoutADatabaseIsNotReplayed() throws {
