@@ -103,6 +103,8 @@ final class ActiveRequest {
     var stall: StallClock
     /// The result that its callbacks found, if they found one.
     private(set) var finding: Finding?
+    /// Whether it is ended from this side, amid its answer: the wire reports that as a lost connection.
+    private(set) var endsHere = false
 
     init(
         number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
@@ -136,6 +138,12 @@ final class ActiveRequest {
 
     /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
     func take(line: UnsafeRawBufferPointer) -> Bool {
+        let goesOn = takeIn(line: line)
+        if !goesOn { endsHere = true }
+        return goesOn
+    }
+
+    private func takeIn(line: UnsafeRawBufferPointer) -> Bool {
         head.bytes += line.count
         guard head.bytes <= ActiveRequest.headerLimit else {
             let limit = ActiveRequest.headerLimit >> 10
@@ -176,6 +184,12 @@ final class ActiveRequest {
 
     /// Takes bytes of a body, and returns how the request continues.
     func take(body: UnsafeRawBufferPointer) -> Reply {
+        let reply = takeIn(body: body)
+        if case .stop = reply { endsHere = true }
+        return reply
+    }
+
+    private func takeIn(body: UnsafeRawBufferPointer) -> Reply {
         switch wish {
         case .wanted:
             let reply = listener.received(bytes: body, on: self)

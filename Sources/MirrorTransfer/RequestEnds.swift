@@ -30,11 +30,13 @@ final class RequestEnds {
         guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
             return
         }
-        if failure != nil, !active.socket.wasOpened, !end.wasSent {
-            transfer.extraRequests.withoutSocket += 1
+        // Another address may have answered, where one had no socket.
+        let wasMade = failure == nil || end.wasSent
+        if !wasMade, active.socket.lacksDescriptor, wasShortOfDescriptors(active, transfer) {
+            return
         }
-        if active.socket.lacksDescriptor, wasShortOfDescriptors(active, transfer) { return }
-        if let failure, failure.code == .connectionLost,
+        if !wasMade, !active.socket.wasOpened { transfer.extraRequests.withoutSocket += 1 }
+        if let failure, failure.code == .connectionLost, !active.endsHere,
             transfer.machine?.mayRefuseProtocol(failure) != true
         {
             register.dispatcher.backOff(active.id)
@@ -78,6 +80,7 @@ final class RequestEnds {
     private func wasShortOfDescriptors(_ active: ActiveRequest, _ transfer: Transfer) -> Bool {
         if active.segment != nil {
             // A further connection is never required.
+            transfer.extraRequests.ofSegments -= 1
             ended(active, of: transfer, failure: nil)
             return true
         }

@@ -155,13 +155,18 @@ struct HostTable: Sendable {
         }
     }
 
-    /// Measures the hosts, if measurement finds their numbers; returns the measured hosts.
-    mutating func measure(now: Int64) -> Range<Int> {
-        guard perHost == nil else { return 0..<0 }
+    /// Measures the hosts, if measurement finds their numbers; returns those whose numbers changed.
+    mutating func measure(now: Int64) -> [Int] {
+        guard perHost == nil else { return [] }
+        var changed: [Int] = []
         for host in states.indices.dropFirst() {
             let isFull = !states[host].waiting.isEmpty && states[host].opensAt <= now
+            let before = (states[host].pace?.limit, states[host].pace?.growsAt)
             states[host].pace?.tick(now: now, isFull: isFull)
+            if (states[host].pace?.limit, states[host].pace?.growsAt) != before {
+                changed.append(host)
+            }
         }
-        return states.indices
+        return changed
     }
 }

@@ -94,6 +94,16 @@ import Testing
         #expect(try file.size() == 800)
     }
 
+    /// A damaged row may say anything.
+    @Test(arguments: [(Int64(1) << 62, Int64(1) << 62), (.max, 1), (1, .max)])
+    func anExtentThatEndsBeyondAllNumbersIsNotTrusted(start: Int64, length: Int64) throws {
+        var (record, file) = try part([0..<100, 300..<500])
+        let digest = ByteHasher.digest(.sha256, of: [])
+        record.extents.append(
+            Extent(start: start, milestones: [Milestone(length: length, sha256: digest)]))
+        #expect(try trust(record, file).rangesBeyond == [300..<500])
+    }
+
     @Test func aFileThatIsOnlyLongIsNotTrusted() throws {
         let (record, file) = try part([0..<100, 300..<500])
         try file.truncate(to: 400)
