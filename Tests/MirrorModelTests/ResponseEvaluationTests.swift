@@ -182,6 +182,8 @@ import Testing
         #expect(judge(evaluator, 304, []) == .askPlainly)
         evaluator.plan = evaluator.plan.with { $0.condition = nil }
         #expect(judge(evaluator, 304, []) == .refuse(.httpStatus))
+        evaluator.plan = evaluator.plan.with { $0.offset = 5 }
+        #expect(judge(evaluator, 304, []) == .startOver)
     }
 
     private func conditional() throws -> ResponseEvaluator {

@@ -3,7 +3,7 @@ internal import MirrorStore
 
 /// Files that have the bytes of a wanted pin and are unchanged since mirror put them there.
 struct LocalSources {
-    private var targets: [Digest: Target] = [:]
+    private var files: [Digest: (target: Target, size: Int64)] = [:]
 
     /// Searches the index for files with the pins. Throws `MirrorError`.
     init(for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?) throws {
@@ -21,20 +21,25 @@ struct LocalSources {
             guard isLike else { continue }
             let record = try cursor.wholeRecord()
             for digest in [record.sha256, record.otherDigest].compactMap(\.self)
-            where targets[digest] == nil {
+            where files[digest] == nil {
                 guard starts.contains(digest.start) else { continue }
                 if case .file(record.stamp, _) = try scan?.look(at: record.target) ?? .absent {
-                    targets[digest] = record.target
+                    files[digest] = (record.target, record.stamp.size)
                 }
             }
         } while try cursor.next()
     }
 
     /// Whether no file has any of the pins.
-    var isEmpty: Bool { targets.isEmpty }
+    var isEmpty: Bool { files.isEmpty }
 
-    /// A target with bytes of this digest.
-    func target(with digest: Digest) -> Target? { targets[digest] }
+    /// A target with the pinned bytes of a resource, if these have its size.
+    func target(for resource: Resource) -> Target? {
+        guard let pin = resource.pin, let file = files[pin],
+            resource.size ?? file.size == file.size
+        else { return nil }
+        return file.target
+    }
 }
 
 /// Finds the orphan whose bytes a wanted file can take over.

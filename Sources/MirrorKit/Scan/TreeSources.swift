@@ -24,7 +24,7 @@ struct TreeSources {
             // Only a response names the file, and no file gets the provisional name.
             let resource = situation.resource
             if !ProvisionalName.isOf(resource.target, resource.primary.url) {
-                situation.localSource = resource.pin.flatMap { localSources.target(with: $0) }
+                situation.localSource = localSources.target(for: resource)
                 situation.orphan = orphanSources.orphan(for: situation)
             }
             try recording?(

@@ -2,7 +2,10 @@
 extension ResponseEvaluator {
     /// Believes a 304 only from the provenance of the validator, and only about that validator.
     func judgeConfirmation(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
-        guard let condition = plan.condition else { return .refuse(status(head)) }
+        guard let condition = plan.condition else {
+            // A cache may have taken the If-Range of a range for a condition.
+            return plan.asksRange ? .startOver(status(head)) : .refuse(status(head))
+        }
         do { _ = try Framing.judge(head) } catch { return .askPlainly(refusal(head, error)) }
         let owner =
             switch condition {
