@@ -13,24 +13,42 @@ struct ManifestRecording: Sendable {
         (self.known, self.plan, self.engine) = (known, plan, engine)
     }
 
-    /// Takes the copies of manifests that the index does not know yet, by their names, while their plan
-    /// is executed: to copy and flush a long manifest takes as long as some hundred files.
+    /// Remembers the manifests that the index does not know yet while their plan is executed, and returns
+    /// their copies by their names.
     ///
-    /// A copy that no row names in the end is removed by a later run (`ManifestCopy.sweep`). One that
-    /// cannot be taken now is taken afterwards.
+    /// Whatever ends the run, the next one needs not be told about them; and to copy and flush a long
+    /// manifest takes as long as some hundred files. A copy that no row names in the end is removed
+    /// by a later run (`ManifestCopy.sweep`). What fails here is done afterwards.
     func firstCopies() async -> [String: ManifestCopy.Taken] {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
-            let names = Set(try engine.index.manifests().map(\.name))
+            let rows = try engine.index.manifests()
+            let root = LocalManifest.canonical(folder: engine.root.path)
+            let names = Set(rows.map(\.name))
+            // What a former name owns goes to the new one in the end.
+            let renamed = Set(
+                FormerNames.of(plan.manifests, among: rows, root: root).values
+                    .map { plan.manifests[$0].owner })
             return known.reduce(into: [String: ManifestCopy.Taken]()) { copies, manifest in
                 let name = manifest.record.name
-                guard !names.contains(name), let text = manifest.text, manifest.isAsRead else {
-                    return
-                }
-                copies[name] = try? ManifestCopy.write(text, of: name, in: engine.root)
+                guard !names.contains(name), let text = manifest.text, manifest.isAsRead,
+                    let copy = try? ManifestCopy.write(text, of: name, in: engine.root)
+                else { return }
+                copies[name] = copy
+                if !renamed.contains(name) { try? remember(manifest, copy, at: root) }
             }
         }
         return copies ?? [:]
+    }
+
+    /// Writes the row of a manifest whose plan is being executed.
+    private func remember(
+        _ manifest: FetchedManifest, _ copy: ManifestCopy.Taken, at root: String
+    ) throws {
+        var record = try manifest.record(
+            after: nil, in: engine.root, at: root, isSynced: true, copy: copy)
+        record?.syncedAt = nil
+        if let record { try engine.index.changes.put(record) }
     }
 
     /// Writes the rows of the manifests.

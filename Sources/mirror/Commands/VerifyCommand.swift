@@ -50,9 +50,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
                 CommandStage.enter(.reading)
                 let report = try await session.verify(manifests)
-                if report.discrepancies.isEmpty || !output.json {
-                    VerifyOutput(options: output).show(report)
-                }
+                VerifyOutput(options: output).show(report)
                 guard !report.discrepancies.isEmpty else { return }
                 try await restore(report, manifests, in: session, showing: run)
             }
