@@ -33,7 +33,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     @Sendable private static func putAside(
         _ session: MirrorSession, _ targets: [Target]
-    ) async throws -> [Target] {
+    ) async throws -> [Target]? {
         if targets.isEmpty { try await session.putAside(nil) }
         for target in targets { try await session.putAside(target) }
         return targets
@@ -65,11 +65,11 @@ struct ResumeCommand: AsyncParsableCommand {
 
     @Sendable private static func takeUp(
         _ session: MirrorSession, _ targets: [Target]
-    ) async throws -> [Target] {
-        if targets.isEmpty { _ = try await session.takeUp(nil) }
+    ) async throws -> [Target]? {
+        if targets.isEmpty { return try await session.takeUp(nil) ? [] : nil }
         var taken: [Target] = []
         for target in targets where try await session.takeUp(target) { taken.append(target) }
-        return taken
+        return taken.isEmpty ? nil : taken
     }
 }
 

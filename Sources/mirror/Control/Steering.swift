@@ -21,8 +21,8 @@ struct Steering {
     /// The word for what was done, e.g. `paused`.
     let word: String
     /// The action if no process works for the root, or none has a target; returns the targets that
-    /// it was done to. Nil if nothing can be done then.
-    var alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target])?
+    /// it was done to, and nil if nothing was to be done. Nil if nothing can be done then.
+    var alone: (@Sendable (MirrorSession, [Target]) async throws -> [Target]?)?
 
     /// Sends the request. Throws `ExitCode` with 1 if a target is unknown, and `MirrorError` with
     /// `noRun` if no process carried the request out.
@@ -52,10 +52,11 @@ struct Steering {
             }
             unknown.formIntersection(missing)
         }
-        if !isDone || !unknown.isEmpty, let alone {
+        if !isDone || !unknown.isEmpty, let alone,
             let done = try await alone(session, Array(unknown).sorted())
+        {
             unknown.subtract(done)
-            if !done.isEmpty || options.targets.isEmpty { isDone = true }
+            isDone = true
         }
         guard isDone else {
             throw MirrorError(

@@ -123,6 +123,18 @@ import Testing
         #expect(ground.parts().count == (discards ? 0 : 2))
     }
 
+    @Test func thereIsNothingToResumeWhereNothingRunsAndNothingIsPutAside() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        let nothing = try await run("resume")
+        #expect(nothing.ending == .exited(69), "\(nothing)")
+        #expect(nothing.errors.contains("no run is under way"), "\(nothing)")
+        #expect(try await run("pause", "--sticky").ending == .exited(0))
+        let resumed = try await run("resume")
+        #expect(resumed.ending == .exited(0), "\(resumed)")
+        #expect(resumed.output == "resumed everything\n")
+    }
+
     @Test func aFollowerSeesTheRestOfARun() async throws {
         defer { end() }
         let sync = try await startedSync()
