@@ -55,6 +55,8 @@ package final class HeadProbe {
     /// and with `cancelled`.
     package func reports(on urls: [SourceURL]) throws(MirrorError) -> [ProbeReport] {
         reports = urls.map { ProbeReport(url: $0.description) }
+        // Some are under way where it was interrupted.
+        defer { while let (_, left) = running.popFirst() { left.active.map(wire.end) } }
         var next = 0
         while next < urls.count || !running.isEmpty {
             if isCancelled() {

@@ -33,7 +33,12 @@ struct TouchedFolders {
     /// Flushes renames and removals, except those on a file system that was flushed as a whole.
     mutating func flush(besides device: UInt64?) throws(Errno) {
         for path in touched.values {
-            let folder = try cache.open(path)
+            let folder: FolderCache.Folder
+            do throws(Errno) { folder = try cache.open(path) } catch {
+                // Somebody removed it, and what had been renamed into it.
+                if error.number == ENOENT { continue }
+                throw error
+            }
             if folder.device != device { try folder.descriptor.flush(path: path) }
         }
     }
