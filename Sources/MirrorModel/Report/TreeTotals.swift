@@ -45,8 +45,11 @@ public struct TreeTotals: Sendable, Hashable {
     /// Counts a file; the outcome is that of the last run, if it failed the file or left it stale.
     public mutating func add(_ file: StoredFile, ended outcome: Outcome? = nil) {
         counts[file.state, default: 0] += 1
-        if file.size != nil, file.state != .conflict { files += 1 }
-        bytes = bytes.addingSaturated(file.size ?? 0)
+        // A copy that made room is not at a target.
+        if let size = file.size, file.state != .conflict {
+            files += 1
+            bytes = bytes.addingSaturated(size)
+        }
         if case .due = file.freshness { due += 1 }
         if file.partBytes > 0 {
             parts += 1

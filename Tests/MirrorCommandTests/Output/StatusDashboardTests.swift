@@ -41,7 +41,7 @@ import Testing
             summary: summary)
         #expect(
             dashboard.line(good: run, last: run, clock: clock)
-                == "3 files, 40 B: 0 due, 3 stale, 1 edited, 1 missing, 1 not mirror's, 1 obstructed, 1 conflict, 1 orphan, 1 part (2.0 KiB). Last good run: 02:56, 1 h ago."
+                == "3 files, 30 B: 0 due, 3 stale, 1 edited, 1 missing, 1 not mirror's, 1 obstructed, 1 conflict, 1 orphan, 1 part (2.0 KiB). Last good run: 02:56, 1 h ago."
         )
         #expect(
             dashboard.attention.map(\.targets.first?.path) == [

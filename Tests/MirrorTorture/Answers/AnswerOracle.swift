@@ -82,9 +82,10 @@ struct AnswerOracle {
             default: return nil
             }
         }
-        // The request for the rest asked too whether the older file is still right.
+        // The request for the rest asked too whether the older file is still right. An answer about
+        // another version is doubted first, and then one to a request that asked nothing of the kind.
         if state == .updating, !knowledge.isPinned, script.range?.name.hasPrefix("304") == true {
-            return (asksForRange ? ranged : plain)?.or(Verdict([.kept]))
+            return (asksForRange ? ranged?.after(requests: 1) : plain)?.or(Verdict([.kept]))
         }
         if state == .complete {
             // All bytes are here and the size is known: hashed, or confirmed by a condition.
