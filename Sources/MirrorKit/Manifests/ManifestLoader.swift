@@ -28,7 +28,7 @@ struct ManifestLoader: Sendable {
         (self.isOffline, self.fresh, self.hint) = (isOffline, fresh, hint)
     }
 
-    /// A manifest that was read, and the facts to remember once its plan has been executed.
+    /// A manifest that was read, and the facts to remember when its plan is executed.
     struct Loaded: Sendable {
         var decoded: DecodedManifest
         var memory: FetchedManifest?

@@ -7,7 +7,7 @@ internal import Synchronization
 /// The manifests of a root: those that a session reads, and those that the root remembers.
 ///
 /// A session reads manifests before it makes a plan, and its root remembers them only once that plan
-/// was executed.
+/// is executed.
 public final class ManifestRegister: Sendable {
     private let root: String
     private let configuration: Configuration
@@ -91,7 +91,7 @@ extension ManifestRegister {
     /// - Parameters:
     ///   - fresh: URLs that are not asked for, because their copies are known to be fresh.
     ///   - hint: what is known of sources that are lists of other programs; it is remembered once
-    ///     their plan has been executed.
+    ///     their plan is executed.
     public func load(
         _ sources: [ManifestSource], isOffline: Bool = false, fresh: Set<ManifestSource> = [],
         hint: ListHint = ListHint()

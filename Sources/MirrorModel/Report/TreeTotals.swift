@@ -22,7 +22,7 @@ public struct TreeTotals: Sendable, Hashable {
 
     /// Files that are there, conflict copies apart.
     public private(set) var files = 0
-    /// The bytes of all files that are there.
+    /// The bytes of the files that are there.
     public private(set) var bytes: Int64 = 0
     /// Files that the next sync asks about.
     public private(set) var due = 0

@@ -5,11 +5,10 @@ extension MirrorError {
     /// Translates a failed call for a caller: a full disk, a file in the way, or input/output.
     package init(_ error: Errno, target: Target? = nil) {
         let place = target?.path ?? (error.path.isEmpty ? "The system" : error.path)
-        // Without what is mirror's own, the root is no root.
+        // Elsewhere such a number may come from a disk that is gone.
         let isOwn =
             target == nil
             && (error.path.hasPrefix(".mirror/") || error.path.contains("/.mirror/"))
-        let obstructed: FailureCode = isOwn ? .rootUnusable : .obstructed
         switch error.number {
         case ENOSPC, EDQUOT:
             let what = error.number == EDQUOT ? "the disk quota is used up" : "the disk is full"
@@ -18,20 +17,20 @@ extension MirrorError {
                 target: target)
         case ELOOP:
             self.init(
-                obstructed,
+                .obstructed,
                 "\(place): a symbolic link is in the way, and mirror follows none. Remove it.",
                 target: target)
         case ENOTDIR:
             self.init(
-                obstructed, "\(place): a file is where a folder should be. Move it away.",
+                .obstructed, "\(place): a file is where a folder should be. Move it away.",
                 target: target)
         case EISDIR:
             self.init(
-                obstructed, "\(place): a folder is where the file should be. Move it away.",
+                .obstructed, "\(place): a folder is where the file should be. Move it away.",
                 target: target)
-        case ENXIO, ESPIPE:
+        case ENXIO where isOwn, ESPIPE where isOwn:
             self.init(
-                obstructed,
+                .obstructed,
                 "\(place): a pipe, a socket or a device is where the file should be. Move it away.",
                 target: target)
         case EAGAIN, EMFILE, ENFILE, ENOMEM:

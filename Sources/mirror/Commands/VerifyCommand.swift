@@ -68,11 +68,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
     ) async throws {
         var planning = PlanOptions()
         planning.refetched = Set(
-            report.discrepancies.lazy.filter { difference in
-                // A plan does not know that a weak digest is another one.
-                let isWeak = difference.expected?.algorithm.isStrong == false
-                return difference.kind == .changed || difference.kind == .outdated && isWeak
-            }.map(\.target))
+            report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
         var options = RunOptions()
         running.apply(to: &options)
         options.isOffline = network.offline

@@ -66,7 +66,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         default: #expect(symlink("other", path) == 0)
         }
         let error = #expect(throws: MirrorError.self) { _ = try open() }
-        #expect(error?.code == .rootUnusable)
+        #expect(error?.code == .obstructed)
         #expect(error?.message.contains(".mirror/index.sqlite: " + words) == true)
     }
 
