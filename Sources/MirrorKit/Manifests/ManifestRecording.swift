@@ -19,7 +19,7 @@ struct ManifestRecording: Sendable {
     /// Whatever ends the run, the next one needs not be told about them; and to copy and flush a long
     /// manifest takes as long as some hundred files. A copy that no row names in the end is removed
     /// by a later run (`ManifestCopy.sweep`). What fails here is done afterwards.
-    func firstCopies() async -> [String: ManifestCopy.Taken] {
+    func rememberNew() async -> [String: ManifestCopy.Taken] {
         if known.isEmpty || plan.isEmpty { return [:] }
         let copies = try? await Offload.run {
             let rows = try engine.index.manifests()
@@ -56,7 +56,7 @@ struct ManifestRecording: Sendable {
     /// A run that finds nothing to do leaves the index as it is, unless a manifest has another
     /// place or another text.
     ///
-    /// - Parameter copies: those that `firstCopies` took.
+    /// - Parameter copies: those that `rememberNew` took.
     func write(copies: [String: ManifestCopy.Taken]) async throws {
         guard !known.isEmpty else { return }
         try await Offload.run {

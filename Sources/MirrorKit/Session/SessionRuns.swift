@@ -74,7 +74,7 @@ final class SessionRuns {
                 underWay[execution.identifier] = execution
                 run.attach(execution)
                 let recording = manifests.recording(of: plan, in: engine)
-                async let copies = recording.firstCopies()
+                async let copies = recording.rememberNew()
                 let (summary, totals) = try await Offload.run { execution.run() }
                 run.note(execution.event(.summary(summary), totals: totals))
                 ended = (execution, summary, totals)
