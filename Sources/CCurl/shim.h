@@ -126,6 +126,11 @@ static inline CURLcode ccurl_set_socket_callback(const struct ccurl *curl, CURL 
     return curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+static inline CURLcode ccurl_set_closing_callback(const struct ccurl *curl, CURL *easy,
+                                                  curl_closesocket_callback callback) {
+    return curl->easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
 static inline CURLcode ccurl_set_request_callback(const struct ccurl *curl, CURL *easy,
                                                   curl_prereq_callback callback) {
     return curl->easy_setopt(easy, CURLOPT_PREREQFUNCTION, callback);
@@ -134,6 +139,13 @@ static inline CURLcode ccurl_set_request_callback(const struct ccurl *curl, CURL
 static inline long ccurl_get_long(const struct ccurl *curl, CURL *easy, CURLINFO info) {
     long value = 0;
     return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+/* The socket of the transfer's connection, or CURL_SOCKET_BAD. */
+static inline curl_socket_t ccurl_get_socket(const struct ccurl *curl, CURL *easy) {
+    curl_socket_t value = CURL_SOCKET_BAD;
+    return curl->easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value
+                                                                               : CURL_SOCKET_BAD;
 }
 
 static inline void *ccurl_get_pointer(const struct ccurl *curl, CURL *easy, CURLINFO info) {

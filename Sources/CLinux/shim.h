@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/netlink.h>
@@ -435,4 +437,10 @@ static inline int64_t linux_peer_user(int descriptor) {
     struct { int32_t process; uint32_t user, group; } peer = {0, 0, 0};
     socklen_t length = sizeof peer;
     return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.user : -1;
+}
+
+/* Holds back what is written to a socket, or sends it. The kernel holds no byte for longer than 200 ms. */
+static inline void linux_set_cork(int socket, bool holds) {
+    int value = holds;
+    setsockopt(socket, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
 }

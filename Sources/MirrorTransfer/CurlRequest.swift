@@ -11,6 +11,7 @@ final class CurlRequest {
     private(set) unowned var multi: MultiHandle
     /// The request that runs; nil between two.
     private(set) var active: ActiveRequest?
+    private let shared: SharedConnections
     private let publicAddressesOnly: Bool
     /// Whether the settings of every request are in place, and the last one left nothing beside.
     private var keepsSettings = false
@@ -18,9 +19,11 @@ final class CurlRequest {
     /// How often libcurl began to send the request: again where a kept connection had died.
     private var sendings = 0
 
-    init(multi: MultiHandle, publicAddressesOnly: Bool) {
+    /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
+    init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
         easy = multi.makeEasy()
         self.multi = multi
+        self.shared = shared
         self.publicAddressesOnly = publicAddressesOnly
     }
 
@@ -57,6 +60,9 @@ final class CurlRequest {
         easy.set(CURLOPT_PREREQDATA, pointer: context)
         easy.set(socketCallback: socketCallback)
         easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
+        easy.set(closingCallback: closingCallback)
+        // A connection may be closed after its requests have ended.
+        easy.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(shared).toOpaque())
     }
 
     /// Converts libcurl's result into the end of the request that runs.
@@ -65,6 +71,9 @@ final class CurlRequest {
         // libcurl counts its own repetitions over all requests of a handle until it is reset.
         keepsSettings = isSettledByNext && result == CURLE_OK && sendings == 1
         let wasSent = easy.sentBytes > 0
+        if result == CURLE_OK, easy.usedHTTP2 {
+            shared.add(localPort: active.socket.localPort) { easy.socket }
+        }
         return WireEnd(
             active: active, failure: failure(result, of: active, wasSent: wasSent),
             wasSent: wasSent)
@@ -161,4 +170,14 @@ private func socketCallback(
 ) -> curl_socket_t {
     guard let address else { return -1 }
     return request(context)?.open(address) ?? -1
+}
+
+/// CURLOPT_CLOSESOCKETFUNCTION.
+private func closingCallback(
+    _ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t
+) -> Int32 {
+    if let context {
+        Unmanaged<SharedConnections>.fromOpaque(context).takeUnretainedValue().remove(socket)
+    }
+    return close(socket)
 }

@@ -6,26 +6,32 @@ internal import MirrorSystem
 final class CurlWire: Wire {
     private let settings: TransferSettings
     private let multis: MultiHandles
+    let shared: SharedConnections
     /// Handles whose requests have ended, for reuse.
     private var idle: [CurlRequest] = []
 
     /// - Parameter signal: a signal that also ends a wait.
     init(_ configuration: Configuration, signal: WakeSignal) {
         settings = TransferSettings(configuration)
-        multis = MultiHandles(connections: configuration.jobs, signal: signal)
+        shared = SharedConnections()
+        multis = MultiHandles(
+            connections: configuration.jobs, shared: shared, signal: signal)
     }
 
     func prepare(_ request: WireRequest, for active: ActiveRequest) throws(MirrorError) {
         let multi = try multis.handle(for: request.plan)
         let made =
             idle.popLast()
-            ?? CurlRequest(multi: multi, publicAddressesOnly: settings.publicAddressesOnly)
+            ?? CurlRequest(
+                multi: multi, shared: shared,
+                publicAddressesOnly: settings.publicAddressesOnly)
         made.prepare(request, for: active, in: multi, settings: settings)
         active.connection = made
     }
 
     func begin(_ active: ActiveRequest) {
         guard let request = CurlWire.request(of: active) else { return }
+        shared.began()
         request.multi.add(request.easy)
     }
 

@@ -8,20 +8,25 @@ internal import MirrorSystem
 final class MultiHandle {
     private let curl: UnsafePointer<ccurl>
     private let multi: UnsafeMutableRawPointer
+    /// Told of connections until the last one is closed, which is in `deinit`.
+    private let shared: SharedConnections
     /// The sockets and the time that it waits for.
     let watch: SocketWatch
 
     /// Loads libcurl if it is not loaded yet. Throws `MirrorError` where libcurl is missing, or
     /// where the process has as many descriptors as it may.
     ///
-    /// - Parameter connections: maximum number of idle connections that are kept.
-    init(connections: Int) throws(MirrorError) {
+    /// - Parameters:
+    ///   - connections: maximum number of idle connections that are kept.
+    ///   - shared: is told of connections that are closed.
+    init(connections: Int, shared: SharedConnections) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
         guard let multi = ccurl_multi_init(curl) else {
             throw MirrorError(.internalError, "libcurl cannot make a multi handle.")
         }
         self.multi = multi
+        self.shared = shared
         ccurl_multi_set_watch(
             curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
         _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)

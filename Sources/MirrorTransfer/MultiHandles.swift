@@ -11,6 +11,7 @@ internal import MirrorSystem
 /// Each set is made on first use: a run that makes no request loads no libcurl.
 final class MultiHandles {
     private let connections: Int
+    private let shared: SharedConnections
     private var usual: MultiHandle?
     private var long: MultiHandle?
     private var entries: [pollfd]
@@ -19,9 +20,11 @@ final class MultiHandles {
 
     /// - Parameters:
     ///   - connections: maximum number of idle connections that each of them keeps.
+    ///   - shared: what is known of the connections of both.
     ///   - signal: a signal that also ends a wait.
-    init(connections: Int, signal: WakeSignal) {
+    init(connections: Int, shared: SharedConnections, signal: WakeSignal) {
         self.connections = connections
+        self.shared = shared
         entries = [pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0)]
     }
 
@@ -32,7 +35,7 @@ final class MultiHandles {
 
     private func opened(_ multi: inout MultiHandle?) throws(MirrorError) -> MultiHandle {
         if let multi { return multi }
-        let made = try MultiHandle(connections: connections)
+        let made = try MultiHandle(connections: connections, shared: shared)
         entries.append(pollfd(fd: made.watch.descriptor, events: Int16(POLLIN), revents: 0))
         multi = made
         return made
@@ -40,8 +43,10 @@ final class MultiHandles {
 
     /// Continues every transfer that can continue, without waiting; callbacks run inside.
     func perform() {
+        shared.gather()
         usual?.perform()
         long?.perform()
+        shared.send()
     }
 
     /// The next transfer that ended.
