@@ -13,7 +13,7 @@ package final class ControlClient: Sendable {
     private let hasTimedOut = Atomic<Bool>(false)
 
     /// Seconds to wait for a reply.
-    private static let patience = 5
+    package static let patience = 5
     /// How often it is tried to connect, and microseconds between two times.
     private static let (attempts, pause) = (20, UInt32(50_000))
 
@@ -53,9 +53,11 @@ package final class ControlClient: Sendable {
     package var isSilent: Bool { descriptor == nil || hasTimedOut.load(ordering: .relaxed) }
 
     /// Sends a request and waits for its reply; nil if the other process ends, or does not reply
-    /// within five seconds. Blocks.
-    package func ask(_ request: ControlRequest) -> ControlReply? {
-        guard send(request), let line = line(waitingSeconds: ControlClient.patience) else {
+    /// within so many seconds. Blocks.
+    package func ask(
+        _ request: ControlRequest, waitingSeconds seconds: Int = ControlClient.patience
+    ) -> ControlReply? {
+        guard send(request), let line = line(waitingSeconds: seconds) else {
             return nil
         }
         return ControlReply(line: line)

@@ -7,7 +7,7 @@ import Testing
 @testable import MirrorKit
 
 /// Clients that follow a run, as fast as they like.
-@Suite(.timeLimit(.minutes(5))) struct FollowerTests {
+@Suite(.timeLimit(.minutes(15))) struct FollowerTests {
     private static let count = 20_000
 
     /// What waits for a follower was once copied for each event, so that a run did not end.
@@ -20,7 +20,8 @@ import Testing
         let server = try #require(
             ControlServer(at: address) { $0 == .follow ? .job(job) : .refused("no") })
         let clients = (0..<4).compactMap { _ in ControlClient.connect(to: address).client }
-        for client in clients { #expect(client.ask(.follow) == .job(job)) }
+        // A machine with much else to do may take its time.
+        for client in clients { #expect(client.ask(.follow, waitingSeconds: 600) == .job(job)) }
         let reader = try #require(clients.first)
         let numbers = Mutex<[Int]>([])
         let reading = Task {

@@ -175,16 +175,19 @@ import Testing
         let plan = try await stage.session.plan(stage.manifest("a", "b"))
         var reports = [String: Int]()
         var late = 0
-        var isPaused = false
+        var paused: Instant?
         for try await event in stage.session.execute(plan) {
             guard case .progress(let progress) = event.body, progress.bytes == 150_000 else {
                 continue
             }
-            if isPaused { reports[progress.target.name, default: 0] += 1 }
+            // What was told before the pause may be read after it.
+            if let paused, event.time > paused {
+                reports[progress.target.name, default: 0] += 1
+            }
             if progress.target == target, reports["b", default: 0] >= 2 { late += 1 }
-            if progress.target == target, !isPaused {
+            if progress.target == target, paused == nil {
                 await stage.session.pause(target)
-                isPaused = true
+                paused = .now
             }
             if reports["b"] == 5 { break }
         }
