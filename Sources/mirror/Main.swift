@@ -86,8 +86,7 @@ enum Main {
             }
             let refusal = UsageRefusal(
                 message: MirrorCommand.message(for: error), fullText: text, words: words)
-            Console.error.line(refusal.text)
-            return code.rawValue
+            return RunOutput.refuse(words, refusal.error, text: refusal.text, exit: code.rawValue)
         }
     }
 }

@@ -14,10 +14,18 @@ struct UsageRefusal {
 
     /// The lines to print.
     var text: String {
-        var sentence = otherVerb ?? Self.correction(of: message) ?? verbSuggestion ?? message
-        if let last = sentence.last, !".?:".contains(last) { sentence += "." }
         let help = helpLine.map { "\n" + $0 } ?? ""
         return "mirror: error: " + sentence.printableLines + help
+    }
+
+    /// The error that events carry.
+    var error: MirrorError { MirrorError(.usage, sentence) }
+
+    /// What is wrong, and what would be right.
+    private var sentence: String {
+        let sentence = otherVerb ?? Self.correction(of: message) ?? verbSuggestion ?? message
+        guard let last = sentence.last, !".?:".contains(last) else { return sentence }
+        return sentence + "."
     }
 
     /// `Run 'mirror sync --help' …`, made from the parser's own last line.

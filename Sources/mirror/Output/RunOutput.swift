@@ -97,19 +97,26 @@ struct RunOutput {
         if !options.quiet { Console.error.line("mirror: note: \(text.printable)") }
     }
 
-    /// Reports that the settings or the environment refuse a command line: nobody knows its options yet.
-    /// Gives the exit code.
+    /// Reports that the settings or the environment refuse a command line. Gives the exit code.
     static func refuse(_ words: [String], because error: any Error) -> Int32 {
         let failure = CommandFailure(error)
+        return refuse(words, failure.error, text: failure.text, exit: failure.exitCode)
+    }
+
+    /// Reports that a command line is refused before its options are known. `text` is for people; `--json`
+    /// prints a summary even then. Gives the exit code.
+    static func refuse(
+        _ words: [String], _ error: MirrorError, text: String, exit: Int32
+    ) -> Int32 {
         let options = words.prefix { $0 != "--" }
         if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
             let event = Event.failure(
-                failure.error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
+                error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
                 seconds: CommandTime.seconds)
             Console.output.write(bytes: line(event))
         }
-        Console.error.line(failure.text)
-        return failure.exitCode
+        Console.error.line(text)
+        return exit
     }
 
     private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]
