@@ -43,6 +43,13 @@ struct StepBook: ~Copyable {
 
     var isEnding: Bool { ending != nil }
 
+    /// Whether a transfer may begin: offline it needs a source that is a file.
+    func mayBegin(_ position: Int) -> Bool {
+        if !rules.isOffline { return true }
+        let resource = plan.resource(of: plan.steps[position])
+        return resource?.sources.contains { $0.url.scheme == .file } ?? false
+    }
+
     /// Notes what ends the run.
     mutating func noteEnding(_ ending: RunEnding) { self.ending = self.ending ?? ending }
 }

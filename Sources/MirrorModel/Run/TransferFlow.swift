@@ -20,7 +20,7 @@ struct TransferFlow: ~Copyable {
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
         var turns = book.sharing.leaders
         // Nothing is taken for requests that are not made.
-        if !setClaims.isEmpty, !book.rules.isOffline {
+        if !setClaims.isEmpty, !book.rules.isOffline || turns.contains { book.mayBegin($0) } {
             _ = setClaims.add(local, areTransfers: false, book.sets)
             turns = setClaims.add(turns, areTransfers: true, book.sets)
             _ = setClaims.add(
@@ -69,7 +69,7 @@ struct TransferFlow: ~Copyable {
             if !book.isWaiting(position) {
                 // It was cancelled before its turn came.
                 window.ended(position)
-            } else if book.rules.isOffline {
+            } else if !book.mayBegin(position) {
                 offline.append(position)
             } else if setClaims.holdsBack(position, book.sets) {
                 window.ended(position)
