@@ -45,8 +45,8 @@ final class MultiHandles {
     func perform() {
         shared.gather()
         usual?.perform()
-        long?.perform()
         shared.send()
+        long?.perform()
     }
 
     /// The next transfer that ended.

@@ -13,12 +13,14 @@ final class SharedConnections {
     private var lastPort: Int32 = 0
     /// Requests that began since bytes were last sent on.
     private var begun = 0
-    private var isGathering = false
+    /// Whether bytes are held back, and how often they were.
+    private(set) var (isGathering, gatherings) = (false, 0)
 
     /// Notes a request that begins with the next bytes.
     func began() { begun += 1 }
 
-    /// Notes the connection of a response over HTTP/2; `find` returns its socket.
+    /// Notes the connection of a response over HTTP/2. `find` returns its socket, which libcurl knows when
+    /// no other request is under way there.
     func add(localPort: Int32, _ find: () -> curl_socket_t?) {
         guard localPort != lastPort, let socket = find() else { return }
         lastPort = localPort
@@ -33,14 +35,17 @@ final class SharedConnections {
 
     /// Holds back what is written from now on, if that is likely to save packets.
     func gather() {
-        isGathering = begun > max(1, sockets.count)
+        isGathering = !sockets.isEmpty && begun > max(1, sockets.count)
         begun = 0
-        if isGathering { for socket in sockets { linux_set_cork(socket, true) } }
+        guard isGathering else { return }
+        gatherings += 1
+        for socket in sockets { linux_set_cork(socket, true) }
     }
 
     /// Sends what was held back.
     func send() {
         guard isGathering else { return }
+        isGathering = false
         for socket in sockets { linux_set_cork(socket, false) }
     }
 }

@@ -86,7 +86,11 @@ enum Main {
             }
             let refusal = UsageRefusal(
                 message: MirrorCommand.message(for: error), fullText: text, words: words)
-            return RunOutput.refuse(words, refusal.error, text: refusal.text, exit: code.rawValue)
+            guard code == .validationFailure else {
+                Console.error.line(refusal.text)
+                return code.rawValue
+            }
+            return RunOutput.refuse(effective, refusal.error, text: refusal.text)
         }
     }
 }

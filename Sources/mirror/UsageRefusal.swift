@@ -45,7 +45,7 @@ struct UsageRefusal {
         }
         guard !verbs.contains(word), word != "help" else { return nil }
         let nearest = NearestName.suggestion(for: word, among: verbs)
-        return "mirror has no verb \(Quoted(word))"
+        return "mirror has no verb \(Self.quoted(word[...]))"
             + (nearest.map { ". mirror \($0)?" } ?? ". It has \(verbs.joined(separator: ", ")).")
     }
 
@@ -95,12 +95,18 @@ struct UsageRefusal {
         else { return nil }
         let option = name.split(separator: " ").first.map(String.init) ?? ""
         let kind = name.split(separator: "<").last.map { String($0.dropLast()) } ?? ""
-        if let right = allowed[kind] { return "\(option) \(Quoted(value)): write \(right)." }
+        if let right = allowed[kind] { return "\(option) \(quoted(value)): write \(right)." }
         guard let (_, choices) = after.halves(around: "Please provide one of ") else { return nil }
         let words = choices.filter { $0 != "'" }
         let (first, second) = words.halves(around: " and ") ?? (words[...], "")
         let right = second.isEmpty ? "\(first)" : "\(first) or \(second)"
-        return "\(option) \(Quoted(value)): write \(right)"
+        return "\(option) \(quoted(value)): write \(right)"
+    }
+
+    /// A word of the command line, without what may be secret in a URL.
+    private static func quoted(_ word: Substring) -> String {
+        word.halves(around: "://") == nil
+            ? Quoted(String(word)).description : QuotedURL(String(word)).description
     }
 
     /// The valid values, by the name that stands for the value in the help.

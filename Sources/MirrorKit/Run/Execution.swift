@@ -72,12 +72,9 @@ final class Execution: Sendable {
             expectation = Expectation(of: resource, replacing: submission.storedMediaType)
         }
         let rank = resources.rank(at: number)
-        let sources =
-            options.isOffline
-            ? request.sources.filter { $0.url.scheme == .file } : request.sources
         return TransferJob(
             id: RunRegister.job(of: self.number, position: submission.position),
-            target: step.target, sources: sources, postBody: request.body,
+            target: step.target, sources: request.sources, postBody: request.body,
             expectation: expectation, local: step.local, part: step.part,
             priority: rank.priority,
             isDecisive: options.stopsAtFirstFailure && !rank.isOptional,

@@ -43,11 +43,14 @@ struct StepBook: ~Copyable {
 
     var isEnding: Bool { ending != nil }
 
-    /// Whether a transfer may begin: offline it needs a source that is a file.
+    /// Whether a transfer may begin: offline only if all its sources are files. A set begins as a whole,
+    /// or not at all, and offline it does not.
     func mayBegin(_ position: Int) -> Bool {
         if !rules.isOffline { return true }
-        let resource = plan.resource(of: plan.steps[position])
-        return resource?.sources.contains { $0.url.scheme == .file } ?? false
+        guard let resource = plan.resource(of: plan.steps[position]), !sets.has(position) else {
+            return false
+        }
+        return resource.sources.allSatisfy { $0.url.scheme == .file }
     }
 
     /// Notes what ends the run.

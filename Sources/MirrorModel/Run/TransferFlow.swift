@@ -20,7 +20,7 @@ struct TransferFlow: ~Copyable {
     mutating func fill(besides local: [Int], _ book: inout StepBook) {
         var turns = book.sharing.leaders
         // Nothing is taken for requests that are not made.
-        if !setClaims.isEmpty, !book.rules.isOffline || turns.contains { book.mayBegin($0) } {
+        if !setClaims.isEmpty, !book.rules.isOffline {
             _ = setClaims.add(local, areTransfers: false, book.sets)
             turns = setClaims.add(turns, areTransfers: true, book.sets)
             _ = setClaims.add(

@@ -100,23 +100,21 @@ struct RunOutput {
     /// Reports that the settings or the environment refuse a command line. Gives the exit code.
     static func refuse(_ words: [String], because error: any Error) -> Int32 {
         let failure = CommandFailure(error)
-        return refuse(words, failure.error, text: failure.text, exit: failure.exitCode)
+        return refuse(words, failure.error, text: failure.text)
     }
 
-    /// Reports that a command line is refused before its options are known. `text` is for people; `--json`
-    /// prints a summary even then. Gives the exit code.
-    static func refuse(
-        _ words: [String], _ error: MirrorError, text: String, exit: Int32
-    ) -> Int32 {
+    /// Reports that a command line is refused before its options are known; with `--json`, a summary says
+    /// so. `text` is for people. Gives the exit code.
+    static func refuse(_ words: [String], _ error: MirrorError, text: String) -> Int32 {
+        let event = Event.failure(
+            error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
+            seconds: CommandTime.seconds)
         let options = words.prefix { $0 != "--" }
         if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
-            let event = Event.failure(
-                error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
-                seconds: CommandTime.seconds)
             Console.output.write(bytes: line(event))
         }
         Console.error.line(text)
-        return exit
+        return CommandFailure(error).exitCode
     }
 
     private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]

@@ -99,13 +99,19 @@ struct SharedWireTests {
         defer { nginx.stop() }
         try expect([200, 200], of: "http")
         #expect(wire.shared.sockets.isEmpty)
+        #expect(wire.shared.gatherings == 0)
         try expect([200, 200], of: "https")
         #expect(wire.shared.sockets.count == 1)
+        let earlier = wire.shared.gatherings
         try expect([200, 200], of: "https")
         #expect(wire.shared.sockets.count == 1)
+        // Both began together, and what they wrote is on its way.
+        #expect(wire.shared.gatherings > earlier)
+        #expect(!wire.shared.isGathering)
     }
 
     @Test func aConnectionThatTheServerClosedIsForgotten() throws {
+        defer { nginx.stop() }
         try expect([200, 200], of: "https")
         #expect(wire.shared.sockets.count == 1)
         nginx.stop()
