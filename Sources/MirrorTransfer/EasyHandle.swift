@@ -154,7 +154,8 @@ final class EasyHandle {
         ccurl_get_long(curl, handle, CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
     }
 
-    /// The socket of the last request; nil when it is closed.
+    /// The socket of the last request; nil when it is closed, or while other requests use it
+    /// (CURLINFO_ACTIVESOCKET(3)).
     var socket: curl_socket_t? {
         let socket = ccurl_get_socket(curl, handle)
         return socket == CURL_SOCKET_BAD ? nil : socket
