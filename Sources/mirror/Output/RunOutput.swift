@@ -106,11 +106,11 @@ struct RunOutput {
     /// Reports that a command line is refused before its options are known; with `--json`, a summary says
     /// so. `text` is for people. Gives the exit code.
     static func refuse(_ words: [String], _ error: MirrorError, text: String) -> Int32 {
-        let event = Event.failure(
-            error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
-            seconds: CommandTime.seconds)
         let options = words.prefix { $0 != "--" }
         if options.contains("--json"), let verb = words.first, verbsWithEvents.contains(verb) {
+            let event = Event.failure(
+                error, root: SettingsLayer.root(in: words) ?? "", exit: nil,
+                seconds: CommandTime.seconds)
             Console.output.write(bytes: line(event))
         }
         Console.error.line(text)
