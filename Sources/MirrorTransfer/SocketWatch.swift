@@ -66,19 +66,23 @@ final class SocketWatch {
     fileprivate func want(_ what: Int32, of socket: curl_socket_t) {
         let index = Int(socket)
         while wanted.count <= index { wanted.append(0) }
-        switch what {
-        case CURL_POLL_IN: wanted[index] = EPOLLIN.rawValue
-        case CURL_POLL_OUT: wanted[index] = EPOLLOUT.rawValue
-        case CURL_POLL_INOUT: wanted[index] = EPOLLIN.rawValue | EPOLLOUT.rawValue
-        default:
+        let events: UInt32 =
+            switch what {
+            case CURL_POLL_IN: EPOLLIN.rawValue
+            case CURL_POLL_OUT: EPOLLOUT.rawValue
+            case CURL_POLL_INOUT: EPOLLIN.rawValue | EPOLLOUT.rawValue
             // The next request on the connection sets it again. The socket is removed from the set
             // only if it becomes ready before that. A closed socket leaves the set by itself.
+            default: 0
+            }
+        // libcurl tells the same of a shared connection for every request. It reports a socket as no
+        // longer wanted before it closes it, so what is known is never of another with that number.
+        guard wanted[index] != events else { return }
+        wanted[index] = events
+        if events != 0, linux_epoll_set(descriptor, socket, events) < 0 {
+            // No event comes. The connect timeout or the stall clock then ends the request.
             wanted[index] = 0
-            return
         }
-        // If the system refuses, no event comes. The connect timeout or the stall clock then ends
-        // the request.
-        _ = linux_epoll_set(descriptor, socket, wanted[index])
     }
 
     fileprivate func comeBack(after milliseconds: Int) {

@@ -87,17 +87,10 @@ private struct PlainScan {
     @inline(__always)
     private mutating func text() -> Range<Int>? {
         let start = mark.at + 1
-        var end = start
-        while end < bytes.count {
-            let byte = bytes[end]
-            if byte == UInt8(ascii: "\"") {
-                mark.at = end + 1
-                return start..<end
-            }
-            if byte < 0x20 || byte > 0x7E || byte == UInt8(ascii: "\\") { return nil }
-            end += 1
-        }
-        return nil
+        let end = PlainText.end(in: UnsafeRawBufferPointer(bytes), from: start)
+        guard end < bytes.count, bytes[end] == UInt8(ascii: "\"") else { return nil }
+        mark.at = end + 1
+        return start..<end
     }
 
     /// A whole number of at most 18 digits.

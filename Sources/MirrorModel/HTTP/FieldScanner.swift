@@ -82,6 +82,25 @@ package enum DecimalDigits {
         return value(of: isNegative ? text[1...] : text[...], sign: isNegative ? -1 : 1)
     }
 
+    /// The most digits that a number of 64 bits has.
+    package static let most = 20
+
+    /// Puts the digits of a number into memory, so that they end where that ends; returns where they begin.
+    ///
+    /// - Parameter room: has room for `most` of them.
+    package static func put(
+        _ number: UInt64, intoEndOf room: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        var start = room.count
+        var rest = number
+        repeat {
+            start -= 1
+            room[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        } while rest > 0
+        return start
+    }
+
     private static func value(of digits: some Collection<UInt8>, sign: Int64) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0

@@ -146,4 +146,5 @@ package struct HeadCollector: Sendable {
     }
 }
 
-private func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+/// Whether a byte is optional white space (RFC 9110 §5.6.3).
+func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

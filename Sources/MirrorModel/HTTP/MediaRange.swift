@@ -18,24 +18,25 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Type and subtype of a field's value, in lower case; nil when they are not well-formed.
     static func essence(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
-        var (start, end) = (0, 0)
-        while end < bytes.count, bytes[end] != UInt8(ascii: ";") { end += 1 }
-        while start < end, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
-        while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
-        let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        var start = 0
+        while start < bytes.count, isBlank(bytes[start]) { start &+= 1 }
+        var end = start
         var slash: Int?
         var hasCapitals = false
-        var at = 0
-        while at < essence.count {
-            let byte = essence[at]
+        while end < bytes.count {
+            let byte = bytes[end]
             if byte == UInt8(ascii: "/"), slash == nil {
-                slash = at
+                slash = end - start
             } else if !Token.isTokenByte(byte) {
-                return nil
+                break
             }
             if byte >= 0x41, byte <= 0x5A { hasCapitals = true }
-            at &+= 1
+            end &+= 1
         }
+        var rest = end
+        while rest < bytes.count, isBlank(bytes[rest]) { rest &+= 1 }
+        guard rest == bytes.count || bytes[rest] == UInt8(ascii: ";") else { return nil }
+        let essence = UnsafeBufferPointer(rebasing: bytes[start..<end])
         guard let slash, slash > 0, slash + 1 < essence.count else { return nil }
         let any = UInt8(ascii: "*")
         if slash == 1, essence[0] == any, essence.count != 3 || essence[2] != any { return nil }

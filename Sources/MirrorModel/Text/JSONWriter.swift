@@ -101,15 +101,8 @@ public struct JSONWriter: Sendable {
     private mutating func number(_ magnitude: UInt64, isNegative: Bool) {
         separate()
         if isNegative { bytes.append(UInt8(ascii: "-")) }
-        // The last digit comes first; a UInt64 has at most twenty.
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var start = digits.count
-            var rest = magnitude
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(rest % 10)
-                rest /= 10
-            } while rest > 0
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: DecimalDigits.most) { digits in
+            let start = DecimalDigits.put(magnitude, intoEndOf: digits)
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
         }
         needsComma = true
@@ -248,7 +241,7 @@ public struct JSONWriter: Sendable {
     private mutating func quote(utf8 text: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
         // Nearly every text has nothing to escape, and is copied as it is.
-        if JSONWriter.isPlain(text) {
+        if PlainText.hasNoSpecial(UnsafeRawBufferPointer(text)) {
             bytes.append(contentsOf: text)
         } else {
             quote(pieces: text)
@@ -258,41 +251,12 @@ public struct JSONWriter: Sendable {
 
     private mutating func quote(pieces text: UnsafeBufferPointer<UInt8>) {
         var start = 0
-        for position in text.indices where JSONWriter.isEscaped(text[position]) {
+        for position in text.indices where PlainText.isSpecial(text[position]) {
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<position]))
             escape(text[position])
             start = position + 1
         }
         bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start...]))
-    }
-
-    /// Whether no byte has to be escaped.
-    private static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Eight bytes at a time. A byte less the one compared with has its highest bit if that was
-        // greater, or if a borrow came from a lower byte, which then was smaller itself.
-        let (ones, highest) = (UInt64(0x0101_0101_0101_0101), UInt64(0x8080_8080_8080_8080))
-        let bytes = UnsafeRawBufferPointer(text)
-        guard bytes.count >= 8 else { return !bytes.contains(where: isEscaped) }
-        var at = 0
-        while at < bytes.count {
-            // The last eight begin before the end of those before.
-            at = min(at, bytes.count - 8)
-            let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-            let control = (word &- ones &* 0x20) & ~word
-            let quote = word ^ ones &* 0x22
-            let slash = word ^ ones &* 0x5C
-            let delete = word ^ ones &* 0x7F
-            let found =
-                control | ((quote &- ones) & ~quote) | ((slash &- ones) & ~slash)
-                | ((delete &- ones) & ~delete)
-            if found & highest != 0 { return false }
-            at += 8
-        }
-        return true
-    }
-
-    private static func isEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
     }
 
     private mutating func escape(_ byte: UInt8) {

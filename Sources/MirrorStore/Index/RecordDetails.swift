@@ -94,7 +94,13 @@ extension RecordDetails {
             }
         }
 
-        mutating func add(_ number: Int64) { add(String(number)) }
+        mutating func add(_ number: Int64) {
+            if number < 0 { add(UInt8(ascii: "-")) }
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: DecimalDigits.most) { digits in
+                let start = DecimalDigits.put(number.magnitude, intoEndOf: digits)
+                count = room[count...].update(fromContentsOf: digits[start...])
+            }
+        }
     }
 }
 
