@@ -15,7 +15,7 @@ package final class Promoter: Sendable {
     /// Sets of earlier runs that must be finished before anything of theirs may change.
     private let unfinished: [UnfinishedSet]
 
-    /// Starts the thread. `now` names conflicts; `stop` must be called in the end.
+    /// `now` names conflicts; `stop` must be called in the end.
     package convenience init(
         root: RootDirectory, index: Index, now: @escaping @Sendable () -> Instant,
         unfinished: [UnfinishedSet] = []
@@ -34,8 +34,6 @@ package final class Promoter: Sendable {
             environment = try PromotionEnvironment(
                 root: root, index: index, probe: probe, now: now)
             wakeup = try WakeSignal()
-            let started = try NativeThread("promotions") { self.run() }
-            thread.withLock { $0 = started }
         } catch { throw MirrorError(error) }
     }
 
@@ -45,7 +43,9 @@ package final class Promoter: Sendable {
         let works = unfinished.isEmpty ? submitted : refuseUnfinished(submitted)
         let now = ContinuousClock().now
         let (refusal, isUrgent) = inbox.withLock { inbox in
-            if let refusal = inbox.refusal { return (refusal as MirrorError?, false) }
+            if let refusal = inbox.refusal ?? begin(&inbox) {
+                return (refusal as MirrorError?, false)
+            }
             var isUrgent = false
             for work in works {
                 if inbox.add(work, at: now, greatest: environment.flush.greatestBatch) {
@@ -55,6 +55,20 @@ package final class Promoter: Sendable {
             return (nil, isUrgent)
         }
         if let refusal { tell(works, refusal) } else if isUrgent { wakeup.raise() }
+    }
+
+    /// Starts the thread with the first work; returns why it cannot be started.
+    ///
+    /// Most runs have no work. And while libcurl is loaded, which the way to the first work is long
+    /// enough for, the system has a new thread wait.
+    private func begin(_ inbox: inout PromotionInbox) -> MirrorError? {
+        guard !inbox.hasBegun else { return nil }
+        do throws(Errno) {
+            let started = try NativeThread("promotions") { self.run() }
+            thread.withLock { $0 = started }
+            inbox.hasBegun = true
+            return nil
+        } catch { return MirrorError(error) }
     }
 
     /// Says that no more works will arrive soon, so that those that wait are promoted now.
@@ -71,8 +85,9 @@ package final class Promoter: Sendable {
         await withCheckedContinuation { continuation in
             let hasEnded = inbox.withLock { inbox in
                 inbox.isStopping = true
-                if !inbox.hasEnded { inbox.waiters.append(continuation) }
-                return inbox.hasEnded
+                let hasEnded = inbox.hasEnded || !inbox.hasBegun
+                if !hasEnded { inbox.waiters.append(continuation) }
+                return hasEnded
             }
             if hasEnded { continuation.resume() } else { wakeup.raise() }
         }

@@ -20,6 +20,8 @@ struct PromotionInbox {
         case end
     }
 
+    /// Whether there is a thread.
+    var hasBegun = false
     /// Whether what waits need not wait for more.
     var isHurried = false
     /// Whether the thread ends when nothing waits.
