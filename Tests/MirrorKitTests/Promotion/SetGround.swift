@@ -91,27 +91,32 @@ struct SetGround {
         _ probe: PromotionProbe = PromotionProbe(), asOwner: Bool = false,
         before: (SetLanding) throws -> Void = { _ in }
     ) async throws -> SetResult {
-        let tree =
-            try asOwner
-            ? Privileges.withoutOverride { try PromotionTree(folder, probe) }
-            : PromotionTree(folder, probe)
+        let tree = try PromotionTree(folder, probe)
         let set = try set(tree)
         try before(set)
-        let result = await promote(set, on: tree)
+        let result = await promote(set, on: tree, asOwner: asOwner)
         try tree.index.close(now: PromotionTree.time)
         return result
     }
 
-    private func promote(_ set: SetLanding, on tree: PromotionTree) async -> SetResult {
+    private func promote(
+        _ set: SetLanding, on tree: PromotionTree, asOwner: Bool = false
+    ) async -> SetResult {
         let result = await withCheckedContinuation { continuation in
             let listener = PromotionListener { ends in
                 for case .set(_, let result) in ends.map(\.result) {
                     continuation.resume(returning: result)
                 }
             }
-            tree.promoter.submit([
-                PromotionWork(task: .landSet(set), number: 0, receiver: listener)
-            ])
+            let work = PromotionWork(task: .landSet(set), number: 0, receiver: listener)
+            // Its thread begins here, with the rights of this one.
+            do {
+                let submit = { tree.promoter.submit([work]) }
+                try asOwner ? Privileges.withoutOverride(submit) : submit()
+            } catch {
+                Issue.record(error)
+                tree.promoter.submit([work])
+            }
         }
         await tree.promoter.stop()
         return result
