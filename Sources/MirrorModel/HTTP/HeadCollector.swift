@@ -145,6 +145,3 @@ package struct HeadCollector: Sendable {
         return Line(rebasing: bytes[start..<end])
     }
 }
-
-/// Whether a byte is optional white space (RFC 9110 §5.6.3).
-func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

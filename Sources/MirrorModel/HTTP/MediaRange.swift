@@ -69,13 +69,3 @@ enum Token {
         return byte < 0x80 && bits >> UInt64(byte & 0x3F) & 1 == 1
     }
 }
-
-extension StringProtocol {
-    /// The text without spaces and tabs at its ends (RFC 9110 §5.6.3, optional whitespace).
-    func trimmingSpaces() -> String {
-        let isSpace: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        let bytes = Array(utf8.drop(while: isSpace))
-        let length = bytes.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? 0
-        return String(decoding: bytes[..<length], as: UTF8.self)
-    }
-}
