@@ -16,6 +16,11 @@ enum ClockTorture: TortureClass {
         defer { languages.remove() }
         let settings = ClockSetting.all(languages: languages)
         guard let plain = settings.first else { return tally }
+        // Every trial of a program that stands still here would wait for its whole time.
+        if let flaw = try start(program, plain) {
+            tally.count("a start", [flaw])
+            return tally
+        }
         // A sample plays few stories, each under every clock.
         let stories = ClockStories.all.spread(max(1, trials / settings.count))
         for story in stories {
@@ -40,6 +45,13 @@ enum ClockTorture: TortureClass {
             tally.count("a certificate, \(setting.name)", try certificate(nginx, program, setting))
         }
         return tally
+    }
+
+    /// Why a program does not start under a clock; nil when it does.
+    private static func start(_ program: String, _ setting: ClockSetting) throws -> String? {
+        let words = setting.words(after: 0) + [program, "--version"]
+        let ending = try Command(words[0], Array(words.dropFirst())).wait(seconds: 20).ending
+        return ending == .exited(0) ? nil : "--version: \(ending)"
     }
 
     private static func play(
