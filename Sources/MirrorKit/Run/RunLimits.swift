@@ -54,7 +54,14 @@ struct RunLimits {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var needs = Needs(on: space)
+        let sets = AtomicSets(plan)
         for position in plan.steps.notable {
+            // What is not fetched takes no room.
+            if options.isOffline, plan.steps.request(at: position) != nil,
+                !plan.beginsOffline(position, sets)
+            {
+                continue
+            }
             if let fetch = plan.steps.plainFetch(at: position) {
                 needs.add(
                     fetch.size, in: plan.steps.area(of: fetch),

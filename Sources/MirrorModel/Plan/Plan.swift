@@ -62,6 +62,15 @@ public struct Plan: Sendable {
         return manifests[step.manifest].resources[resource]
     }
 
+    /// Whether a run without servers begins a step's transfer: offline only if all sources are files. A set
+    /// begins as a whole, or not at all, and offline it does not.
+    package func beginsOffline(_ position: Int, _ sets: AtomicSets) -> Bool {
+        guard let resource = resource(of: steps[position]),
+            sets.set(of: position, in: self) == nil
+        else { return false }
+        return resource.sources.allSatisfy { $0.url.scheme == .file }
+    }
+
     /// Who owns a step's target once the step is done.
     package func owners(of step: Step) -> Owners {
         if case .ownedTogether(let owners) = step.reason { return owners }

@@ -43,14 +43,9 @@ struct StepBook: ~Copyable {
 
     var isEnding: Bool { ending != nil }
 
-    /// Whether a transfer may begin: offline only if all its sources are files. A set begins as a whole,
-    /// or not at all, and offline it does not.
+    /// Whether a transfer may begin.
     func mayBegin(_ position: Int) -> Bool {
-        if !rules.isOffline { return true }
-        guard let resource = plan.resource(of: plan.steps[position]), !sets.has(position) else {
-            return false
-        }
-        return resource.sources.allSatisfy { $0.url.scheme == .file }
+        !rules.isOffline || plan.beginsOffline(position, sets.sets)
     }
 
     /// Notes what ends the run.
