@@ -38,6 +38,8 @@ package struct Database: ~Copyable, @unchecked Sendable {
             throw IndexError(code: code, words: "out of memory")
         }
         guard code == SQLITE_OK else {
+            // What was returned does not say whether the disk failed a read.
+            let code = sqlite3_extended_errcode(handle)
             let words = String(cString: sqlite3_errmsg(handle))
             sqlite3_close_v2(handle)
             values.deallocate()
