@@ -213,7 +213,7 @@ extension ValueCheck {
         _ text: String, _ key: String, relativeTo base: SourceURL?, at place: TextPosition
     ) -> SourceURL? {
         let url: SourceURL
-        if let host = BareHost.find(in: text) {
+        if let host = BareHost.find(in: text)?.printable {
             log.error(
                 at: place,
                 "\(key) \(QuotedURL(text)): it has no scheme; write https://\(host)/…, or ./\(host)/…"

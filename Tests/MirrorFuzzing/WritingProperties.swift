@@ -59,9 +59,10 @@ enum WritingProperties {
 enum EditProperties {
     static let flaw: @Sendable ([UInt8]) -> String? = { bytes in
         let origin = ManifestOrigin.file(path: "/srv/lists/m.json")
-        guard let decoded = try? ManifestReader.read(bytes, label: "m", origin: origin) else {
-            return nil
-        }
+        // A list of another program is not written into.
+        guard let decoded = try? ManifestReader.read(bytes, label: "m", origin: origin),
+            decoded.list == nil
+        else { return nil }
         var values: [Int: PinnedValues] = [:]
         for (position, resource) in decoded.manifest.resources.enumerated() {
             let hasDigest = resource.digests.contains { $0.algorithm == .sha256 }
