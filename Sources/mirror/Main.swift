@@ -58,7 +58,7 @@ enum Main {
             return RunOutput.refuse(words, because: error)
         }
         do {
-            var command = try await MirrorCommand.asyncParseAsRoot(effective)
+            var command = try await MirrorCommand.command(from: effective)
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

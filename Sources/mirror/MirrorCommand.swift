@@ -40,4 +40,18 @@ struct MirrorCommand: AsyncParsableCommand {
             TopCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self,
             ServeCommand.self, ReportCommand.self,
         ])
+
+    /// The command that these words ask for.
+    ///
+    /// The verb reads them by itself: to build the root and all its verbs first takes a quarter of the
+    /// time. What a verb does not take, such as `--help`, is the root's to explain.
+    static func command(from words: [String]) async throws -> any ParsableCommand {
+        let verb = configuration.subcommands.first { $0._commandName == words.first }
+        if let verb = verb as? any AsyncParsableCommand.Type,
+            let command = try? await verb.asyncParseAsRoot(Array(words.dropFirst()))
+        {
+            return command
+        }
+        return try await asyncParseAsRoot(words)
+    }
 }
