@@ -43,12 +43,13 @@ struct MirrorCommand: AsyncParsableCommand {
 
     /// The command that these words ask for.
     ///
-    /// The verb reads them by itself: to build the root and all its verbs first takes a quarter of the
-    /// time. What a verb does not take, such as `--help`, is the root's to explain.
+    /// The verb reads them by itself: to build the root and all its verbs first takes a sixth of a short
+    /// run. What is not the verb itself, such as its help, comes from the root, whose name it has.
     static func command(from words: [String]) async throws -> any ParsableCommand {
         let verb = configuration.subcommands.first { $0._commandName == words.first }
         if let verb = verb as? any AsyncParsableCommand.Type,
-            let command = try? await verb.asyncParseAsRoot(Array(words.dropFirst()))
+            let command = try? await verb.asyncParseAsRoot(Array(words.dropFirst())),
+            type(of: command) == verb
         {
             return command
         }
