@@ -35,6 +35,31 @@ enum HelpText {
 
 /// Every verb's help shows how it is used, with options that it has.
 @Suite struct HelpTests {
+    /// A verb reads its words without the program's other verbs, but its help is of the whole program.
+    @Test func helpNamesAVerbAsItIsCalled() throws {
+        let verbs =
+            try HelpText.verbs().map { [$0] } + [["schedule", "add"], ["settings", "set"]]
+        for words in verbs {
+            let usage = try HelpText.of(words).split(separator: "\n").first {
+                $0.hasPrefix("USAGE:")
+            }
+            let call = "USAGE: mirror " + words.joined(separator: " ")
+            #expect(usage?.hasPrefix(call) == true, "\(words): \(usage ?? "no usage")")
+        }
+    }
+
+    /// Only the program itself has the verb `help`, and it alone has a version.
+    @Test func whatIsTheProgramsIsNoVerbs() throws {
+        let program = BuiltProgram.path(of: "mirror")
+        for words in [["schedule", "help"], ["settings", "help"], ["manifests", "help"]] {
+            #expect(try Command.run(program, words).ending == .exited(64), "\(words)")
+        }
+        let versions = try [["--version"], ["sync", "--version"]].map {
+            try Command.run(program, $0).output
+        }
+        #expect(versions[0] == versions[1])
+    }
+
     @Test func everyVerbHasAnExampleThatItUnderstands() throws {
         let verbs = try HelpText.verbs()
         for verb in verbs {
