@@ -54,10 +54,10 @@ struct RunLimits {
         let space: FreeSpace
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var needs = Needs(on: space)
-        let sets = AtomicSets(plan)
+        let sets = options.isOffline ? AtomicSets(plan) : nil
         for position in plan.steps.notable {
             // What is not fetched takes no room.
-            if options.isOffline, plan.steps.request(at: position) != nil,
+            if let sets, plan.steps.request(at: position) != nil,
                 !plan.beginsOffline(position, sets)
             {
                 continue
