@@ -2,16 +2,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-private let strace = "/usr/bin/strace"
-
-private let canTrace: Bool = {
-    guard BuiltProgram.exists(strace) else { return false }
-    let tried = try? Command.run(strace, ["-qq", "-o", "/dev/null", "/bin/true"])
-    return tried?.ending == .exited(0)
-}()
-
 /// A lock that the system does not give.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: canTrace, "strace is not possible here"))
+@Suite(.timeLimit(.minutes(15)), .enabled(if: Strace.isPossible, "strace is not possible here"))
 struct LockFailureTests {
     /// ENOLCK is what flock(2) gives where the kernel, or a file server, has no more locks.
     @Test(arguments: [("ENOLCK", Int32(73)), ("EINVAL", 73), ("EAGAIN", 75)])
@@ -22,7 +14,7 @@ struct LockFailureTests {
         try ground.root.write(".mirror/lock", [])
         let lock = ground.root.full(".mirror/lock")
         let tool = [
-            strace, "-f", "-qq", "-o", "/dev/null", "-P", lock, "-e", "trace=flock", "-e",
+            Strace.program, "-f", "-qq", "-o", "/dev/null", "-P", lock, "-e", "trace=flock", "-e",
             "inject=flock:error=\(error):when=1",
         ]
         let result = try ground.start(["sync", manifest], under: tool).wait()

@@ -2,16 +2,8 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-private let strace = "/usr/bin/strace"
-
-private let canTrace: Bool = {
-    guard BuiltProgram.exists(strace) else { return false }
-    let tried = try? Command.run(strace, ["-qq", "-o", "/dev/null", "/bin/true"])
-    return tried?.ending == .exited(0)
-}()
-
 /// A sound index on a disk that fails its reads.
-@Suite(.timeLimit(.minutes(15)), .enabled(if: canTrace, "strace is not possible here"))
+@Suite(.timeLimit(.minutes(15)), .enabled(if: Strace.isPossible, "strace is not possible here"))
 struct UnreadableIndexTests {
     /// A run before saw what may be damage, so this one looks thoroughly, and gets no answers.
     @Test func anIndexThatCannotBeReadIsNotTakenForADamagedOne() throws {
@@ -28,7 +20,7 @@ struct UnreadableIndexTests {
         for moment in 1...24 {
             try ground.root.write(".mirror/index.doubted", [])
             let tool = [
-                strace, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e",
+                Strace.program, "-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64", "-e",
                 "inject=pread64:error=EIO:when=\(moment)+",
             ]
             let result = try ground.start(["sync", manifest], under: tool).wait()
