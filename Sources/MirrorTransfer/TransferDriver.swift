@@ -49,6 +49,11 @@ final class TransferDriver {
     }
 
     func act(_ action: TransferAction, _ transfer: Transfer) {
+        if let plan = carryOut(action, transfer) { queue(plan, transfer) }
+    }
+
+    /// Carries out an action, but for the request that it may end with, which is returned.
+    private func carryOut(_ action: TransferAction, _ transfer: Transfer) -> RequestPlan? {
         let now = work.clock.monotonic()
         if let seconds = action.hostHold, let url = transfer.plan?.url {
             let isTooLong = seconds > policy.longestWait
@@ -60,11 +65,17 @@ final class TransferDriver {
         }
         register.tell(action.notice, transfer)
         if action.dropsPart {
-            do { try transfer.drop() } catch { return endings.fail(transfer, error) }
+            do { try transfer.drop() } catch {
+                endings.fail(transfer, error)
+                return nil
+            }
         }
-        if let ending = transfer.earlyEnd.result { return endings.finish(transfer, ending) }
+        if let ending = transfer.earlyEnd.result {
+            endings.finish(transfer, ending)
+            return nil
+        }
         switch action.next {
-        case .request(let plan): queue(plan, transfer)
+        case .request(let plan): return plan
         case .wait(let milliseconds):
             if action.waitsForNetwork { requests.wire.watchNetwork() }
             transfer.state = .waiting(until: now + milliseconds)
@@ -80,6 +91,7 @@ final class TransferDriver {
         case .fail(let error): endings.fail(transfer, error)
         case .receive: break
         }
+        return nil
     }
 }
 
@@ -105,23 +117,40 @@ extension TransferDriver {
         }
     }
 
-    /// Makes a request now if the host may be asked; the transfer has a place.
+    /// Makes a request now, to the first source whose host may be asked; the transfer has a place.
+    ///
+    /// There may be thousands of sources that cannot be asked, so this is a loop and no recursion.
     func request(_ plan: RequestPlan, for transfer: Transfer) {
-        let host = Host(plan.url)
-        switch register.dispatcher.admit(transfer.job.id, to: host) {
-        case .ask: break
-        case .waits: return register.waitForPlace(transfer)
-        case .elsewhere:
-            register.know(hostsOf: transfer)
-            if let action = transfer.machine?.elsewhere() { return act(action, transfer) }
-            return register.waitForPlace(transfer, isPatient: true)
-        case .refused(let milliseconds):
-            return decide(transfer) { $0.heldOff(seconds: (milliseconds + 999) / 1000) }
-        case .down(let outage):
-            return decide(transfer) {
-                $0.hostIsDown(host.description, outage, wasAsked: false)
+        var next = plan
+        while true {
+            let host = Host(next.url)
+            let action: TransferAction?
+            switch register.dispatcher.admit(transfer.job.id, to: host) {
+            case .ask: return make(next, for: transfer)
+            case .waits: return register.waitForPlace(transfer)
+            case .elsewhere:
+                register.know(hostsOf: transfer)
+                action = transfer.machine?.elsewhere()
+                if action == nil { return register.waitForPlace(transfer, isPatient: true) }
+            case .refused(let milliseconds):
+                let seconds = (milliseconds + 999) / 1000
+                action = transfer.machine?.action { $0.heldOff(seconds: seconds) }
+            case .down(let outage):
+                action = transfer.machine?.action {
+                    $0.hostIsDown(host.description, outage, wasAsked: false)
+                }
             }
+            guard let action, let plan = carryOut(action, transfer) else { return }
+            transfer.plan = plan
+            guard register.dispatcher.isRunning(transfer.job.id), !transfer.isPaused,
+                endings.refusal == nil
+            else { return register.waitForPlace(transfer) }
+            next = plan
         }
+    }
+
+    /// Makes a request to a host that may be asked.
+    private func make(_ plan: RequestPlan, for transfer: Transfer) {
         if !transfer.hasStarted {
             transfer.hasStarted = true
             let source = transfer.job.sources[plan.source].url.withoutSecrets

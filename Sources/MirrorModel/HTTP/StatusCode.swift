@@ -8,6 +8,14 @@ package enum StatusCode {
         isOverload(status) || [408, 425, 500, 502, 504].contains(status)
     }
 
+    /// Whether running again later may help: what is passing, and every other fault of the server.
+    ///
+    /// The latter is not asked again in this run. It may pass all the same: proxies have codes of
+    /// their own for a server that is down, and a captive portal answers 511 (RFC 6585 §6).
+    package static func mayHeal(_ status: Int) -> Bool {
+        isPassing(status) || (500...599).contains(status)
+    }
+
     /// Whether the host is asked too often (429, RFC 6585 §4) or does not keep up (503).
     ///
     /// Such a host gets fewer transfers at once, and no further connections for a file.

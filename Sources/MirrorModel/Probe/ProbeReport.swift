@@ -80,7 +80,7 @@ extension ProbeReport {
     }
 
     private static func refusal(_ status: Int, _ url: SourceURL) -> MirrorError {
-        let mayPass = StatusCode.isPassing(status)
+        let mayPass = StatusCode.mayHeal(status)
         var error = MirrorError(
             .httpStatus,
             "\(url): the server answered \(status). \(mayPass ? "Try again later." : "Check the URL.")"

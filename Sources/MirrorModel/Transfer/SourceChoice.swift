@@ -184,8 +184,9 @@ extension SourceChoice {
         error.attempts = attempts
         error.expected = refusal.expected
         error.actual = refusal.actual
-        error.tried = tried.map { states[$0].source.url.description }
-        if let isRetryable { error.isRetryable = isRetryable }
+        let mayHeal =
+            refusal.code == .httpStatus ? refusal.status.map(StatusCode.mayHeal) : nil
+        error.isRetryable = isRetryable ?? mayHeal ?? error.isRetryable
         return error
     }
 
