@@ -128,6 +128,20 @@ import Testing
         #expect(try store.open(record) == nil)
     }
 
+    /// On a slow line nothing may be promoted for hours.
+    @Test func milestonesAloneDoNotLetTheLogGrow() throws {
+        let record = record()
+        let file = try store.create(record)
+        try file.write([1], at: 0)
+        for length in 1...6000 {
+            let digest = ByteHasher.digest(.sha256, of: Array("\(length)".utf8))
+            try store.log(
+                Milestone(length: Int64(length), sha256: digest), part: record.name)
+        }
+        let log = try #require(folder.bytes(of: ".mirror/index.sqlite-wal"))
+        #expect(log.count < 10 << 20)
+    }
+
     @Test func aPartIsTrustedUpToTheLastMilestoneThatHolds() throws {
         var record = record()
         let file = try store.create(record)
