@@ -217,7 +217,7 @@ extension TransferSegments {
     /// Handles the end of the transfer's own connection. It ends at bytes that others fetch, with
     /// the end of its response, or by a failure.
     func ownEnded(_ failure: TransportFailure?) -> Event? {
-        state.ownEnded(failure)
+        state.ownEnded(failure, promisedEnd: transfer.machine?.reception?.end)
         join()
         return conclude()
     }

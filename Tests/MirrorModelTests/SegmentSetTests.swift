@@ -105,6 +105,20 @@ import Testing
         guard case .bodyEnded = whole.conclusion else { throw Unexpected() }
     }
 
+    /// However well its framing ended: to ask again at once would be a storm of requests.
+    @Test func aResponseThatEndsBeforeItsPromisedEndIsBroken() throws {
+        var short = set(1)
+        _ = short.arrived(4)
+        short.ownEnded(nil, promisedEnd: 10)
+        guard case .interrupted(let failure) = short.conclusion else { throw Unexpected() }
+        #expect(failure.code == .connectionLost)
+        // A server may send less than was asked for, and say so.
+        var less = set(1)
+        _ = less.arrived(4)
+        less.ownEnded(nil, promisedEnd: 4)
+        guard case .bodyEnded = less.conclusion else { throw Unexpected() }
+    }
+
     /// A pause costs no retry, though the own connection broke before.
     @Test(arguments: [true, false]) func aBrokenOffSetGoesOn(hadBroken: Bool) throws {
         var set = set(1)

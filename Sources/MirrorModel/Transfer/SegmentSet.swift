@@ -131,7 +131,14 @@ extension SegmentSet {
     /// Ends the transfer's own connection.
     ///
     /// It met a range that others fetch, its response ended, or it failed.
-    package mutating func ownEnded(_ failure: TransportFailure?) {
+    ///
+    /// - Parameter promisedEnd: the offset behind the last byte that the response promised; one that
+    ///   ended before it broke, however well its framing ended.
+    package mutating func ownEnded(_ failure: TransportFailure?, promisedEnd: Int64? = nil) {
+        endOwn(failure ?? own.flatMap { plan.shortfall(of: $0, before: promisedEnd) })
+    }
+
+    private mutating func endOwn(_ failure: TransportFailure?) {
         if ownIsSuperseded { isShared = true }
         if let own, let assignment = plan.assignments[own] {
             excuse(assignment, isShort: failure != nil)
@@ -146,7 +153,7 @@ extension SegmentSet {
     /// - Parameter refusal: why its response was refused amid its body; nil where it is only broken
     ///   off.
     package mutating func ownBrokenOff(_ refusal: Refusal?) {
-        if own != nil { ownEnded(nil) }
+        if own != nil { endOwn(nil) }
         self.refusal = refusal
         if refusal != nil { return }
         isShared = true

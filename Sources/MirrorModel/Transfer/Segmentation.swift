@@ -320,3 +320,14 @@ package struct Segmentation: Sendable {
         }
     }
 }
+
+extension Segmentation {
+    /// What it means that the response of a connection has ended, which promised the bytes before an
+    /// offset; nil where they are there, or are fetched by others.
+    func shortfall(of id: Int, before promisedEnd: Int64?) -> TransportFailure? {
+        guard let promisedEnd, let assignment = assignments[id],
+            assignment.position < min(promisedEnd, assignment.end)
+        else { return nil }
+        return .cutShort(at: assignment.position, of: promisedEnd)
+    }
+}

@@ -181,7 +181,8 @@ extension TransferCourse {
     mutating func failForWaste(_ refusal: Refusal) -> TransferAction? {
         guard let part = bytes.part, part.length > 0, !mayResume(part) else { return nil }
         let total = knownTotal ?? bytes.greatestLength
-        guard bytes.wastedSoFar > 2 * total else { return nil }
+        // Twice a total that a server promises may be more than a number holds.
+        guard bytes.wastedSoFar - total > total else { return nil }
         let error = failure(
             refusal.afterWaste(of: bytes.wastedSoFar, total: total, whyNot(part)),
             isRetryable: true)

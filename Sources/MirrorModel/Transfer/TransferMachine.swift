@@ -136,10 +136,7 @@ extension TransferMachine {
         guard let reception else { return TransferAction(.check) }
         let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
         if let end, length < end {
-            let cut = TransportFailure(
-                .connectionLost, "the connection ended after \(length) of \(Counted(end, "byte"))",
-                isPassing: true, wasSent: true)
-            return interrupted(cut, length: length)
+            return interrupted(.cutShort(at: length, of: end), length: length)
         }
         course.progressed(to: length)
         course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)

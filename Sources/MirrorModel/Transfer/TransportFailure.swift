@@ -24,4 +24,10 @@ package struct TransportFailure: Sendable, Hashable, Error {
         self.wasSent = wasSent
         self.mayBeProtocol = mayBeProtocol
     }
+    /// The end of a response that promised more bytes.
+    static func cutShort(at length: Int64, of end: Int64) -> TransportFailure {
+        TransportFailure(
+            .connectionLost, "the connection ended after \(length) of \(Counted(end, "byte"))",
+            isPassing: true, wasSent: true)
+    }
 }
