@@ -24,6 +24,28 @@ import Testing
         }
     }
 
+    /// Each folder that is made waits, open, for the flush that makes it last.
+    @Test func aDeepTreeIsMadeWithTwoHundredAndFiftySixDescriptors() async throws {
+        try await DetachedThread.run {
+            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+            defer { ground.remove() }
+            try ground.folder.write("source", Array("deep".utf8))
+            let source = ground.folder.full("source")
+            let steps = (0..<40).map { "n\($0)" }.joined(separator: "/")
+            let resources = (0..<40).map {
+                "{\"path\":\"Caches/\($0)/\(steps)/f.bin\",\"url\":\"file://\(source)\"}"
+            }
+            let manifest = try ground.write(
+                manifest: "{\"name\":\"deep\",\"resources\":[\(resources.joined(separator: ","))]}")
+            let run = try ground.start(
+                ["sync", manifest, "--no-progress"],
+                under: ["/bin/sh", "-c", "ulimit -n 256; exec \"$@\"", "sh"]
+            ).wait(seconds: 300)
+            #expect(run.ending == .exited(0), "\(run.errors)")
+            #expect(ground.tree().count == 40)
+        }
+    }
+
     /// A set is staged as a whole: each file is flushed and closed before the next is opened.
     @Test(
         .enabled(if: SmallFileSystem.isPossible, "mounting a tmpfs needs root"),

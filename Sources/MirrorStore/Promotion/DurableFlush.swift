@@ -42,6 +42,19 @@ struct DurableFlush: Sendable {
     /// the folder in which its own was made, and three batches have theirs open at once.
     let greatestBatch: Int
 
+    /// How many folders in which folders were made may wait, with a descriptor each, for the flush of the
+    /// batch that they are of.
+    private static let mostMadeFolders = max(16, OpenFileLimit.current / 8)
+
+    /// Flushes the folders in which folders were made, where they are too many to wait: in a deep tree,
+    /// each file may have made many.
+    func flushManyMadeFolders() throws(Errno) {
+        guard root.unflushedFolderCount >= DurableFlush.mostMadeFolders else { return }
+        let made = root.takeUnflushedFolders()
+        if allowsGroup { try flushGroup() }
+        try flush(made, besideGroup: allowsGroup)
+    }
+
     /// Whether a batch of this many works is flushed as a group.
     func isGroup(count: Int) -> Bool { allowsGroup && count >= DurableFlush.fewestForGroup }
 

@@ -22,7 +22,7 @@ struct PromotionBatch {
 
     /// Writes the new bytes and records what is intended.
     mutating func begin() throws(PromotionFault) {
-        stage()
+        try stage()
         try group.reached(.staged)
         group.intend()
         try group.reached(.intended)
@@ -82,11 +82,14 @@ struct PromotionBatch {
 
     // In the order of submission: a copy is made before its source is removed. A failure is told at
     // once: when the disk is full, nothing more should be asked for meanwhile.
-    private mutating func stage() {
+    private mutating func stage() throws(PromotionFault) {
         var staging = Staging(
             index: group.environment.index, groupDevice: group.groupDevice,
             unnamed: group.environment.unnamed)
         for at in group.works.indices {
+            do throws(Errno) { try group.environment.flush.flushManyMadeFolders() } catch {
+                throw .unflushed(error)
+            }
             do throws(MirrorError) {
                 switch group.works[at].task {
                 case .land(let landing):

@@ -104,8 +104,11 @@ package final class RootDirectory: Sendable {
         }
     }
 
+    /// How many folders wait to be flushed, each with a descriptor.
+    var unflushedFolderCount: Int { unflushed.withLock { $0.count } }
+
     /// Whether so many folders wait to be flushed that their descriptors are too many to hold.
-    var hasManyUnflushedFolders: Bool { unflushed.withLock { $0.count >= FolderCache.most } }
+    var hasManyUnflushedFolders: Bool { unflushedFolderCount >= FolderCache.most }
 
     /// Opens a file beneath the root for reading; never waits for a pipe, never follows a link.
     package func openFile(_ path: String) throws(Errno) -> Descriptor {
