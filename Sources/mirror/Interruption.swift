@@ -49,11 +49,11 @@ enum Interruption {
     private static let checkInterval = 5
     /// Missed checks after which the process ends, if a new thread is refused too.
     private static let mostMissed = 6
-    /// Nanoseconds that a command may take to end after a signal.
+    /// How long a command may take to end after a signal.
     ///
     /// A run waits 400 ms of these for work under way (`RunEnd`). They are less than a second,
     /// because ending a thread that flushes takes the kernel the rest of the second.
-    private static let patience = 700_000_000
+    private static let patience = Duration.milliseconds(700)
 
     /// On the heap: a release build of Swift 6.3.1 laid a global mutex of this state out as zeros, in which
     /// an absent number reads as 0, so that every command ended at once with exit 0.
@@ -180,9 +180,7 @@ enum Interruption {
         let end = isOverdue ? deadline.instant.advanced(by: grace) : deadline.instant
         let left = min(
             max(ContinuousClock.now.duration(to: end), .zero), Duration.seconds(checkInterval))
-        return timespec(
-            tv_sec: Int(left.components.seconds),
-            tv_nsec: Int(left.components.attoseconds / 1_000_000_000))
+        return timespec(left)
     }
 
     /// Cancels the command at its deadline, and ends the process if the command does not end by
@@ -217,8 +215,15 @@ enum Interruption {
     /// process.
     private static func waitBriefly(after number: Int32) -> Int32 {
         var signals = awaited()
-        var limit = timespec(tv_sec: 0, tv_nsec: patience)
-        while sigtimedwait(&signals, nil, &limit) == -1, errno == EINTR {}
+        let began = ContinuousClock.now
+        while true {
+            if let code = shared.state.withLock({ $0.end }) { return code }
+            let left = ContinuousClock.now.duration(to: began.advanced(by: patience))
+            guard left > .zero else { break }
+            var limit = timespec(left)
+            // SIGUSR1 says only that something changed: the end, or the deadline.
+            if [SIGINT, SIGTERM, SIGHUP].contains(sigtimedwait(&signals, nil, &limit)) { break }
+        }
         if let code = shared.state.withLock({ $0.end }) { return code }
         let error = MirrorError(
             .cancelled, "Interrupted while a step took its time. Run again to go on.")
@@ -246,5 +251,14 @@ enum Interruption {
         for number in [SIGINT, SIGTERM, SIGUSR1] { sigaddset(&signals, number) }
         if !shared.state.withLock({ $0.ignoresHangUp }) { sigaddset(&signals, SIGHUP) }
         return signals
+    }
+}
+
+extension timespec {
+    /// A duration, which is not negative.
+    fileprivate init(_ duration: Duration) {
+        self.init(
+            tv_sec: Int(duration.components.seconds),
+            tv_nsec: Int(duration.components.attoseconds / 1_000_000_000))
     }
 }

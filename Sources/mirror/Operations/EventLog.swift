@@ -14,15 +14,30 @@ final class EventLog {
     private(set) var failure: Int32?
 
     /// Opens the file, and makes it when it is not there. Throws `MirrorError` with `inputOutput`.
-    init(_ path: String, format: LogFormat) throws {
+    convenience init(_ path: String, format: LogFormat) throws {
+        self.init(path, format: format, descriptor: try EventLog.open(path))
+    }
+
+    /// Takes a descriptor of `open`, which it closes at its end.
+    init(_ path: String, format: LogFormat, descriptor: Int32) {
         self.path = path
         self.format = format
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
+        self.descriptor = descriptor
+    }
+
+    /// Opens a file to append to. Throws `MirrorError` with `inputOutput`.
+    ///
+    /// - Parameter waitsForReader: whether a pipe that nobody reads is waited for; else it is an error.
+    static func open(_ path: String, waitsForReader: Bool = true) throws -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
+        let descriptor = Glibc.open(path, waitsForReader ? flags : flags | O_NONBLOCK, 0o644)
         guard descriptor >= 0 else {
             throw MirrorError(
                 .inputOutput,
                 "\(path): the log cannot be opened: \(String(cString: strerror(errno))).")
         }
+        if !waitsForReader { _ = fcntl(descriptor, F_SETFL, O_APPEND) }
+        return descriptor
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

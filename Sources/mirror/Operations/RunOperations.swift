@@ -26,12 +26,17 @@ final class RunOperations: Sendable {
         state = Mutex(State(log: try path.map { try EventLog($0, format: format) }))
     }
 
-    /// Opens the log anew, because the file was moved away; where that fails, the old one goes on.
-    func reopenLog() {
+    /// Has the log opened anew, because the file was moved away; where that fails, the old one goes on.
+    ///
+    /// Nobody waits for it: the file may be on a server that is away.
+    func reopenLogSoon() {
         guard let path = options.log else { return }
-        state.withLock { state in
-            guard state.log != nil else { return }
-            if let log = try? EventLog(path, format: options.logFormat) { state.log = log }
+        Task.detached { [format = options.logFormat] in
+            guard let opened = try? EventLog.open(path, waitsForReader: false) else { return }
+            self.state.withLock { state in
+                let log = EventLog(path, format: format, descriptor: opened)
+                if state.log != nil { state.log = log }
+            }
         }
     }
 
@@ -58,7 +63,7 @@ final class RunOperations: Sendable {
 
     /// Writes the metrics and starts the programs that the end of the run calls for.
     ///
-    /// `due` counts the files that the next run asks about. Returns sentences about what failed.
+    /// `due` counts the files that the next run asks about; after a signal there is no time for that. Returns sentences about what failed.
     func conclude(_ summary: Summary, root: String, due: () async throws -> Int) async -> [String] {
         let state = state.withLock { state in
             defer { state.log = nil }
@@ -76,7 +81,8 @@ final class RunOperations: Sendable {
                 try write(
                     Metrics(
                         summary: summary, endedAt: .now,
-                        failures: state.failures, due: try? await due(),
+                        failures: state.failures,
+                        due: Interruption.exitCode == nil ? try? await due() : nil,
                         freeBytes: RunOperations.freeBytes(at: root)), to: path)
             } catch {
                 notes.append("The metrics were not written: \(CommandFailure(error).error.message)")

@@ -121,7 +121,7 @@ extension WatchLoop {
         }
         output.desk = desk
         Interruption.setHangUp { [sleep, operations = output.operations] in
-            operations?.reopenLog()
+            operations?.reopenLogSoon()
             sleep.request()
         }
         var end = SyncEnd()

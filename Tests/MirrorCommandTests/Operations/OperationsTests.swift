@@ -1,3 +1,4 @@
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -81,6 +82,31 @@ import Testing
             "sync", manifest, "--deadline", "5", "--on-change", "sh", "--on-change", "-c",
             "--on-change", "sleep 8")
         #expect(result.ending == .exited(0), "\(result)")
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aSignalIsAFailureToo(number: Int32) async throws {
+        defer { ground.remove() }
+        let shelf = MemoryShelf()
+        let server = try OriginServer(responder: ShelfOrigin(shelf, holdingAfter: 100_000))
+        defer { server.stop() }
+        shelf.put("/a", [UInt8](repeating: 7, count: 300_000))
+        try ground.folder.write(
+            "m.json",
+            Array(
+                "{\"name\":\"m\",\"resources\":[{\"path\":\"Caches/a\",\"url\":\"\(server.url)/a\"}]}"
+                    .utf8))
+        let failed = try hook("failed")
+        let sync = try ground.start([
+            "sync", ground.folder.full("m.json"), "--on-failure", failed,
+            "--metrics", ground.folder.full("m.prom"),
+        ])
+        for _ in 0..<1200 where ground.parts().isEmpty { Pause.milliseconds(50) }
+        sync.signal(number)
+        let result = try await DetachedThread.run { sync.wait() }
+        #expect(result.ending == .exited(128 + number), "\(result)")
+        #expect(text("m.prom").contains("\nmirror_last_run_exit_code \(128 + number)\n"))
+        #expect(text("failed.out").hasPrefix(" exit=\(128 + number)"))
     }
 
     @Test func theLogHasALineForARunThatDoesNotBegin() async throws {
