@@ -42,6 +42,12 @@ package struct RequestSharing: Sendable {
         leaders.removeAll { waiting.contains($0) }
     }
 
+    /// Has a step wait for another one's request than that of its leader; nil is for its own.
+    mutating func follow(_ other: Int?, by follower: Int, insteadOf leader: Int) {
+        followers[leader]?.removeAll { $0 == follower }
+        if let other { followers[other, default: []].append(follower) }
+    }
+
     /// A hash of the request of a step; nil for a step without a request.
     private static func hash(ofStepAt position: Int, in plan: Plan) -> Int? {
         guard let (manifest, resource) = plan.steps.request(at: position) else { return nil }

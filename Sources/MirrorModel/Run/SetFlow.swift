@@ -201,7 +201,7 @@ extension SetFlow {
         for (position, error) in causes.sorted(by: { $0.key < $1.key }) {
             if book.plan.steps.isRemoval(at: position) {
                 book.sets.note(.failed(error), ofSet: set)
-                book.depart(position, error)
+                book.hinder(position, error)
             } else if let work = putBack(position, &book) {
                 promotions[set].held.removeAll { $0 == position }
                 book.sets.open(CollectionOfOne(position))

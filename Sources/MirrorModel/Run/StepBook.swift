@@ -6,7 +6,7 @@
 struct StepBook: ~Copyable {
     let plan: Plan
     let rules: RunRules
-    let sharing: RequestSharing
+    private(set) var sharing: RequestSharing
     var accounts: StepAccounts
     var table = StepTable()
     /// Steps whose targets this run has, and other runs of the process may wait for.
@@ -98,6 +98,33 @@ extension StepBook {
         begin(waitingFollowers(of: position), purpose)
     }
 
+    /// Divides the steps that wait for a request which failed: those to be asked for, because they have
+    /// sources that were not asked, or may begin offline where the leader may not; and those that share
+    /// the failure. Of several with the same sources one is asked for, and the others wait for it.
+    mutating func divide(
+        _ followers: [Int], of leader: Int, after error: MirrorError
+    ) -> (asking: [Int], sharing: [Int]) {
+        if error.code.endsRun { return ([], followers) }
+        let asked = Set(plan.resource(of: plan.steps[leader])?.sources ?? [])
+        var leaders: [[Source]: Int] = [:]
+        var (asking, sharingFailure): ([Int], [Int]) = ([], [])
+        for follower in followers {
+            let sources = plan.resource(of: plan.steps[follower])?.sources ?? []
+            let hasOthers =
+                error.code == .offline ? mayBegin(follower) : !sources.allSatisfy(asked.contains)
+            if !hasOthers {
+                sharingFailure.append(follower)
+            } else if let first = leaders[sources] {
+                sharing.follow(first, by: follower, insteadOf: leader)
+            } else {
+                leaders[sources] = follower
+                sharing.follow(nil, by: follower, insteadOf: leader)
+                asking.append(follower)
+            }
+        }
+        return (asking, sharingFailure)
+    }
+
     /// Gives the bytes of a step to those that waited for the same request.
     mutating func share(
         _ record: @autoclosure () -> IndexRecord, ofStep position: Int,
@@ -187,6 +214,13 @@ extension StepBook {
         } else {
             act(.tell(.removed(.init(target: step.target, reason: step.reason, size: step.size))))
         }
+    }
+
+    /// Tells of an orphan that kept its set from being put in place; the set counts what it leaves.
+    mutating func hinder(_ position: Int, _ error: MirrorError) {
+        accounts.close(position)
+        accounts.ledger.enterHindrance()
+        tell(plan.failure(of: plan.steps[position], error))
     }
 
     /// Ends a step: nothing more comes of it. If only the end of this run left it undone, another

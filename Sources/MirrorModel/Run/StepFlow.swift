@@ -213,7 +213,11 @@ extension StepFlow {
         guard let work = book.table[position] else { return }
         if error.code == .cancelled, book.isEnding { return book.breakOff(position) }
         carryOut(settler.settle(error, for: work.step, row: work.row), position)
-        book.beginFollowers(of: position) { step in
+        let followers = book.waitingFollowers(of: position)
+        if followers.isEmpty { return }
+        let (asking, sharing) = book.divide(followers, of: position, after: error)
+        transfers.add(asking, &book)
+        book.begin(sharing) { step in
             var shared = error
             shared.message = "\(step.target): as \(error.message)"
             return .failed(shared)

@@ -103,6 +103,21 @@ import Testing
         #expect(rig.failed == ["z"])
     }
 
+    @Test func anOrphanThatHoldsItsSetBackIsCountedOnce() throws {
+        var rig = try RunRig(fetching: ["a"], removing: ["y", "z"], isAtomic: true)
+        rig.tell(.ready)
+        try rig.receive(0)
+        let set = try #require(rig.landingSets.first)
+        rig.tell(.setEnded(set.number, .left([2: MirrorError(.conflict, "edited")])))
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["z"])
+        let summary = rig.summary()
+        #expect(summary.removed == 0)
+        #expect(summary.orphans == 2)
+        #expect(summary.setsLeft == 1)
+        #expect(summary.exit == 1)
+    }
+
     @Test func orphansAloneAreASetToo() throws {
         var rig = try RunRig(fetching: [], removing: ["y", "z"], isAtomic: true)
         rig.tell(.ready)
