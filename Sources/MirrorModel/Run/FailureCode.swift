@@ -116,6 +116,8 @@ extension FailureCode {
     public static let spaceLimit = FailureCode(rawValue: "space-limit")
     /// The run received as many bytes as it may.
     public static let transferLimit = FailureCode(rawValue: "transfer-limit")
+    /// A repair left a difference: no manifest names the file, or it cannot be read or fetched now.
+    public static let notRepaired = FailureCode(rawValue: "not-repaired")
     /// Files cannot be in an export, and they are not to be left out.
     public static let exportIncomplete = FailureCode(rawValue: "export-incomplete")
     /// The index was written by a newer mirror.
@@ -133,7 +135,8 @@ extension FailureCode: CaseIterable {
         .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
         .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
         .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
-        .locked, .noRun, .deleteLimit, .quotaLimit, .spaceLimit, .transferLimit, .exportIncomplete,
+        .locked, .noRun, .deleteLimit, .quotaLimit, .spaceLimit, .transferLimit, .notRepaired,
+        .exportIncomplete,
         .indexNewer, .internalError,
     ]
 }

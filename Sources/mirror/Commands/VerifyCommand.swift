@@ -1,6 +1,7 @@
 import ArgumentParser
 import MirrorKit
 import MirrorModel
+import Synchronization
 
 /// `mirror verify`: reads every file again.
 struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
@@ -10,7 +11,7 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         discussion: """
             Exits 1 when a file is missing or has other bytes. With --repair such files are \
             fetched again; a file in Documents that was edited is kept beside the restored one \
-            under a conflict name.
+            under a conflict name. What no manifest names cannot be restored: then it exits 1, too.
 
             EXAMPLES:
               mirror verify
@@ -42,17 +43,19 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
             CommandStage.enter(.reading)
             return try show(try await session.verify(manifests))
         }
+        let ends = RepairEnds()
         // The lock comes first, so that the leftovers of an interrupted run are settled before the
         // look.
-        let run = RunOutput(options: output)
-        try await run.concluding {
+        var run = RunOutput(options: output)
+        run.observer = { ends.note($0) }
+        try await run.concluding { [run] in
             CommandStage.enter(.waitingForLock)
             try await session.withLock(waitingSeconds: running.waitingSeconds) {
                 CommandStage.enter(.reading)
                 let report = try await session.verify(manifests)
                 VerifyOutput(options: output).show(report)
                 guard !report.discrepancies.isEmpty else { return }
-                try await restore(report, manifests, in: session, showing: run)
+                try await restore(report, manifests, in: session, showing: run, ends)
             }
         }
     }
@@ -64,9 +67,16 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
 
     private func restore(
         _ report: VerifyReport, _ manifests: [Manifest], in session: MirrorSession,
-        showing run: RunOutput
+        showing run: RunOutput, _ ends: RepairEnds
     ) async throws {
+        let differing = Set(report.discrepancies.map(\.target))
         var planning = PlanOptions()
+        // Nothing else is due, comes back or goes; but a set changes as a whole.
+        planning.asked = differing
+        for manifest in manifests where manifest.isAtomic {
+            let targets = manifest.resources.indices.map(manifest.resources.target)
+            if !differing.isDisjoint(with: targets) { planning.asked.formUnion(targets) }
+        }
         planning.refetched = Set(
             report.discrepancies.lazy.filter { $0.kind == .changed }.map(\.target))
         var options = RunOptions()
@@ -77,5 +87,50 @@ struct VerifyCommand: AsyncParsableCommand, ShowsProgress {
         let plan = try await session.plan(manifests, options: planning)
         CommandStage.enter(.running)
         try await run.show(session.execute(plan, options: options))
+        if let error = ends.refusal(of: report.discrepancies) { throw error }
+    }
+}
+
+/// Which files a repair has restored.
+private final class RepairEnds: Sendable {
+    private struct State {
+        var repaired: Set<Target> = []
+        var isGood = false
+    }
+
+    private let state = Mutex(State())
+
+    func note(_ event: Event) {
+        state.withLock { state in
+            switch event.body {
+            case .done(let done) where RepairEnds.isRepair(done.outcome):
+                state.repaired.insert(done.target)
+            case .summary(let summary): state.isGood = summary.exit == 0
+            default: break
+            }
+        }
+    }
+
+    private static func isRepair(_ outcome: Outcome) -> Bool {
+        switch outcome {
+        case .stale, .deferred, .evicted, .edited: false
+        default: true
+        }
+    }
+
+    /// The error of files that still differ though the run ended well; nil where there are none.
+    func refusal(of discrepancies: [Discrepancy]) -> MirrorError? {
+        let left = state.withLock { state in
+            state.isGood ? discrepancies.filter { !state.repaired.contains($0.target) } : []
+        }
+        guard let first = left.first else { return nil }
+        let others = left.count > 1 ? ", and so do \(left.count - 1) more" : ""
+        let cause =
+            first.kind == .unreadable
+            ? "it cannot be read" : "no given manifest names it, or it may not be fetched now"
+        return MirrorError(
+            .notRepaired,
+            "\(first.target): still differs\(others): \(cause). mirror verify lists what differs.",
+            target: first.target)
     }
 }
