@@ -16,6 +16,8 @@ struct Inventory: ~Copyable {
     private var scan: StatCursor?
     private var parts: [Target: Int64] = [:]
     private let evicted: Set<Target>
+    /// The manifests whose targets are orphans when these no longer name them.
+    private let orphanOwners: Set<String>
     /// What promotions put in place whose rows are not written yet: of a run under way, or of one that
     /// was interrupted.
     private let intended: [Target: IndexRecord]
@@ -35,7 +37,10 @@ struct Inventory: ~Copyable {
         try wanted.refuseUnknownNames(options)
         let evicted = Set(try view.index?.evictedFiles().map(\.target) ?? [])
         let unfinished = try view.index?.unfinishedPromotions()
+        let formerNames = FormerNames.of(
+            manifests, among: try ManifestMemory.all(in: view).map(\.record), in: view)
         self.evicted = evicted
+        orphanOwners = Set(FormerNames.orphanOwners(manifests, formerNames).keys)
         intended = Dictionary(
             (unfinished?.records ?? []).map { ($0.target, $0) }, uniquingKeysWith: { $1 })
         exchangedFolders = (unfinished?.folders ?? []).map { $0 + "/" }
@@ -98,7 +103,10 @@ struct Inventory: ~Copyable {
         } else if isSelection {
             return
         } else {
-            file.isOrphan = !wanted.manifests.isEmpty
+            let owners = record.owners.names
+            file.isOrphan = !owners.isEmpty && owners.allSatisfy(orphanOwners.contains)
+            // What is not there is missing only where a manifest wants it.
+            if !wanted.manifests.isEmpty, file.state == .missing { return }
         }
         try body(withPart(file))
     }

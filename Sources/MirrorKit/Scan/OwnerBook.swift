@@ -30,6 +30,31 @@ enum FormerNames {
         }
         return names
     }
+
+    /// The former names of manifests, with places relative to the root of a view.
+    static func of(
+        _ manifests: [Manifest], among records: [ManifestRecord], in view: TreeView
+    ) -> [String: Int] {
+        of(
+            manifests, among: records,
+            root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
+    }
+
+    /// The manifests that give up targets which they no longer name, by their owners in rows.
+    ///
+    /// One without a name gives up nothing.
+    static func orphanOwners(
+        _ manifests: [Manifest], _ formerNames: [String: Int]
+    ) -> [String: Int] {
+        var owners: [String: Int] = [:]
+        for (position, manifest) in manifests.enumerated() {
+            if let name = manifest.name { owners[Owners(name).text] = position }
+        }
+        for (name, position) in formerNames where manifests[position].name != nil {
+            owners[Owners(name).text] = position
+        }
+        return owners
+    }
 }
 
 /// The targets of all owners: manifests of a run, and manifests that the root remembers.
@@ -49,9 +74,7 @@ final class OwnerBook: Sendable {
             manifests.enumerated().map { ($1.owner, $0) }, uniquingKeysWith: { $1 })
         let memories = try ManifestMemory.all(in: view)
         for manifest in manifests { try manifest.refuseTwin(among: memories.map(\.record.name)) }
-        formerNames = FormerNames.of(
-            manifests, among: memories.map(\.record),
-            root: view.root.map { LocalManifest.canonical(folder: $0.path) } ?? "")
+        formerNames = FormerNames.of(manifests, among: memories.map(\.record), in: view)
         self.memories = Dictionary(
             memories.map { ($0.record.name, $0) }, uniquingKeysWith: { $1 })
     }

@@ -36,26 +36,10 @@ struct Scan: ~Copyable {
         view = ScanView(
             wanted: wanted, options: options, reconciler: reconciler, root: root, index: index,
             now: now, isCancelled: isCancelled, meter: meter, book: book,
-            orphanOwners: Scan.orphanOwners(manifests, book, options))
+            orphanOwners: options.isSelection
+                ? [:] : FormerNames.orphanOwners(manifests, book.formerNames))
         self.leases = leases
         hasSplit = view.wanted.entries.count >= max(many, 2)
-    }
-
-    /// The manifests that give up targets which they no longer name, by their owners in rows.
-    private static func orphanOwners(
-        _ manifests: [Manifest], _ book: OwnerBook, _ options: PlanOptions
-    ) -> [String: Int] {
-        guard options.only.isEmpty, options.skip.isEmpty, options.asked.isEmpty else {
-            return [:]
-        }
-        var owners: [String: Int] = [:]
-        for (position, manifest) in manifests.enumerated() {
-            if let name = manifest.name { owners[Owners(name).text] = position }
-        }
-        for (name, position) in book.formerNames where manifests[position].name != nil {
-            owners[Owners(name).text] = position
-        }
-        return owners
     }
 
     /// Scans and decides; `path` is the name of the root in the plan.

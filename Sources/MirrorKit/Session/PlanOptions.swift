@@ -53,6 +53,9 @@ public struct PlanOptions: Sendable {
         }
     }
 
+    /// Whether some resources are selected, and others not.
+    var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }
+
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
 }

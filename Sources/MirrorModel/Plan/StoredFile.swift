@@ -20,7 +20,7 @@ public struct StoredFile: Sendable, Hashable {
     public var confirmedAt: Instant?
     /// Whether the source would be asked now; nil when no manifest at hand wants the file.
     public var freshness: Freshness?
-    /// Whether the index knows it and no manifest at hand wants it.
+    /// Whether all manifests that own it are at hand and have names, and none names it any more.
     public var isOrphan = false
     /// Bytes of an unfinished download.
     public var partBytes: Int64 = 0
