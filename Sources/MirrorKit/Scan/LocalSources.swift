@@ -1,12 +1,16 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Files that have the bytes of a wanted pin and are unchanged since mirror put them there.
+/// Files that have the bytes of a wanted pin: unchanged since mirror put them there, or read just now.
 struct LocalSources {
     private var files: [Digest: (target: Target, size: Int64)] = [:]
 
     /// Searches the index for files with the pins. Throws `MirrorError`.
-    init(for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?) throws {
+    ///
+    /// - Parameter steps: what is done about the wanted files: those to adopt were read.
+    init(
+        for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?, _ steps: StepList
+    ) throws {
         var cursor = try index.projectionCursor(from: "")
         // The pins are collected only if there is a row to compare: there may be a million pins.
         guard try cursor.next() else { return }
@@ -23,11 +27,23 @@ struct LocalSources {
             for digest in [record.sha256, record.otherDigest].compactMap(\.self)
             where files[digest] == nil {
                 guard starts.contains(digest.start) else { continue }
-                if case .file(record.stamp, _) = try scan?.look(at: record.target) ?? .absent {
+                guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent
+                else { continue }
+                if stamp == record.stamp || LocalSources.adopts(record, stamp, steps) {
                     files[digest] = (record.target, record.stamp.size)
                 }
             }
         } while try cursor.next()
+    }
+
+    /// Whether a file was touched only: its bytes, just read, are those of its row.
+    private static func adopts(
+        _ record: IndexRecord, _ stamp: FileStamp, _ steps: StepList
+    ) -> Bool {
+        guard let position = steps.position(of: record.target) else { return false }
+        let step = steps[position]
+        return step.means == .adoption(sha256: record.sha256)
+            && step.existing == .ours(stamp, sha256: record.sha256)
     }
 
     /// Whether no file has any of the pins.

@@ -13,7 +13,8 @@ struct TreeSources {
     /// Looks for the bytes of all steps that need them. Throws `MirrorError`.
     func look(_ findings: inout ScanFindings) throws {
         guard let index = view.index, !findings.searching.isEmpty else { return }
-        let localSources = try LocalSources(for: pins(of: findings), in: index, root: view.root)
+        let localSources = try LocalSources(
+            for: pins(of: findings), in: index, root: view.root, findings.steps)
         let orphanSources = try OrphanSources(
             findings.orphans, for: situations(of: findings), in: index)
         let isElsewhere = !localSources.isEmpty || !orphanSources.isEmpty

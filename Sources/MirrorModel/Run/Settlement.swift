@@ -176,9 +176,13 @@ extension Settler {
         record.owners = owners(of: step)
         record.promotedAt = now
         record.isExecutable = plan.isExecutable(step)
+        // The copy is read, and a rename keeps the bytes whose digest the row has.
+        if let pin = plan.resource(of: step)?.pin, localSource.isProven(by: pin) {
+            record.verified = .digest
+        }
         var done = Event.Done(
             target: step.target, step: step.kind, outcome: outcome, reason: step.reason,
-            verified: localSource.verified)
+            verified: record.verified)
         switch step.kind {
         case .update: done.outcome = .updated
         case .repair: done.outcome = .repaired
