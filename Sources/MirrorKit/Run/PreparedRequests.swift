@@ -24,7 +24,7 @@ struct PreparedRequests: Sendable {
             grants: secrets.grants, environment: secrets.environment,
             credential: { secrets.credential(named: $0) })
         var onlyOrigins: [String: Origin] = [:]
-        for manifest in plan.manifests {
+        for manifest in plan.manifests where !plan.isOnlyRemovals {
             try expansion.check(
                 manifest, label: manifest.label ?? manifest.owner, isLocal: manifest.isLocal,
                 onlyOrigins: &onlyOrigins)

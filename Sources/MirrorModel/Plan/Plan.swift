@@ -8,6 +8,8 @@ public struct Plan: Sendable {
     public var steps: StepList
     /// When the plan was made.
     public var now: Instant
+    /// Whether it was narrowed to removals, so that no request is made whatever the manifests say.
+    package private(set) var isOnlyRemovals = false
     /// Orphans that are left because nothing asked for their removal.
     public var orphansLeft: Int
     /// Resources that `--only` or `--skip` left out.
@@ -117,6 +119,7 @@ public struct Plan: Sendable {
     public var removalsOnly: Plan {
         var plan = self
         plan.steps = steps.removals
+        plan.isOnlyRemovals = true
         plan.skipped = 0
         return plan
     }
