@@ -55,13 +55,9 @@ struct RunLimits {
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var needs = Needs(on: space)
         let sets = options.isOffline ? AtomicSets(plan) : nil
+        let paused = pausedRequests()
         for position in plan.steps.notable {
-            // What is not fetched takes no room.
-            if let sets, plan.steps.request(at: position) != nil,
-                !plan.beginsOffline(position, sets)
-            {
-                continue
-            }
+            if isLeftForLater(position, sets, paused) { continue }
             if let fetch = plan.steps.plainFetch(at: position) {
                 needs.add(
                     fetch.size, in: plan.steps.area(of: fetch),
@@ -83,20 +79,32 @@ struct RunLimits {
             needs.add(
                 bytes, in: step.target.area, for: step.target, isFetched: step.needsNetwork)
         }
-        var room = Room.now
-        for (number, volume) in space.volumes.enumerated() {
-            let demand = needs.demands[number]
-            let refusal = { (freed: Int64) in
-                demand.refusal(
-                    at: volume.path(in: root),
-                    available: volume.availableBytes.addingSaturated(freed),
-                    least: configuration.leastFreeSpace)
+        return try needs.room(
+            on: space, in: root, least: configuration.leastFreeSpace)
+    }
+
+    /// Whether this run does not fetch a step's file, so that it takes no room.
+    private func isLeftForLater(
+        _ position: Int, _ sets: AtomicSets?, _ paused: Set<Int>
+    ) -> Bool {
+        if paused.contains(position) { return true }
+        guard let sets, plan.steps.request(at: position) != nil else { return false }
+        return !plan.beginsOffline(position, sets)
+    }
+
+    /// The steps whose requests are not made, because each that shares one is paused.
+    private func pausedRequests() -> Set<Int> {
+        if options.paused.isEmpty { return [] }
+        let sharing = RequestSharing(plan)
+        var paused: Set<Int> = []
+        for leader in sharing.leaders {
+            let group = [leader] + (sharing.followers[leader] ?? [])
+            let isPaused = group.allSatisfy {
+                options.paused.contains(plan.steps.target(at: $0))
             }
-            if refusal(0) == nil { continue }
-            if let refusal = refusal(needs.freed[number]) { throw refusal }
-            room = .afterEvictions
+            if isPaused { paused.formUnion(group) }
         }
-        return room
+        return paused
     }
 }
 
@@ -142,5 +150,25 @@ private struct Needs {
 
     mutating func free(_ bytes: Int64, in area: Area) {
         if let volume = volume(of: area) { freed[volume] += bytes }
+    }
+
+    /// When there is room for all of it. Throws `spaceLimit` where evictions do not make enough.
+    func room(
+        on space: FreeSpace, in root: RootDirectory, least: Int64
+    ) throws(MirrorError) -> RunLimits.Room {
+        var room = RunLimits.Room.now
+        for (number, volume) in space.volumes.enumerated() {
+            let demand = demands[number]
+            let refusal = { (freed: Int64) in
+                demand.refusal(
+                    at: volume.path(in: root),
+                    available: volume.availableBytes.addingSaturated(freed),
+                    least: least)
+            }
+            if refusal(0) == nil { continue }
+            if let refusal = refusal(freed[number]) { throw refusal }
+            room = .afterEvictions
+        }
+        return room
     }
 }
