@@ -17,11 +17,8 @@ extension ResourceTable {
         var start = 0
         while start < requests.count {
             var end = start + 1
-            while end < requests.count, requests[end].hash == requests[start].hash {
-                let pair = (requests[end - 1].position, requests[end].position)
-                if let flaw = contradiction(between: pair.0, and: pair.1) { flaws.append(flaw) }
-                end += 1
-            }
+            while end < requests.count, requests[end].hash == requests[start].hash { end += 1 }
+            if end - start > 1 { compare(requests[start..<end], &flaws) }
             start = end
         }
         return flaws
@@ -41,22 +38,44 @@ extension ResourceTable {
         }
     }
 
-    private func contradiction(between first: Int, and second: Int) -> ManifestFlaw? {
-        if first == second { return nil }
-        let (a, b) = (self[first], self[second])
-        guard a.method == b.method,
-            let url = a.sources.map(\.url).first(where: { url in
-                b.sources.contains { $0.url == url }
-            })
-        else { return nil }
-        for digest in a.digests {
-            if let other = b.digests.first(where: { $0.algorithm == digest.algorithm }),
-                other != digest
-            {
-                return .twoDigests(
-                    first: first, second: second, url: url, digests: [digest, other])
+    /// A digest that a resource declares for the response to a request.
+    private struct Declaration {
+        var position: Int
+        var method: RequestMethod
+        var url: SourceURL
+        var digest: Digest
+    }
+
+    /// Compares what resources with requests of one hash declare with what the first of them did.
+    private func compare(
+        _ requests: ArraySlice<(hash: Int, position: Int)>, _ flaws: inout [ManifestFlaw]
+    ) {
+        var first: [Declaration] = []
+        for (hash, position) in requests {
+            let resource = self[position]
+            var isContradicted = false
+            for url in resource.sources.lazy.map(\.url)
+            where requestHash(resource.method, url) == hash {
+                for digest in resource.digests {
+                    let earlier = first.first {
+                        $0.url == url && $0.method == resource.method
+                            && $0.digest.algorithm == digest.algorithm
+                    }
+                    guard let earlier else {
+                        first.append(
+                            Declaration(
+                                position: position, method: resource.method, url: url,
+                                digest: digest))
+                        continue
+                    }
+                    if isContradicted || earlier.digest == digest { continue }
+                    isContradicted = true
+                    flaws.append(
+                        .twoDigests(
+                            first: earlier.position, second: position, url: url,
+                            digests: [earlier.digest, digest]))
+                }
             }
         }
-        return nil
     }
 }
