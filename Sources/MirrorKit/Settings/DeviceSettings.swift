@@ -59,6 +59,9 @@ package struct DeviceSettings: Sendable {
         settings = try DeviceSettings.parse(bytes, file: path)
     }
 
+    /// The settings of a place that cannot be a root: none.
+    package init() { path = "" }
+
     /// Settings as a text has them. Throws `ManifestRefusal`.
     package init(text: String, path: String) throws(ManifestRefusal) {
         self.path = path

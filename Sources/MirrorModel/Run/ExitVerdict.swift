@@ -16,6 +16,12 @@ package enum ExitVerdict {
         }
     }
 
+    /// The code for an error, which may be retryable though its kind is not in general.
+    package static func code(for error: MirrorError) -> Int32 {
+        let code = code(for: error.code)
+        return code == 1 && error.isRetryable ? 69 : code
+    }
+
     /// The code for a run that completed, or that a failure ended.
     ///
     /// A run that hit its deadline may succeed when it is repeated. A resource that failed for good

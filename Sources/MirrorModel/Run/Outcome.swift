@@ -85,7 +85,9 @@ public struct Summary: Sendable, Hashable {
     public mutating func enter(late failure: MirrorError) {
         guard error == nil else { return }
         error = failure
-        if exit < 128 { exit = ExitVerdict.code(for: failure.code) }
+        let code = ExitVerdict.code(for: failure)
+        // Running again helps only where nothing else failed for good.
+        if exit < 128, !(exit == 1 && code == 69) { exit = code }
     }
 
     /// The number of resources with this outcome.

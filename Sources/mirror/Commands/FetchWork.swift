@@ -11,6 +11,8 @@ struct FetchWork {
     let output: OutputOptions
     /// Whether standard output holds something else than the report of the run.
     var hasOtherResults = false
+    /// Whether a folder that is no root yet becomes one where manifests are given.
+    var makesRoot = true
     /// Receives every event of the run.
     var observer: (@Sendable (Event) -> Void)?
 
@@ -25,7 +27,7 @@ struct FetchWork {
         shown.hasOtherResults = hasOtherResults
         shown.observer = observer
         try await shown.reportingFailure(opening: makeSession) { [shown] session in
-            if locations.isEmpty { try session.requireRoot() }
+            if locations.isEmpty || !makesRoot { try session.requireRoot() }
             let manifests = try await ManifestArguments(locations: locations, network: network)
                 .load(in: session)
             try await body(session, manifests, shown)

@@ -96,6 +96,7 @@ private final class Arrivals: Sendable {
             leave(done, .spaceLimit, "A file larger than the quota does not come: raise --quota.")
         case .done(let done) where done.outcome == .deferred:
             leave(done, .noRun, "mirror resume \(done.target) lets it come.")
+        case .failed(let failed) where failed.isOptional: note(failed.error)
         case .done(let done):
             state.withLock { _ = $0.targets.insert(done.target) }
         case .summary(let summary): state.withLock { $0.root = summary.root }
@@ -106,8 +107,12 @@ private final class Arrivals: Sendable {
     /// Notes why a file did not come; whoever asked for it must not go on as if it were there.
     private func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {
         let target = done.target
-        let error = MirrorError(
-            code, "\(target): not here: \(done.reason.because). \(advice)", target: target)
+        note(
+            MirrorError(
+                code, "\(target): not here: \(done.reason.because). \(advice)", target: target))
+    }
+
+    private func note(_ error: MirrorError) {
         state.withLock { $0.refusal = $0.refusal ?? error }
     }
 }

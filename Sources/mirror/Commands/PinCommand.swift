@@ -94,7 +94,8 @@ struct PinCommand: AsyncParsableCommand, ShowsProgress {
 
     /// Fetches what the sources have now, and declares it.
     private func refetch(_ path: String) async throws {
-        let work = FetchWork(root: root, network: network, running: running, output: output)
+        var work = FetchWork(root: root, network: network, running: running, output: output)
+        work.makesRoot = false
         try await work.run([path]) { session, manifests, shown in
             try await work.fetch(manifests.map(\.withoutPins), options, in: session, shown)
             LiveDisplay.shared.resume()

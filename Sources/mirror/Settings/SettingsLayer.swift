@@ -12,7 +12,7 @@ enum SettingsLayer {
         guard let verb = words.first, !verb.hasPrefix("-"), verb != "settings", verb != "help"
         else { return words }
         // A verb that needs no root works without one; the others say themselves what is wrong.
-        guard let settings = try settings(for: words) else { return words }
+        let settings = try settings(for: words)
         let environment = variables
         if settings.settings.isEmpty, environment.isEmpty { return words }
         let catalog = OptionCatalog()
@@ -21,11 +21,11 @@ enum SettingsLayer {
         return try reconciled(layered, words, settings, catalog)
     }
 
-    private static func settings(for words: [String]) throws -> DeviceSettings? {
+    private static func settings(for words: [String]) throws -> DeviceSettings {
         do {
             return try DeviceSettings(ofRoot: root(in: words))
         } catch let error as MirrorError where error.code == .rootUnusable {
-            return nil
+            return DeviceSettings()
         }
     }
 
