@@ -34,6 +34,13 @@ package enum IndexError: Error, Hashable {
     /// the log (SQLITE_FULL, SQLITE_IOERR_SHMSIZE).
     static let full: [Int32] = [SQLITE_FULL, SQLITE_IOERR | 19 << 8]
 
+    /// Whether there was no room for what SQLite writes, or it could not be written (SQLITE_IOERR_WRITE):
+    /// that says nothing about the bytes that it read.
+    var isUnwritable: Bool {
+        guard case .database(let code, _) = self else { return false }
+        return IndexError.full.contains(code) || code == SQLITE_IOERR | 3 << 8
+    }
+
     /// Whether the disk failed a read, which says nothing about the bytes.
     var isUnreadable: Bool {
         guard case .database(let code, _) = self else { return false }

@@ -187,7 +187,7 @@ struct IndexFile: Sendable {
             }
             return .sound
         } catch {
-            if error.isUnreadable { throw error }
+            if error.isUnreadable || error.isUnwritable { throw error }
             return .damaged(error.damage ?? error.mirrorError.message)
         }
     }

@@ -137,6 +137,12 @@ extension ColumnReader {
         guard let path = try optionalText() else { return nil }
         switch Target.flaw(in: path) {
         case nil, .partName: return path
+        case .longPath where HiddenName.isHidden(PathText.name(of: path)):
+            // It is longer than the path of the target that it stands beside.
+            guard Target.flaw(in: PathText.folder(of: path) + "/f") == nil else {
+                throw nonsense()
+            }
+            return path
         default: throw nonsense()
         }
     }

@@ -58,6 +58,23 @@ import Testing
         #expect(try read().isEmpty)
     }
 
+    /// A hidden name is longer than that of the target that it stands beside.
+    @Test func hiddenNamesBesideTheLongestPathComeBack() throws {
+        let folders = Array(repeating: String(repeating: "n", count: 250), count: 12)
+        let start = "Documents/" + folders.joined(separator: "/") + "/"
+        let path = start + String(repeating: "f", count: Target.longestPath - start.utf8.count)
+        let target = try Target(path)
+        var intent = try Self.intent(path, isFull: true)
+        intent = PromotionIntent(
+            kind: .landing, staged: HiddenName.freshPath(for: target),
+            aside: HiddenName.freshPath(for: target), stagedInode: 1, replaces: true,
+            record: intent.record)
+        try index.write { (batch: inout Database) throws(IndexError) in
+            _ = try IntentRows.put(batch: [intent], in: &batch)
+        }
+        #expect(try read() == [intent])
+    }
+
     @Test func eachBatchGoesAlone() throws {
         let (a, b) = (
             try Self.intent("Documents/a", isFull: true), try Self.intent("Caches/b", isFull: false)
