@@ -72,7 +72,9 @@ package struct FileReplacement {
     private func make() throws(Errno) -> (name: String, file: Descriptor) {
         while true {
             let name = folderPath + "/" + FileReplacement.stem + RandomBytes.hex(8)
-            let file = try FileReplacement.open(name, O_RDWR | O_CREAT | O_EXCL, for: path)
+            // What was closed to others stays so while it is written.
+            let file = try FileReplacement.open(
+                name, O_RDWR | O_CREAT | O_EXCL, mode: before == nil ? 0o666 : 0o600, for: path)
             // Another process may remove it as a leftover before this one holds the lock.
             _ = linux_flock(file.number, LOCK_EX | LOCK_NB)
             if try file.status(path: path).links > 0 { return (name, file) }
@@ -139,9 +141,9 @@ package struct FileReplacement {
     }
 
     private static func open(
-        _ name: String, _ flags: Int32, for path: String
+        _ name: String, _ flags: Int32, mode: mode_t = 0, for path: String
     ) throws(Errno) -> Descriptor {
         Descriptor(
-            owning: try retryingLibc("open", path) { Glibc.open(name, flags | O_CLOEXEC, 0o666) })
+            owning: try retryingLibc("open", path) { Glibc.open(name, flags | O_CLOEXEC, mode) })
     }
 }

@@ -73,7 +73,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
         if let message = SettingRow.refusal(of: words, option, beside: settings) {
             throw MirrorError(.usage, UsageRefusal.correction(of: message) ?? message)
         }
-        try settings.set(option.name, to: parsed)
+        try settings.change(option.name, to: parsed)
         Console.output.line("\(option.name) = \(parsed.text.printable)")
     }
 }
@@ -105,7 +105,18 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
                 "\(Quoted(key)) is not set."
                     + (nearest.map { " Did you mean \($0)?" } ?? ""))
         }
-        try settings.set(key, to: nil)
+        try settings.change(key, to: nil)
         Console.output.line("\(key.printable) is no longer set.")
+    }
+}
+
+extension DeviceSettings {
+    /// Sets an option, or removes it. The file becomes this user's, so nothing of another user's that
+    /// reaches outside the root may stay in it.
+    fileprivate mutating func change(_ name: String, to value: Value?) throws {
+        for setting in settings where setting.name != name {
+            try EffectiveWords.refuse(setting, ofOthers: self)
+        }
+        try set(name, to: value)
     }
 }

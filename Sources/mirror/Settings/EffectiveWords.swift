@@ -24,6 +24,17 @@ struct EffectiveWords {
         "cacert", "env", "log", "metrics", "netrc", "netrc-file", "on-change", "on-failure",
     ]
 
+    /// Refuses a setting that reaches outside the root where another user can have written it.
+    static func refuse(
+        _ setting: DeviceSettings.Setting, ofOthers settings: DeviceSettings
+    ) throws(ManifestRefusal) {
+        if settings.isOwn || !reachingOutside.contains(setting.name) { return }
+        throw settings.refusal(
+            of: setting,
+            "\(setting.name) reaches outside the root, and another user can have written these settings. Read them, then make the file yours (chown, chmod o-w)."
+        )
+    }
+
     let additions: [Addition]
     /// The words to parse.
     let words: [String]
@@ -47,12 +58,7 @@ struct EffectiveWords {
                     "\(Quoted(setting.name)): there is no such option. "
                         + (nearest.map { "Write \($0)?" } ?? "mirror settings lists them."))
             }
-            guard settings.isOwn || !EffectiveWords.reachingOutside.contains(setting.name) else {
-                throw settings.refusal(
-                    of: setting,
-                    "\(setting.name) reaches outside the root, and another user can have written these settings. Read them, then make the file yours (chown, chmod o-w)."
-                )
-            }
+            try EffectiveWords.refuse(setting, ofOthers: settings)
             guard let added = EffectiveWords.words(for: setting.value, option) else {
                 throw settings.refusal(of: setting, EffectiveWords.kind(of: option))
             }

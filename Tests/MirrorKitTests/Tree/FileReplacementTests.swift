@@ -26,6 +26,19 @@ import Testing
         #expect(folder.names() == ["m.json"])
     }
 
+    /// It may have secrets, and a killed process leaves what it had written.
+    @Test func replacementOfAClosedFileIsNeverOpenToOthers() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("old", to: "m.json")
+        chmod(folder.path + "/m.json", 0o600)
+        try FileReplacement(of: folder.path + "/m.json").write { sink in
+            try sink(Array("new".utf8))
+            let hidden = try #require(folder.names().first { $0 != "m.json" })
+            #expect(mode(folder.path + "/" + hidden) == 0o600)
+        }
+        #expect(mode(folder.path + "/m.json") == 0o600)
+    }
+
     @Test func replacementRemovesTheTemporaryFileOfAKilledProcess() throws {
         let folder = try TemporaryFolder()
         let left = [".mirror-0123456789abcdef", ".mirror-fedcba9876543210"]
