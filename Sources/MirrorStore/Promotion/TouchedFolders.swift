@@ -35,9 +35,8 @@ struct TouchedFolders {
         for path in touched.values {
             let folder: FolderCache.Folder
             do throws(Errno) { folder = try cache.open(path) } catch {
-                // Somebody removed it or put something else there, and what had been renamed into it is
-                // gone with it.
-                if [ENOENT, ENOTDIR, ELOOP].contains(error.number) { continue }
+                // Somebody removed it, and what had been renamed into it.
+                if error.number == ENOENT { continue }
                 throw error
             }
             if folder.device != device { try folder.descriptor.flush(path: path) }
