@@ -51,7 +51,8 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         var output = RunOutput(options: options.output)
         output.operations = try await output.operations(of: options.operations)
         if options.operations.log != nil {
-            Interruption.setHangUp { [operations = output.operations] in operations?.reopenLogSoon()
+            Interruption.setHangUp { [operations = output.operations] in
+                operations?.reopenLogSoon()
             }
         }
         try await output.reportingFailure(opening: options.makeSession) { [output] session in

@@ -63,7 +63,8 @@ final class RunOperations: Sendable {
 
     /// Writes the metrics and starts the programs that the end of the run calls for.
     ///
-    /// `due` counts the files that the next run asks about; after a signal there is no time for that. Returns sentences about what failed.
+    /// `due` counts the files that the next run asks about; after a signal there is no time for that.
+    /// Returns sentences about what failed.
     func conclude(_ summary: Summary, root: String, due: () async throws -> Int) async -> [String] {
         let state = state.withLock { state in
             defer { state.log = nil }
