@@ -69,6 +69,16 @@ struct ClockSetting: Sendable {
         return ["/usr/bin/env"] + all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 
+    /// Waits for a program that was started so, and removes what libfaketime shares between processes: a
+    /// program that ends without its exit handlers leaves it, and a later process of that number finds it.
+    static func wait(for command: Command, seconds: Int = 60) -> Command.Result {
+        defer {
+            unlink("/dev/shm/faketime_shm_\(command.pid)")
+            unlink("/dev/shm/sem.faketime_sem_\(command.pid)")
+        }
+        return command.wait(seconds: seconds)
+    }
+
     /// What libfaketime reads as an offset.
     func text(after seconds: Int) -> String {
         let sum = offset + seconds

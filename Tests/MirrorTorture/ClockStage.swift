@@ -43,9 +43,9 @@ final class ClockStage {
         _ words: [String], after seconds: Int = 0, clock: String? = nil
     ) throws -> Command.Result {
         origin.forgetRequests()
-        let result = try ground.start(
-            words + ["--json"], under: setting.words(after: seconds, clock: clock)
-        ).wait(seconds: 60)
+        let started = try ground.start(
+            words + ["--json"], under: setting.words(after: seconds, clock: clock))
+        let result = ClockSetting.wait(for: started, seconds: 60)
         note("\(words[0]) after \(seconds) s: \(result.ending)")
         // Transfers run side by side, so their order says nothing.
         transcript += result.events.flatMap(lines).sorted() + origin.requests.sorted()

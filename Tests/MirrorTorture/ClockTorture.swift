@@ -50,7 +50,8 @@ enum ClockTorture: TortureClass {
     /// Why a program does not start under a clock; nil when it does.
     private static func start(_ program: String, _ setting: ClockSetting) throws -> String? {
         let words = setting.words(after: 0) + [program, "--version"]
-        let ending = try Command(words[0], Array(words.dropFirst())).wait(seconds: 20).ending
+        let started = try Command(words[0], Array(words.dropFirst()))
+        let ending = ClockSetting.wait(for: started, seconds: 20).ending
         return ending == .exited(0) ? nil : "--version: \(ending)"
     }
 
@@ -83,7 +84,8 @@ enum ClockTorture: TortureClass {
                 {"name":"tls","resources":[{"path":"Caches/a","url":"\(nginx.url("https"))/a"}]}
                 """)
         let words = ["sync", path, "--json", "--retries", "0", "--cacert", nginx.certificate]
-        let result = try ground.start(words, under: setting.words(after: 0)).wait()
+        let started = try ground.start(words, under: setting.words(after: 0))
+        let result = ClockSetting.wait(for: started)
         let failure = result.events.first { $0["event"] == .string("failed") }
         if setting.certificatesAreValid {
             return result.ending == .exited(0) ? [] : ["\(result.ending) \(result.errors)"]
