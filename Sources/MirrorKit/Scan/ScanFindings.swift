@@ -50,6 +50,27 @@ struct ScanFindings: Sendable {
         search.situation < 0 ? nil : situations[Int(search.situation)]
     }
 
+    /// Forgets orphans that are adopted under another spelling, without a removal.
+    ///
+    /// On a file system that folds case, the old name leads to the file that has just been adopted under
+    /// the new name: whoever removes the one removes the other.
+    mutating func forgetAdoptedOrphans() {
+        if orphans.isEmpty { return }
+        var adopted: [UInt64: [Target]] = [:]
+        for position in steps.notable where steps.plainFetch(at: position) == nil {
+            let step = steps[position]
+            guard case .adoption = step.means, case .ours(let stamp, _) = step.existing
+            else { continue }
+            adopted[stamp.inode, default: []].append(step.target)
+        }
+        if adopted.isEmpty { return }
+        let forgotten = orphans.removeAll { target, stamp in
+            let folded = CaseFolding.fold(target.path)
+            return adopted[stamp.inode]?.contains { CaseFolding.fold($0.path) == folded } ?? false
+        }
+        self.forgotten += forgotten
+    }
+
     /// Adds the findings of the next shard.
     mutating func append(_ next: consuming ScanFindings) {
         let (steps, known) = (Int32(steps.count), Int32(situations.count))

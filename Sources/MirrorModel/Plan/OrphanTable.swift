@@ -51,6 +51,25 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
+    /// Removes the files that `isAway` says, and returns their targets. Their paths and digests stay in
+    /// memory.
+    package mutating func removeAll(
+        where isAway: (_ target: Target, _ stamp: FileStamp) -> Bool
+    ) -> [Target] {
+        var removed: [Target] = []
+        var rest = BlockArray<Record>()
+        for position in indices {
+            let target = target(at: position)
+            if isAway(target, records[position].stamp) {
+                removed.append(target)
+            } else {
+                rest.append(records[position])
+            }
+        }
+        if !removed.isEmpty { records = rest }
+        return removed
+    }
+
     /// The file at a position.
     package subscript(position: Int) -> Orphan {
         let record = records[position]

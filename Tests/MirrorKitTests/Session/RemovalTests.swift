@@ -1,5 +1,7 @@
+import Glibc
 import MirrorKit
 import MirrorModel
+import MirrorSystem
 import MirrorTestSupport
 import Testing
 
@@ -34,5 +36,45 @@ import Testing
         #expect(summary[.failed] == 0)
         #expect(summary.orphans == 1)
         #expect(summary.removed == 0)
+    }
+
+    /// As on a file system that folds case: both names lead to one file.
+    @Test(arguments: [("Caches/Map", "Caches/map"), ("Caches/STRASSE/a", "Caches/straße/A")])
+    func aFileWhoseNameChangedInCaseOnlyIsNotRemoved(old: String, new: String) async throws {
+        let rig = try SessionRig()
+        var resource = try rig.resource(old, [1])
+        resource.digests = [ByteHasher.digest(.sha256, of: [1])]
+        try await rig.session.sync(Manifest(name: "m", resources: [resource]))
+        mkdir(rig.folder.path + "/root/" + PathText.folder(of: new), 0o755)
+        #expect(link(rig.folder.path + "/root/" + old, rig.folder.path + "/root/" + new) == 0)
+        var planning = PlanOptions()
+        planning.prunes = true
+        resource.target = try Target(new)
+        let manifest = Manifest(name: "m", resources: [resource])
+        let plan = try await rig.session.plan(manifest, options: planning)
+        #expect(plan.steps.map(\.kind) == [.keep])
+        for try await _ in rig.session.execute(plan) {}
+        #expect(rig.bytes(new) == [1])
+        #expect(rig.bytes(old) == [1])
+        let next = try await rig.session.plan(manifest, options: planning)
+        #expect(next.steps.map(\.kind) == [.keep])
+    }
+
+    @Test func anOtherNameOfAnAdoptedFileIsRemoved() async throws {
+        let rig = try SessionRig()
+        var resource = try rig.resource("Caches/old", [1])
+        resource.digests = [ByteHasher.digest(.sha256, of: [1])]
+        try await rig.session.sync(Manifest(name: "m", resources: [resource]))
+        resource.target = try Target("Caches/new")
+        #expect(
+            link(rig.folder.path + "/root/Caches/old", rig.folder.path + "/root/Caches/new") == 0)
+        var planning = PlanOptions()
+        planning.prunes = true
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [resource]), options: planning)
+        #expect(plan.steps.map(\.kind) == [.keep, .remove])
+        for try await _ in rig.session.execute(plan) {}
+        #expect(rig.bytes("Caches/new") == [1])
+        #expect(rig.bytes("Caches/old") == nil)
     }
 }
