@@ -71,7 +71,7 @@ final class Engine: Sendable {
             return (opened, try Recovery.settle(root, opened.index, now: SystemClock.now()))
         } catch {
             guard opened.index.hasSeenDamage else { throw error }
-            try opened.index.close(now: SystemClock.now())
+            try opened.index.close()
         }
         let anew = try IndexOpening.open(root, now: SystemClock.now())
         return (anew, try Recovery.settle(root, anew.index, now: SystemClock.now()))
@@ -83,7 +83,7 @@ final class Engine: Sendable {
         let loop = loop.withLock { $0.take() }
         try await Offload.run { loop?.stop() }
         await promoter.stop()
-        try await Offload.run { [index] in try index.close(now: SystemClock.now()) }
+        try await Offload.run { [index] in try index.close() }
     }
 
     /// Begins to load what requests are made with, for a run that will make some.

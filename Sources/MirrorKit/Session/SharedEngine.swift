@@ -78,10 +78,10 @@ final class SharedEngine: Sendable {
         // process has ended, and then the files of SQLite's log and shared memory stay.
         let value: Value
         do { value = try await body(view) } catch {
-            try? await Offload.run { try view.index?.close(now: SystemClock.now()) }
+            try? await Offload.run { try view.index?.close() }
             throw error
         }
-        try await Offload.run { try view.index?.close(now: SystemClock.now()) }
+        try await Offload.run { try view.index?.close() }
         return value
     }
 

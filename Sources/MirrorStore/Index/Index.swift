@@ -125,9 +125,10 @@ package final class Index: Sendable {
         }
     }
 
-    /// Carries the log into the database file and removes it; a damaged index is moved aside, so
-    /// that the next run makes a new one. Calls after this one fail.
-    package func close(now: Instant) throws(MirrorError) {
+    /// Carries the log into the database file and removes it. Calls after this one fail.
+    ///
+    /// A damaged index stays: the next run finds it marked, moves it aside, and says so.
+    package func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
             log.endCheckpoints()
@@ -142,11 +143,6 @@ package final class Index: Sendable {
                 database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE)
                 location?.copy?.remove()
                 if let failure { throw failure }
-            }
-            if isWriter, let location, damage.isCertain {
-                do throws(Errno) { _ = try location.file.setAside(at: now) } catch {
-                    throw IndexError.file(error)
-                }
             }
         }
     }

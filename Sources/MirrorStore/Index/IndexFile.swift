@@ -76,10 +76,15 @@ struct IndexFile: Sendable {
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
     func judge() throws(IndexError) -> Verdict {
-        if has(.damaged) { return .damaged("found by the run before") }
+        if let verdict = verdictByMark { return verdict }
         let verdict = try judgeOnce()
         guard case .damaged = verdict else { return verdict }
         return try judgeOnce()
+    }
+
+    /// What an earlier run found for certain; nil where it found nothing. The database is not opened.
+    var verdictByMark: Verdict? {
+        has(.damaged) ? .damaged("as was found while it was in use") : nil
     }
 
     private func judgeOnce() throws(IndexError) -> Verdict {

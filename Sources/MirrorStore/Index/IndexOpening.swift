@@ -38,7 +38,7 @@ package struct IndexOpening {
 
     private func openWriter(now: Instant) throws(IndexError) -> OpenedIndex {
         var notice: String?
-        switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+        switch try verdict() {
         case .newer(let version): throw IndexError.newer(version: version)
         case .damaged(let words): notice = try setAside(words: words, now: now)
         case .missing:
@@ -75,12 +75,17 @@ package struct IndexOpening {
     }
 
     private func openReader() throws(IndexError) -> Index {
-        switch OpenIndexes.contains(file) ? .sound : try file.judge() {
+        switch try verdict() {
         case .newer(let version): throw IndexError.newer(version: version)
         case .missing: return try IndexOpening.empty()
         case .damaged(let words): throw IndexError.damaged(words)
         case .sound: return try openSoundReader()
         }
+    }
+
+    /// Opening and closing a database that this process has open would drop its locks.
+    private func verdict() throws(IndexError) -> IndexFile.Verdict {
+        OpenIndexes.contains(file) ? file.verdictByMark ?? .sound : try file.judge()
     }
 
     /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.

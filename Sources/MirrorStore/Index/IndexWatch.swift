@@ -62,7 +62,7 @@ package final class IndexWatch: Sendable {
     /// Closes the index. No question may be under way or asked afterwards.
     package func close() throws(MirrorError) {
         try state.withLock { state throws(MirrorError) in
-            try state.index.close(now: SystemClock.now())
+            try state.index.close()
         }
     }
 

@@ -27,7 +27,7 @@ import Testing
         #expect(try index.evictedFiles() == [unknown, large])
         try index.changes.note(evicted: [], readmitted: [large.target, try Target("Caches/none")])
         #expect(try index.evictedFiles() == [unknown])
-        try index.close(now: start)
+        try index.close()
         let again = try IndexOpening.open(root, now: start).index
         #expect(try again.evictedFiles() == [unknown])
     }
@@ -42,10 +42,10 @@ import Testing
                 PRAGMA user_version = 3
                 """)
         }
-        try index.close(now: start)
+        try index.close()
         let reader = try IndexOpening.openForReading(root)
         #expect(try reader.evictedFiles() == [])
-        try reader.close(now: start)
+        try reader.close()
         let opened = try IndexOpening.open(root, now: start)
         #expect(opened.notice == nil)
         let file = EvictedFile(

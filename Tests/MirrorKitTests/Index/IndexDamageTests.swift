@@ -20,7 +20,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try index.write { (batch: inout Database) throws(IndexError) in
             try FileRows.put(record, in: &batch)
         }
-        try index.close(now: start)
+        try index.close()
         do {
             let flags = SQLITE_OPEN_READWRITE
             let database = try Database(folder.path + "/.mirror/index.sqlite", flags: flags)
@@ -33,7 +33,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let opened = try open()
         #expect(opened.notice?.contains("damaged") == true)
         #expect(try paths(opened.index) == [])
-        try opened.index.close(now: start)
+        try opened.index.close()
         #expect(try open().notice == nil)
     }
 
@@ -46,7 +46,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         let opened = try open()
         #expect(opened.notice?.contains("index.sqlite.damaged-20261121T035600Z") == true)
         #expect(opened.index.wasCreated)
-        try opened.index.close(now: start)
+        try opened.index.close()
         let stem = "index.sqlite.damaged-20261121T035600Z"
         #expect(
             folder.names(in: ".mirror") == ["index.sqlite", stem, stem + "-shm", stem + "-wal"])
@@ -74,7 +74,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         try folder.write("stale", to: ".mirror/index.sqlite-wal")
         let index = try open().index
         #expect(try paths(index).isEmpty)
-        try index.close(now: start)
+        try index.close()
         #expect(folder.names(in: ".mirror").contains { $0.hasSuffix("Z-wal") })
     }
 
@@ -90,9 +90,16 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
                 try FileRows.records(ownedBy: "maps", in: &database).count
             }
         }
-        try index.close(now: start)
+        try index.close()
+        // Whoever only reads is told so, in place of being shown a tree without files.
+        let root = try RootDirectory(opening: folder.path)
+        let error = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
+        #expect(error?.message.contains("found while it was in use") == true)
+        let opened = try open()
+        #expect(opened.notice?.contains("found while it was in use") == true)
+        #expect(opened.notice?.contains("kept as .mirror/index.sqlite.damaged-") == true)
         #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
-        #expect(try paths(try open().index).isEmpty)
+        #expect(try paths(opened.index).isEmpty)
     }
 
     @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET details = 'perhaps'"])
@@ -103,7 +110,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             try FileRows.put(record, in: &batch)
             try batch.run(sql)
         }
-        try index.close(now: start)
+        try index.close()
         // To a reader it must not look like one without rows.
         let root = try RootDirectory(opening: folder.path)
         let error = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
@@ -169,7 +176,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
                 try FileRows.put(record, in: &batch)
             }
         }
-        try index.close(now: start)
+        try index.close()
         var bytes = try #require(folder.bytes(of: ".mirror/index.sqlite"))
         let middle = bytes.count / 2
         for at in middle..<middle + 8192 { bytes[at] = 0xA5 }
@@ -207,7 +214,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
                 throw IndexError(code: SQLITE_CORRUPT, words: "malformed")
             }
         }
-        try index.close(now: start)
+        try index.close()
         #expect(folder.names(in: ".mirror").contains("index.doubted"))
         let opened = try open()
         #expect(opened.notice == nil)
@@ -233,10 +240,10 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
                     WHERE name = 'parts_by_target';
                 """)
         }
-        try index.close(now: start)
+        try index.close()
         let unaware = try open()
         #expect(unaware.notice == nil)
-        try unaware.index.close(now: start)
+        try unaware.index.close()
         try folder.write([], to: ".mirror/index.doubted")
         #expect(try open().notice != nil)
         #expect(!folder.names(in: ".mirror").contains("index.doubted"))

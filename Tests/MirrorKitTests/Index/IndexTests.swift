@@ -145,7 +145,7 @@ extension IndexSuite {
             try FileRows.put(record, in: &batch)
         }
         try index.makeDurable()
-        try index.close(now: start)
+        try index.close()
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
         let again = try open()
         #expect(try paths(again.index) == ["Documents/a"])
@@ -162,11 +162,11 @@ extension IndexSuite {
         let root = try RootDirectory(opening: folder.path)
         let during = try IndexOpening.openForReading(root)
         #expect(try paths(during) == ["Documents/a"])
-        try during.close(now: start)
-        try writer.close(now: start)
+        try during.close()
+        try writer.close()
         let after = try IndexOpening.openForReading(root)
         #expect(try paths(after) == ["Documents/a"])
-        try after.close(now: start)
+        try after.close()
         #expect(folder.names(in: ".mirror") == ["index.sqlite"])
     }
 
@@ -177,7 +177,7 @@ extension IndexSuite {
     }
 
     @Test func nextReaderRemovesThePrivateCopyOfAKilledReader() throws {
-        try open().index.close(now: start)
+        try open().index.close()
         let root = try RootDirectory(opening: folder.path)
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let left = "\(temporary)/.index-copy-\(RandomBytes.hex(4))"
@@ -198,7 +198,7 @@ extension IndexSuite {
             try index.write { (_: inout Database) throws(IndexError) in Issue.record("asked") }
         }
         #expect(throws: error) { try paths(index) }
-        try index.close(now: start)
+        try index.close()
         #expect(try open().notice == nil)
     }
 
@@ -217,7 +217,7 @@ extension IndexSuite {
             }
             try expectRefusal(in: crashed)
         }
-        try index.close(now: start)
+        try index.close()
         try expectRefusal(in: folder)
     }
 
@@ -284,7 +284,7 @@ extension IndexSuite {
         try index.write { (batch: inout Database) throws(IndexError) in
             try FileRows.put(record, in: &batch)
         }
-        if !withLog { try index.close(now: start) }
+        if !withLog { try index.close() }
         for name in folder.names(in: ".mirror") where !name.hasSuffix("-shm") {
             try disk.folder.write(
                 ".mirror/" + name, try #require(folder.bytes(of: ".mirror/" + name)))
@@ -293,6 +293,6 @@ extension IndexSuite {
         #expect(pclose(remount) == 0)
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: path))
         #expect(try paths(reader) == ["Documents/a"])
-        try reader.close(now: start)
+        try reader.close()
     }
 }

@@ -62,7 +62,7 @@ import Testing
                 PRAGMA user_version = 2;
                 """)
         }
-        try index.close(now: start)
+        try index.close()
     }
 
     @Test func formerSchemaIsReadAndMigrated() throws {
@@ -75,7 +75,7 @@ import Testing
         maps.syncedAt = Instant(milliseconds: 2000)
         let reader = try IndexOpening.openForReading(root)
         #expect(try manifests(reader) == [far, maps])
-        try reader.close(now: start)
+        try reader.close()
         let opened = try IndexOpening.open(root, now: start)
         #expect(opened.notice == nil)
         #expect(try manifests(opened.index) == [far, maps])

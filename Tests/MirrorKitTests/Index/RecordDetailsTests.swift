@@ -147,7 +147,7 @@ import Testing
             _ = try IntentRows.put(intent, in: &batch)
             try FormerRecords.make(in: &batch)
         }
-        try former.close(now: Instant(seconds: 0))
+        try former.close()
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         #expect(try stored(reader) == records)
         // A walk has a connection of its own.
@@ -155,7 +155,7 @@ import Testing
         var uses = try reader.cursorOfUses(in: .caches)
         #expect(try uses.next())
         #expect(uses.lastUse == records[0].promotedAt)
-        try reader.close(now: Instant(seconds: 0))
+        try reader.close()
         let opened = try open()
         #expect(opened.notice == nil)
         #expect(try stored(opened.index) == records)
@@ -176,12 +176,12 @@ import Testing
             try FileRows.put(record, in: &batch)
             try FormerRecords.make(in: &batch)
         }
-        try former.close(now: Instant(seconds: 0))
+        try former.close()
         let watch = try IndexWatch(try RootDirectory(opening: folder.path))
         #expect(try stored(try watch.current().index) == [record])
         let opened = try open()
         #expect(try stored(try watch.current().index) == [record])
-        try opened.index.close(now: Instant(seconds: 0))
+        try opened.index.close()
         #expect(try stored(try watch.current().index) == [record])
         try watch.close()
     }
@@ -238,9 +238,9 @@ import Testing
                 """)
             try FormerRecords.make(in: &batch)
         }
-        try former.close(now: Instant(seconds: 0))
+        try former.close()
         let reader = try IndexOpening.openForReading(root)
         #expect(try stored(reader) == [new, other])
-        try reader.close(now: Instant(seconds: 0))
+        try reader.close()
     }
 }

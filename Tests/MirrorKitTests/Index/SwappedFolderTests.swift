@@ -34,14 +34,14 @@ import Testing
         #expect(try cursor.next()?.target == record.target)
         _ = consume cursor
         try index.makeDurable()
-        try index.close(now: now)
+        try index.close()
         #expect(names("outside") == [])
         #expect(names("held") == ["index.sqlite"])
     }
 
     @Test func aReaderOfASwappedFolderReadsTheFolder() throws {
         let index = try IndexOpening.open(try RootDirectory(opening: folder.path), now: now).index
-        try index.close(now: now)
+        try index.close()
         let reader = try IndexOpening.openForReading(try RootDirectory(opening: folder.path))
         try swap()
         var cursor = try reader.records()
@@ -56,7 +56,7 @@ import Testing
         let second = IndexFile(folder: try root.openFolder(".mirror"), root: root)
         #expect(first.folderPath == second.folderPath)
         #expect(OpenIndexes.contains(first))
-        try index.close(now: now)
+        try index.close()
         #expect(!OpenIndexes.contains(second))
     }
 }

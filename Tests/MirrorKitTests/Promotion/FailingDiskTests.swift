@@ -56,7 +56,7 @@ import Testing
         #expect(tree.folder.names(in: "tmp").isEmpty)
         try await tree.put("Caches/c", "small")
         await tree.promoter.stop()
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
     }
 
     @Test(.enabled(if: SmallFileSystem.isPossible), arguments: ["Documents/f", "Caches/f"])

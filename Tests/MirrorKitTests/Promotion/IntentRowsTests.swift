@@ -141,7 +141,7 @@ import Testing
 
     @Test func damagedIntentsAreFoundWhenTheIndexIsOpened() throws {
         try put(packed: [PackedWriter.version, 9])
-        try index.close(now: PromotionTree.time)
+        try index.close()
         let opened = try IndexOpening.open(
             try RootDirectory(opening: folder.path), now: PromotionTree.time)
         #expect(opened.notice?.contains("damaged") == true)
@@ -149,7 +149,7 @@ import Testing
 
     /// Until version 5 of the schema each intent was a row.
     @Test func whatAnEarlierVersionIntendedIsSettled() async throws {
-        try index.close(now: PromotionTree.time)
+        try index.close()
         let probe = PromotionProbe(goesOn: { $0 != .placed })
         let tree = try PromotionTree(folder, probe)
         _ = await tree.promote(try tree.landing("Documents/f", "new"))
@@ -158,9 +158,9 @@ import Testing
             try FormerRecords.make(in: &batch)
             try batch.run("DROP TABLE batches; PRAGMA user_version = 5")
         }
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
         let reader = try IndexOpening.openForReading(tree.root)
-        try reader.close(now: PromotionTree.time)
+        try reader.close()
         let next = try PromotionTree(folder)
         #expect(try next.intents().count == 1)
         _ = try Recovery.settle(next.root, next.index, now: PromotionTree.time)

@@ -83,7 +83,7 @@ struct SetGround {
             SetLanding(
                 number: 0, set: .init(owners: ["m"], folder: nil), landings: landings,
                 removals: []), on: tree)
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
     }
 
     /// Promotes the new set, with what a test wants to happen.
@@ -95,7 +95,7 @@ struct SetGround {
         let set = try set(tree)
         try before(set)
         let result = await promote(set, on: tree, asOwner: asOwner)
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
         return result
     }
 
@@ -138,7 +138,7 @@ struct SetGround {
         let (tree, settled) = try recover(asOwner: asOwner)
         if settled.unfinishedSets.isEmpty { try expectSettled(tree) }
         await tree.promoter.stop()
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
         return settled
     }
 

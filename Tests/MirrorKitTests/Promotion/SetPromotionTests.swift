@@ -248,7 +248,7 @@ import Testing
         record.owners = Owners("n")
         try tree.index.changes.put(record)
         await tree.promoter.stop()
-        try tree.index.close(now: PromotionTree.time)
+        try tree.index.close()
         #expect(try await ground.promote().promoted?.way == .rename)
         #expect(ground.texts()["other"] == "other")
     }
@@ -280,7 +280,7 @@ import Testing
         while let record = try cursor.nextRecord() { paths.append(record.target.path) }
         #expect(paths == paths.sorted())
         #expect(paths.contains(ground.path("deep/b")) == (step == .placed))
-        try reader.close(now: PromotionTree.time)
+        try reader.close()
     }
 
     @Test func aFailedFlushBeforeTheCommitLeavesTheOldSet() async throws {

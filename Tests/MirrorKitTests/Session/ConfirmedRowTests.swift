@@ -59,7 +59,7 @@ import Testing
 
     private func row(of target: Target, _ stage: SessionStage) throws -> IndexRecord {
         let index = try IndexOpening.openForReading(RootDirectory(opening: stage.session.root))
-        defer { try? index.close(now: Instant(seconds: 0)) }
+        defer { try? index.close() }
         return try #require(try index.record(for: target))
     }
 

@@ -36,8 +36,12 @@ import Testing
         let root = try RootDirectory(opening: rig.folder.path + "/root")
         let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         try index.write { (batch: inout Database) throws(IndexError) in try batch.run(sql) }
-        try index.close(now: Instant(seconds: 0))
+        try index.close()
 
+        let notices = try await rig.session.withPlan(of: [manifest]) { _ in
+            await rig.session.notices()
+        }
+        #expect(notices.contains { $0.contains("kept as .mirror/index.sqlite.damaged-") })
         try await healed(rig, manifest)
     }
 

@@ -60,7 +60,7 @@ import Testing
         let index = try IndexOpening.open(root, now: Instant(seconds: 0)).index
         let name = Host(try SourceURL(server.url))
         try index.changes.remember(learnedLimits: [name: count])
-        try index.close(now: Instant(seconds: 0))
+        try index.close()
         let session = try MirrorSession(root: folder.path)
         let resources = try (0..<count).map {
             Resource(target: try Target("Caches/\($0)"), url: try SourceURL("\(server.url)/\($0)"))

@@ -169,7 +169,7 @@ import Testing
         try index.write { [rows] (batch: inout Database) throws(IndexError) in
             for row in rows { try FileRows.put(row, in: &batch) }
         }
-        try index.close(now: ScanPathsTests.now)
+        try index.close()
         for number in 0..<200 where Int.random(in: 0..<9, using: &random) == 0 {
             let path = "root/" + first[number].target.path
             switch Int.random(in: 0..<3, using: &random) {

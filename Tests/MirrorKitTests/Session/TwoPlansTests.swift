@@ -50,7 +50,7 @@ import Testing
         let index = try IndexOpening.openForReading(root)
         let row = try index.record(for: resource.target)
         #expect(row?.sha256 == ByteHasher.digest(.sha256, of: SessionStage.v2))
-        try index.close(now: Instant(seconds: 0))
+        try index.close()
     }
 
     /// Removals without a run change rows too.

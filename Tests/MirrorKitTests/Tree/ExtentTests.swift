@@ -162,14 +162,14 @@ import Testing
                 PRAGMA user_version = 1
                 """)
         }
-        try index.close(now: Instant(seconds: 0))
+        try index.close()
         let root = try RootDirectory(opening: folder.path)
         let reader = try IndexOpening.openForReading(root)
         let seen = try reader.read { (database: inout Database) throws(IndexError) in
             try PartRows.parts(in: &database)
         }
         #expect(seen.map(\.name) == [name])
-        try reader.close(now: Instant(seconds: 0))
+        try reader.close()
         let opened = try IndexOpening.open(root, now: Instant(seconds: 0))
         #expect(opened.notice == nil)
         let version = try opened.index.read { (database: inout Database) throws(IndexError) in
