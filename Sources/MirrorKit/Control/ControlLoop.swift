@@ -8,11 +8,15 @@ struct ControlLoop {
     private static let mostClients = 16
     /// Milliseconds for which the clients can take what waits for them at the end.
     private static let longestFarewell: Int64 = 500
+    /// Milliseconds until it accepts again after the system had no descriptor or memory for a client.
+    private static let acceptPause: Int32 = 200
 
     private let listener: Descriptor
     private let signal: WakeSignal
     private var clients: [Int: ControlConnection] = [:]
     private var last = 0
+    /// Whether the system refused a client, who waits at the listener: poll(2) would return at once.
+    private var isExhausted = false
 
     init(listener: Descriptor, signal: WakeSignal) {
         self.listener = listener
@@ -48,7 +52,9 @@ struct ControlLoop {
     /// Waits until a client has sent something, takes something, or is gone.
     private mutating func poll() {
         var entries = [
-            pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0),
+            // A negative number is left out (poll(2)).
+            pollfd(
+                fd: isExhausted ? -1 : listener.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         let numbers = Array(clients.keys)
@@ -57,7 +63,8 @@ struct ControlLoop {
             entries.append(
                 pollfd(fd: client.descriptor.number, events: client.events, revents: 0))
         }
-        guard Glibc.poll(&entries, nfds_t(entries.count), -1) > 0 else { return }
+        let timeout = isExhausted ? ControlLoop.acceptPause : -1
+        guard Glibc.poll(&entries, nfds_t(entries.count), timeout) > 0 else { return }
         for (number, entry) in zip(numbers, entries.dropFirst(2))
         where Int32(entry.revents) & (POLLHUP | POLLERR | POLLNVAL) != 0 {
             clients[number]?.isGone = true
@@ -67,7 +74,10 @@ struct ControlLoop {
     private mutating func accept() {
         while true {
             let number = linux_local_accept(listener.number)
-            guard number >= 0 else { return }
+            guard number >= 0 else {
+                isExhausted = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(-number)
+                return
+            }
             let connection = ControlConnection(descriptor: Descriptor(owning: number))
             let user = linux_peer_user(number)
             guard user == Int64(geteuid()) || user == 0 else { continue }
