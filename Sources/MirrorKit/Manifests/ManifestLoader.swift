@@ -156,7 +156,8 @@ struct ManifestLoader: Sendable {
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
     }
 
-    /// Returns the last good copy if the failure may be temporary; otherwise throws the failure.
+    /// Returns the last good copy if the failure may be temporary and is not the request's; otherwise
+    /// throws the failure.
     private func serve(
         _ copy: ManifestCopy?, _ url: SourceURL, because error: MirrorError
     ) throws -> Loaded {
@@ -167,7 +168,9 @@ struct ManifestLoader: Sendable {
                 remedy: Remedy(.goOnline)
             )
         }
-        guard let copy, error.isRetryable else {
+        // 408 and 425 are asked again, but then they are about this manifest, as 404 is.
+        let isRefused = error.status.map { (400..<500).contains($0) && $0 != 429 } ?? false
+        guard let copy, error.isRetryable, !isRefused else {
             let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
             var failure = error
             failure.code = .manifestUnreadable
