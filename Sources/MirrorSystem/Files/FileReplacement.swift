@@ -15,10 +15,15 @@ package struct FileReplacement {
     /// The file's status when this value was made; nil when there was no file.
     private let before: stat?
 
-    /// Looks at an existing file; throws `MirrorError` with `usage` when it is no regular file.
+    /// Looks at an existing file; throws `MirrorError` with `usage` when it is no regular file, or a link
+    /// that leads nowhere.
     package init(of path: String) throws(MirrorError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
+            // A rename would put the file in place of the link.
+            if lstat(path, &status) == 0 {
+                throw MirrorError(.usage, "\(path.printable): it is a link that leads to no file.")
+            }
             self.path = path
             before = nil
             return
