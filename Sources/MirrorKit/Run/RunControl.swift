@@ -5,7 +5,8 @@ internal import Synchronization
 final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
-        var ending: RunEnding?
+        /// What was said to the run before it began, in order.
+        var earlyInputs: [RunInput] = []
         var earlySummary: Event?
     }
 
@@ -14,12 +15,15 @@ final class RunControl: Sendable {
     let events = EventQueue()
 
     /// Ends the run, now or as soon as it begins.
-    func end(_ ending: RunEnding) {
+    func end(_ ending: RunEnding) { steer(.end(ending)) }
+
+    /// Says something to the run, now or as soon as it begins.
+    func steer(_ input: RunInput) {
         let execution = state.withLock { state in
-            state.ending = ending
+            if state.execution == nil { state.earlyInputs.append(input) }
             return state.execution
         }
-        execution?.steer(.end(ending))
+        execution?.steer(input)
     }
 
     /// Notes the summary of a run that still has to release the engine.
@@ -30,11 +34,12 @@ final class RunControl: Sendable {
 
     /// Sets the execution that carries out the run.
     func attach(_ execution: Execution) {
-        let ending = state.withLock { state in
+        let inputs = state.withLock { state in
+            defer { state.earlyInputs = [] }
             state.execution = execution
-            return state.ending
+            return state.earlyInputs
         }
-        if let ending { execution.steer(.end(ending)) }
+        for input in inputs { execution.steer(input) }
     }
 
     /// Passes an event on.

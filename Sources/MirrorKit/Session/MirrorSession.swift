@@ -23,6 +23,7 @@ public actor MirrorSession {
     nonisolated let engine: SharedEngine
     nonisolated let leases = FileLeases()
     private let runs: SessionRuns
+    private let pending = PendingRuns()
 
     /// Finds the root. Throws `MirrorError` with `rootUnusable`.
     ///
@@ -40,7 +41,7 @@ public actor MirrorSession {
         history = RunHistory(engine)
         runs = SessionRuns(
             root: location.path, configuration, engine: engine, manifests: manifests,
-            leases: leases)
+            leases: leases, pending: pending)
     }
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
@@ -80,6 +81,7 @@ public actor MirrorSession {
         _ plan: Plan, options: RunOptions = RunOptions()
     ) -> Run {
         let control = RunControl()
+        pending.add(control)
         Task { await self.perform(plan, options, for: control) }
         return Run(control)
     }
@@ -203,9 +205,10 @@ extension MirrorSession {
     /// Resumes asking for bytes.
     public func resumeAll() { runs.resumeAll() }
 
-    /// Ends all runs of this session; parts are kept, or deleted.
+    /// Ends all runs of this session, those included that were asked for and have not begun; parts are
+    /// kept, or deleted.
     public func cancelAll(discardingParts: Bool = false) {
-        runs.steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
+        runs.endAll(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
 
     /// The targets that are paused in this root until further notice.

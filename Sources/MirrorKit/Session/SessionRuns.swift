@@ -10,6 +10,7 @@ final class SessionRuns {
     private let engine: SharedEngine
     private let manifests: ManifestRegister
     private let leases: FileLeases
+    private let pending: PendingRuns
     /// The runs, by their identifiers.
     private var underWay: [String: Execution] = [:]
     /// Whether runs ask for no bytes, those that begin later included.
@@ -17,14 +18,21 @@ final class SessionRuns {
 
     init(
         root: String, _ configuration: Configuration, engine: SharedEngine,
-        manifests: ManifestRegister, leases: FileLeases
+        manifests: ManifestRegister, leases: FileLeases, pending: PendingRuns
     ) {
         (self.root, self.configuration) = (root, configuration)
         (self.engine, self.manifests, self.leases) = (engine, manifests, leases)
+        self.pending = pending
     }
 
     /// Sends an input to all runs.
     func steer(_ input: RunInput) { for run in underWay.values { run.steer(input) } }
+
+    /// Ends all runs, those included that were asked for and have not begun.
+    func endAll(_ input: RunInput) {
+        pending.steer(input)
+        steer(input)
+    }
 
     /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
     func pauseAll() {
@@ -55,6 +63,7 @@ final class SessionRuns {
         _ plan: Plan, _ options: RunOptions, for run: RunControl,
         isolation: isolated (any Actor)? = #isolation
     ) async {
+        defer { pending.remove(run) }
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await engine.using(waitingSeconds: 0) { engine in
@@ -73,6 +82,7 @@ final class SessionRuns {
                 if isPaused { execution.steer(.pause(nil)) }
                 underWay[execution.identifier] = execution
                 run.attach(execution)
+                pending.remove(run)
                 let recording = manifests.recording(of: plan, in: engine)
                 async let copies = recording.rememberNew()
                 let (summary, totals) = try await Offload.run { execution.run() }
