@@ -222,22 +222,26 @@ extension MirrorSession {
     /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
     /// their parts are kept.
     ///
-    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func putAside(_ target: Target?) throws {
-        var paused = try pausedTargets()
-        paused.pause(target)
-        try paused.write(toRoot: root)
+        try ReplacedFile.changing(in: root + "/.mirror") {
+            var paused = try pausedTargets()
+            paused.pause(target)
+            try paused.write(toRoot: root)
+        }
         runs.steer(.putAside(target))
     }
 
     /// Ends such a pause, from the next run on; returns false if there was none.
     ///
-    /// Throws `MirrorError` with `rootUnusable`, `inputOutput` or `noSpace`.
+    /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func takeUp(_ target: Target?) throws -> Bool {
-        var paused = try pausedTargets()
-        guard paused.resume(target) else { return false }
-        try paused.write(toRoot: root)
-        return true
+        try ReplacedFile.changing(in: root + "/.mirror") {
+            var paused = try pausedTargets()
+            guard paused.resume(target) else { return false }
+            try paused.write(toRoot: root)
+            return true
+        }
     }
 
     /// The given targets for which a run of this session has a step.

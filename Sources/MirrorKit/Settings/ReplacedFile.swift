@@ -10,6 +10,33 @@ package enum ReplacedFile {
         try FileReplacement(of: path).write { try $0(bytes) }
     }
 
+    /// How long a change waits for others in the same folder, in milliseconds.
+    private static let longestWait: Int64 = 30_000
+
+    /// Reads and replaces a file of a folder while nobody else does so in this way.
+    ///
+    /// Without it, the later of two changes would undo the other. Where there is no such folder, or no
+    /// lock on it (flock(2)), the body runs as it is. Throws `MirrorError` with `locked` where another
+    /// change takes more than half a minute, and what the body throws.
+    package static func changing<Value>(
+        in folder: String, _ body: () throws -> Value
+    ) throws -> Value {
+        let number = linux_openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard number >= 0 else { return try body() }
+        let hold = Descriptor(owning: number)
+        let end = SystemClock.monotonic() + longestWait
+        while linux_flock(hold.number, LOCK_EX | LOCK_NB) == -EWOULDBLOCK {
+            guard SystemClock.monotonic() < end else {
+                throw MirrorError(
+                    .locked,
+                    "\(folder.printable): another process is changing a file in it, and does not end. Try again later."
+                )
+            }
+            usleep(10_000)
+        }
+        return try withExtendedLifetime(hold) { try body() }
+    }
+
     /// The text of a file of at most a mebibyte. Throws `MirrorError` with `inputOutput`.
     package static func text(at path: String) throws -> String {
         do throws(Errno) {

@@ -64,16 +64,16 @@ struct SettingsSetCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
 
     func run() async throws {
-        try MirrorSession(root: root.root).requireRoot()
-        var settings = try DeviceSettings(ofRoot: root.root)
         let option = try SettingRow.option(named: key)
         guard let parsed = EffectiveWords.value(of: value, option),
             let words = EffectiveWords.words(for: parsed, option)
         else { throw MirrorError(.usage, EffectiveWords.kind(of: option)) }
-        if let message = SettingRow.refusal(of: words, option, beside: settings) {
-            throw MirrorError(.usage, UsageRefusal.correction(of: message) ?? message)
+        try DeviceSettings.changing(root) { settings in
+            if let message = SettingRow.refusal(of: words, option, beside: settings) {
+                throw MirrorError(.usage, UsageRefusal.correction(of: message) ?? message)
+            }
+            try settings.change(option.name, to: parsed)
         }
-        try settings.change(option.name, to: parsed)
         Console.output.line("\(option.name) = \(parsed.text.printable)")
     }
 }
@@ -95,22 +95,35 @@ struct SettingsUnsetCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
 
     func run() async throws {
-        try MirrorSession(root: root.root).requireRoot()
-        var settings = try DeviceSettings(ofRoot: root.root)
-        // A name that no verb has any more can still be removed.
-        guard settings[key] != nil else {
-            let nearest = NearestName.suggestion(for: key, among: settings.settings.map(\.name))
-            throw MirrorError(
-                .usage,
-                "\(Quoted(key)) is not set."
-                    + (nearest.map { " Did you mean \($0)?" } ?? ""))
+        try DeviceSettings.changing(root) { settings in
+            // A name that no verb has any more can still be removed.
+            guard settings[key] != nil else {
+                let names = settings.settings.map(\.name)
+                let nearest = NearestName.suggestion(for: key, among: names)
+                throw MirrorError(
+                    .usage,
+                    "\(Quoted(key)) is not set."
+                        + (nearest.map { " Did you mean \($0)?" } ?? ""))
+            }
+            try settings.change(key, to: nil)
         }
-        try settings.change(key, to: nil)
         Console.output.line("\(key.printable) is no longer set.")
     }
 }
 
 extension DeviceSettings {
+    /// Reads a root's settings and has them changed, while no other process changes them.
+    fileprivate static func changing(
+        _ options: RootOptions, _ change: (inout DeviceSettings) throws -> Void
+    ) throws {
+        let session = try MirrorSession(root: options.root)
+        try session.requireRoot()
+        try ReplacedFile.changing(in: session.root + "/.mirror") {
+            var settings = try DeviceSettings(ofRoot: options.root)
+            try change(&settings)
+        }
+    }
+
     /// Sets an option, or removes it. The file becomes this user's, so nothing of another user's that
     /// reaches outside the root may stay in it.
     fileprivate mutating func change(_ name: String, to value: Value?) throws {

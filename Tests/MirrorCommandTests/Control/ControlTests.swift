@@ -135,6 +135,32 @@ import Testing
         #expect(resumed.output == "resumed everything\n")
     }
 
+    /// Each reads what is paused, adds to it and writes it; none may undo another.
+    @Test func pausesAndSettingsAtTheSameTimeAllCount() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        let options = [
+            "jobs 3", "retries 2", "segments 4", "max-wait 9", "per-host 5", "keep-tmp 7d",
+        ]
+        let changes = try options.enumerated().flatMap { number, option in
+            [
+                try start(["pause", "--sticky", "Caches/f\(number)"]),
+                try start(["settings", "set"] + option.split(separator: " ").map(String.init)),
+            ]
+        }
+        for change in changes {
+            let result = try await wait(for: change)
+            #expect(result.ending == .exited(0), "\(result)")
+        }
+        let paused = String(decoding: ground.root.read(".mirror/paused.json") ?? [], as: UTF8.self)
+        let settings = String(
+            decoding: ground.root.read(".mirror/settings.json") ?? [], as: UTF8.self)
+        for (number, option) in options.enumerated() {
+            #expect(paused.contains("Caches/f\(number)"), "\(paused)")
+            #expect(settings.contains(option.prefix { $0 != " " }), "\(settings)")
+        }
+    }
+
     @Test func aFollowerSeesTheRestOfARun() async throws {
         defer { end() }
         let sync = try await startedSync()
