@@ -15,6 +15,8 @@ public struct PermissionStatus: Sendable, Hashable {
 
     /// Why nothing may be fetched; nil where it may.
     public var deferral: Deferral?
+    /// When the hours end that the deferral waits for; nil where it waits for something else.
+    package var windowCloses: Instant?
     /// The budget; nil where there is none.
     public var budget: Budget?
 
@@ -28,6 +30,9 @@ public struct PermissionStatus: Sendable, Hashable {
                 account?.current($0, at: now, offset).spent ?? 0
             } ?? 0
         deferral = permission.deferral(at: now, offset, isMetered: isMetered, spent: spent)
+        if case .outsideWindow(let opens) = deferral {
+            windowCloses = permission.windows?.change(after: opens, offset)
+        }
         budget = permission.budget.map {
             Budget(bytes: $0.bytes, spent: spent, renews: $0.renewal(after: now, offset))
         }

@@ -32,9 +32,13 @@ public struct SyncRhythm: Sendable, Hashable {
             // Between half and the whole of the step.
             return NextSync(at: soon(first.at, -random(wait / 2)), cause: first.cause)
         }
-        let limit =
+        var limit =
             jitter.map { min(max(0, $0), every) * 1000 }
             ?? min(wait / 10, SyncRhythm.longestJitter * 1000)
+        if case .permitted = first.cause, let closes = end.windowCloses {
+            // Half of the hours is left to transfer in.
+            limit = min(limit, max(0, (closes.milliseconds - first.at.milliseconds) / 2))
+        }
         return NextSync(at: soon(first.at, random(limit)), cause: first.cause)
     }
 
@@ -84,6 +88,8 @@ package struct SyncEnd: Sendable, Hashable {
     package var nextDue: Due?
     /// Why something was not fetched; nil where nothing was put off.
     package var deferral: Deferral?
+    /// When the hours end that the deferral waits for; nil where it waits for something else.
+    package var windowCloses: Instant?
 
     /// An end after which nothing is known to be due.
     package init() {}

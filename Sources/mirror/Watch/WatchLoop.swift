@@ -161,8 +161,10 @@ extension WatchLoop {
         for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
             end.nextDue = SyncEnd.Due(at: until, name: source.label)
         }
-        end.deferral = try await PermissionStatus(
-            of: command.options.when.permission, in: session)?.deferral
+        let permission = try await PermissionStatus(
+            of: command.options.when.permission, in: session)
+        end.deferral = permission?.deferral
+        end.windowCloses = permission?.windowCloses
         return end
     }
 }

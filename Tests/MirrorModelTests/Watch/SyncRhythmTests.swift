@@ -61,6 +61,28 @@ import Testing
         #expect(next == NextSync(at: opens, cause: .permitted))
     }
 
+    /// Whoever waits beyond the end of the hours waits for a day, and perhaps for ever.
+    @Test(arguments: [(1200, 600), (9_000, 3_600)])
+    func chanceLeavesHalfOfTheHours(length: Int64, delay: Int64) {
+        let opens = now.advanced(bySeconds: 600)
+        let next = SyncRhythm(every: 86_400, jitter: 3_600).next(
+            after: end {
+                $0.deferral = .outsideWindow(opens: opens)
+                $0.windowCloses = opens.advanced(bySeconds: length)
+            }, at: now
+        ) { $0 }
+        #expect(next == NextSync(at: opens.advanced(bySeconds: delay), cause: .permitted))
+    }
+
+    @Test func aDeferralTellsWhenItsHoursEnd() {
+        var permission = TransferPermission()
+        permission.windows = DailyWindows(text: "02:00-02:30")
+        let status = PermissionStatus(
+            of: permission, at: Instant(seconds: 0), .utc, isMetered: false, account: nil)
+        #expect(status.deferral == .outsideWindow(opens: Instant(seconds: 7_200)))
+        #expect(status.windowCloses == Instant(seconds: 9_000))
+    }
+
     @Test func aMeteredNetworkIsLookedAtAgainAfterFiveMinutes() {
         #expect(seconds(end { $0.deferral = .meteredNetwork }) == 300)
     }
