@@ -96,7 +96,10 @@ extension AdmissionScan {
         let end = plan.steps.indices.first { plan.steps.target(at: $0).area != .caches }
         let count = end ?? plan.steps.count
         var files = 0
+        // Their files are those of other targets, which have their seats.
+        let forgotten = Set(plan.forgotten)
         try forEachFile(in: .caches) { file, row in
+            if forgotten.contains(file.target) { return }
             files += 1
             while position < count, plan.steps.target(at: position) < file.target {
                 if let seat = seat(ofMissing: position, plan) { seats.append(seat) }

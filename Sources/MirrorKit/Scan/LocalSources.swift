@@ -7,10 +7,13 @@ struct LocalSources {
 
     /// Searches the index for files with the pins. Throws `MirrorError`.
     ///
-    /// - Parameter steps: what is done about the wanted files: those to adopt were read.
+    /// - Parameter findings: what is done about the wanted files: those to adopt were read. Rows to forget
+    ///   are no sources.
     init(
-        for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?, _ steps: StepList
+        for pins: some Sequence<Digest>, in index: Index, root: RootDirectory?,
+        _ findings: ScanFindings
     ) throws {
+        let forgotten = Set(findings.forgotten)
         var cursor = try index.projectionCursor(from: "")
         // The pins are collected only if there is a row to compare: there may be a million pins.
         guard try cursor.next() else { return }
@@ -24,12 +27,13 @@ struct LocalSources {
             }
             guard isLike else { continue }
             let record = try cursor.wholeRecord()
+            if forgotten.contains(record.target) { continue }
             for digest in [record.sha256, record.otherDigest].compactMap(\.self)
             where files[digest] == nil {
                 guard starts.contains(digest.start) else { continue }
                 guard case .file(let stamp, _) = try scan?.look(at: record.target) ?? .absent
                 else { continue }
-                if stamp == record.stamp || LocalSources.adopts(record, stamp, steps) {
+                if stamp == record.stamp || LocalSources.adopts(record, stamp, findings.steps) {
                     files[digest] = (record.target, record.stamp.size)
                 }
             }

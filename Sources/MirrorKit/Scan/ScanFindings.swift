@@ -12,7 +12,9 @@ struct ScanFindings: Sendable {
     private var situations: [Situation] = []
     /// The number of rows that the index has of each owner.
     var owned: [String: Int] = [:]
-    /// Rows of orphans whose files are gone.
+    /// Orphans that are found under another spelling, too: the file system folds case.
+    var folded: Set<Target> = []
+    /// Rows of orphans whose files are gone, or are those of other targets.
     var forgotten: [Target] = []
     /// The owners of targets, if they are more than the manifest of the step.
     var owners: [Target: Owners] = [:]
@@ -50,25 +52,19 @@ struct ScanFindings: Sendable {
         search.situation < 0 ? nil : situations[Int(search.situation)]
     }
 
-    /// Forgets orphans that are adopted under another spelling, without a removal.
+    /// Forgets orphans that are wanted under another spelling, without a removal.
     ///
-    /// On a file system that folds case, the old name leads to the file that has just been adopted under
-    /// the new name: whoever removes the one removes the other.
-    mutating func forgetAdoptedOrphans() {
-        if orphans.isEmpty { return }
-        var adopted: [UInt64: [Target]] = [:]
-        for position in steps.notable where steps.plainFetch(at: position) == nil {
-            let step = steps[position]
-            guard case .adoption = step.means, case .ours(let stamp, _) = step.existing
-            else { continue }
-            adopted[stamp.inode, default: []].append(step.target)
-        }
-        if adopted.isEmpty { return }
-        let forgotten = orphans.removeAll { target, stamp in
-            let folded = CaseFolding.fold(target.path)
-            return adopted[stamp.inode]?.contains { CaseFolding.fold($0.path) == folded } ?? false
-        }
-        self.forgotten += forgotten
+    /// Where the file system folds case, the old name leads to the file of the new one: whoever removes the
+    /// one removes the other.
+    mutating func forgetRespelledOrphans(of wanted: Wanted) {
+        if folded.isEmpty { return }
+        let spellings = Set(
+            wanted.entries.lazy.map { CaseFolding.fold(wanted.target(of: $0).path) })
+        let respelled = folded.filter { spellings.contains(CaseFolding.fold($0.path)) }
+        if respelled.isEmpty { return }
+        orphans.removeAll { respelled.contains($0) }
+        unreadOrphans.removeAll { respelled.contains($0) }
+        forgotten += respelled.sorted()
     }
 
     /// Adds the findings of the next shard.
@@ -86,6 +82,7 @@ struct ScanFindings: Sendable {
         }
         situations += next.situations
         owned.merge(next.owned, uniquingKeysWith: +)
+        folded.formUnion(next.folded)
         forgotten += next.forgotten
         owners.merge(next.owners) { $1 }
         released.merge(next.released) { $1 }

@@ -14,7 +14,7 @@ struct TreeSources {
     func look(_ findings: inout ScanFindings) throws {
         guard let index = view.index, !findings.searching.isEmpty else { return }
         let localSources = try LocalSources(
-            for: pins(of: findings), in: index, root: view.root, findings.steps)
+            for: pins(of: findings), in: index, root: view.root, findings)
         let orphanSources = try OrphanSources(
             findings.orphans, for: situations(of: findings), in: index)
         let isElsewhere = !localSources.isEmpty || !orphanSources.isEmpty

@@ -51,23 +51,13 @@ package struct OrphanTable: Sendable, RandomAccessCollection {
         }
     }
 
-    /// Removes the files that `isAway` says, and returns their targets. Their paths and digests stay in
-    /// memory.
-    package mutating func removeAll(
-        where isAway: (_ target: Target, _ stamp: FileStamp) -> Bool
-    ) -> [Target] {
-        var removed: [Target] = []
+    /// Removes the files of the targets that `isAway` says; their paths and digests stay in memory.
+    package mutating func removeAll(where isAway: (Target) -> Bool) {
         var rest = BlockArray<Record>()
-        for position in indices {
-            let target = target(at: position)
-            if isAway(target, records[position].stamp) {
-                removed.append(target)
-            } else {
-                rest.append(records[position])
-            }
+        for position in indices where !isAway(target(at: position)) {
+            rest.append(records[position])
         }
-        if !removed.isEmpty { records = rest }
-        return removed
+        records = rest
     }
 
     /// The file at a position.

@@ -16,7 +16,7 @@ public struct Plan: Sendable {
     public var skipped = 0
     /// How many files of each owner the index knows; a limit on removals refers to this number.
     public var owned: [String: Int] = [:]
-    /// Rows of orphans whose files are gone.
+    /// Rows of orphans whose files are gone, or are those of other targets: the file system folds case.
     public var forgotten: [Target] = []
     /// Who owns a target from now on, where that is not only the manifest of its step, and its reason
     /// does not say so.
