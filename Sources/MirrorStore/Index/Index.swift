@@ -127,7 +127,8 @@ package final class Index: Sendable {
 
     /// Carries the log into the database file and removes it. Calls after this one fail.
     ///
-    /// A damaged index stays: the next run finds it marked, moves it aside, and says so.
+    /// A damaged index stays: the next run finds it marked, moves it aside, and says so. Where it cannot be
+    /// marked, it is moved aside now.
     package func close() throws(MirrorError) {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         try indexed { () throws(IndexError) in
@@ -143,6 +144,12 @@ package final class Index: Sendable {
                 database = try Database(":memory:", flags: SQLITE_OPEN_READWRITE)
                 location?.copy?.remove()
                 if let failure { throw failure }
+            }
+            guard isWriter, let location, damage.isCertain, !location.file.put(.damaged) else {
+                return
+            }
+            do throws(Errno) { _ = try location.file.setAside(at: SystemClock.now()) } catch {
+                throw IndexError.file(error)
             }
         }
     }

@@ -18,6 +18,9 @@ struct IndexDamage: ~Copyable, Sendable {
     /// Whether an error showed damage, certain or not.
     var isSeen: Bool { wasNoted.load(ordering: .acquiring) }
 
+    /// Whether damage is certain, so that the next run needs a new index.
+    var isCertain: Bool { wasProven.load(ordering: .acquiring) }
+
     /// Whether the index can be asked.
     var isReachable: Bool { lost.withLock { $0 == nil } }
 

@@ -76,13 +76,20 @@ struct IndexFile: Sendable {
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
     func judge() throws(IndexError) -> Verdict {
-        if let verdict = verdictByMark { return verdict }
+        // A mark whose database somebody removed is about nothing.
+        if let verdict = verdictByMark {
+            do throws(Errno) { if try size() == nil { return .missing } } catch {
+                throw IndexError.file(error)
+            }
+            return verdict
+        }
         let verdict = try judgeOnce()
         guard case .damaged = verdict else { return verdict }
         return try judgeOnce()
     }
 
-    /// What an earlier run found for certain; nil where it found nothing. The database is not opened.
+    /// The damage that an earlier opening found for certain; nil where it found none. The database is not
+    /// opened.
     var verdictByMark: Verdict? {
         has(.damaged) ? .damaged("as was found while it was in use") : nil
     }
@@ -136,11 +143,13 @@ struct IndexFile: Sendable {
         return name
     }
 
-    /// Records a finding about the database, by which the next run judges it.
-    func put(_ mark: Mark) {
+    /// Records a finding about the database, by which the next run judges it; false where that cannot be
+    /// written.
+    @discardableResult func put(_ mark: Mark) -> Bool {
         let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC
         let number = linux_openat(folder.number, mark.rawValue, flags, 0o644)
         if number >= 0 { close(number) }
+        return number >= 0
     }
 
     /// Forgets the finding: the database is sound, or is gone.

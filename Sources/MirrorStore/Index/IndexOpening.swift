@@ -38,7 +38,8 @@ package struct IndexOpening {
 
     private func openWriter(now: Instant) throws(IndexError) -> OpenedIndex {
         var notice: String?
-        switch try verdict() {
+        let isOpen = OpenIndexes.contains(file)
+        switch try verdict(isOpen: isOpen) {
         case .newer(let version): throw IndexError.newer(version: version)
         case .damaged(let words): notice = try setAside(words: words, now: now)
         case .missing:
@@ -46,10 +47,14 @@ package struct IndexOpening {
             if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
                 _ = try setAside(words: "", now: now)
             }
+            file.removeMarks()
             return OpenedIndex(index: try open(isNew: true), notice: nil)
         case .sound:
             do throws(IndexError) {
-                return OpenedIndex(index: try openTwice(), notice: nil)
+                let index = try openTwice()
+                // Where this process has it open, nothing was looked at.
+                if !isOpen { file.removeMarks() }
+                return OpenedIndex(index: index, notice: nil)
             } catch {
                 guard let words = error.damage else { throw error }
                 notice = try setAside(words: words, now: now)
@@ -75,7 +80,7 @@ package struct IndexOpening {
     }
 
     private func openReader() throws(IndexError) -> Index {
-        switch try verdict() {
+        switch try verdict(isOpen: OpenIndexes.contains(file)) {
         case .newer(let version): throw IndexError.newer(version: version)
         case .missing: return try IndexOpening.empty()
         case .damaged(let words): throw IndexError.damaged(words)
@@ -83,9 +88,10 @@ package struct IndexOpening {
         }
     }
 
-    /// Opening and closing a database that this process has open would drop its locks.
-    private func verdict() throws(IndexError) -> IndexFile.Verdict {
-        OpenIndexes.contains(file) ? file.verdictByMark ?? .sound : try file.judge()
+    /// What the files are. A database that this process has open is not judged: opening and closing it once
+    /// more would drop the locks.
+    private func verdict(isOpen: Bool) throws(IndexError) -> IndexFile.Verdict {
+        isOpen ? file.verdictByMark ?? .sound : try file.judge()
     }
 
     /// Opens a sound index. What looks like damage is looked at twice: the disk may have failed a read.
@@ -95,7 +101,6 @@ package struct IndexOpening {
             guard error.damage != nil, !OpenIndexes.contains(file) else { throw error }
             index = try open(isNew: false)
         }
-        file.removeMarks()
         return index
     }
 
