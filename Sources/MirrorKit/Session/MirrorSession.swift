@@ -160,7 +160,7 @@ public actor MirrorSession {
                     return try await body(plan)
                 }
             } catch is DamagedWhilePlanning {
-                // The engine that is closed now moved the index aside, or had it looked at.
+                // The engine that is closed now left a mark: the next one moves the index aside, or looks at it.
                 hasSeenDamage = true
             }
         }
@@ -205,8 +205,11 @@ extension MirrorSession {
     /// Resumes asking for bytes.
     public func resumeAll() { runs.resumeAll() }
 
-    /// Ends all runs of this session, those included that were asked for and have not begun; parts are
-    /// kept, or deleted.
+    /// Ends all runs of this session, those of `execute` included that have not begun; parts are kept, or
+    /// deleted.
+    ///
+    /// A run that waits for credentials ends when they have come. What has no plan yet, such as a `sync`
+    /// that waits for the lock, ends when its task is cancelled.
     public func cancelAll(discardingParts: Bool = false) {
         runs.endAll(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
@@ -223,24 +226,31 @@ extension MirrorSession {
     /// their parts are kept.
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
-    public func putAside(_ target: Target?) throws {
-        try ReplacedFile.changing(in: root + "/.mirror") {
-            var paused = try pausedTargets()
-            paused.pause(target)
-            try paused.write(toRoot: root)
-        }
+    public func putAside(_ target: Target?) async throws {
+        try await changePauses { $0.pause(target) }
         runs.steer(.putAside(target))
     }
 
     /// Ends such a pause, from the next run on; returns false if there was none.
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
-    public func takeUp(_ target: Target?) throws -> Bool {
-        try ReplacedFile.changing(in: root + "/.mirror") {
-            var paused = try pausedTargets()
-            guard paused.resume(target) else { return false }
-            try paused.write(toRoot: root)
-            return true
+    public func takeUp(_ target: Target?) async throws -> Bool {
+        try await changePauses { $0.resume(target) }
+    }
+
+    /// Reads what is paused, and writes it as the body changes it, while nobody else does.
+    private func changePauses<Value: Sendable>(
+        _ change: @escaping @Sendable (inout PausedTargets) -> Value
+    ) async throws -> Value {
+        let root = root
+        return try await Offload.run {
+            try ReplacedFile.changing(in: root + "/.mirror") {
+                let before = try self.pausedTargets()
+                var paused = before
+                let value = change(&paused)
+                if paused != before { try paused.write(toRoot: root) }
+                return value
+            }
         }
     }
 

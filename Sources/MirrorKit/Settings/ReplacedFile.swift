@@ -11,13 +11,13 @@ package enum ReplacedFile {
     }
 
     /// How long a change waits for others in the same folder, in milliseconds.
-    private static let longestWait: Int64 = 30_000
+    private static let longestWait: Int64 = 10_000
 
     /// Reads and replaces a file of a folder while nobody else does so in this way.
     ///
     /// Without it, the later of two changes would undo the other. Where there is no such folder, or no
     /// lock on it (flock(2)), the body runs as it is. Throws `MirrorError` with `locked` where another
-    /// change takes more than half a minute, and what the body throws.
+    /// change takes more than ten seconds, and what the body throws.
     package static func changing<Value>(
         in folder: String, _ body: () throws -> Value
     ) throws -> Value {

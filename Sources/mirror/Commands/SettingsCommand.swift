@@ -64,6 +64,7 @@ struct SettingsSetCommand: AsyncParsableCommand {
     @OptionGroup var root: RootOptions
 
     func run() async throws {
+        try MirrorSession(root: root.root).requireRoot()
         let option = try SettingRow.option(named: key)
         guard let parsed = EffectiveWords.value(of: value, option),
             let words = EffectiveWords.words(for: parsed, option)
