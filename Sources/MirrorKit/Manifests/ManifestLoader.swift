@@ -168,10 +168,11 @@ struct ManifestLoader: Sendable {
                 remedy: Remedy(.goOnline)
             )
         }
-        // 408 and 425 are asked again, but then they are about this manifest, as 404 is.
+        // 408 and 425 may pass, and were asked again. A copy serves for servers in trouble only.
         let isRefused = error.status.map { (400..<500).contains($0) && $0 != 429 } ?? false
         guard let copy, error.isRetryable, !isRefused else {
-            let hint = copy == nil && error.isRetryable ? " No copy of it is kept here yet." : ""
+            let mightServe = copy == nil && error.isRetryable && !isRefused
+            let hint = mightServe ? " No copy of it is kept here yet." : ""
             var failure = error
             failure.code = .manifestUnreadable
             failure.message = "\(url): the manifest cannot be fetched: \(Self.reason(error))\(hint)"

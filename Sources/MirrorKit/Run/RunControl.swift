@@ -1,12 +1,13 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// The executing side of a run: takes its events, and passes on requests to end it.
+/// The executing side of a run: takes its events, and passes on what is said to it.
 final class RunControl: Sendable {
     private struct State {
         var execution: Execution?
         /// What was said to the run before it began, in order.
         var earlyInputs: [RunInput] = []
+        var isFinished = false
         var earlySummary: Event?
     }
 
@@ -20,7 +21,7 @@ final class RunControl: Sendable {
     /// Says something to the run, now or as soon as it begins.
     func steer(_ input: RunInput) {
         let execution = state.withLock { state in
-            if state.execution == nil { state.earlyInputs.append(input) }
+            if state.execution == nil, !state.isFinished { state.earlyInputs.append(input) }
             return state.execution
         }
         execution?.steer(input)
@@ -50,7 +51,7 @@ final class RunControl: Sendable {
 
     /// Ends the events.
     func finish(throwing error: (any Error)?) {
-        state.withLock { $0.execution = nil }
+        state.withLock { ($0.execution, $0.isFinished) = (nil, true) }
         events.finish(throwing: error)
     }
 

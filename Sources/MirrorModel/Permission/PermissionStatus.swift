@@ -15,7 +15,7 @@ public struct PermissionStatus: Sendable, Hashable {
 
     /// Why nothing may be fetched; nil where it may.
     public var deferral: Deferral?
-    /// When the hours end that the deferral waits for; nil where it waits for something else.
+    /// When the window ends that the deferral waits for; nil where it waits for something else.
     package var windowCloses: Instant?
     /// The budget; nil where there is none.
     public var budget: Budget?

@@ -88,7 +88,7 @@ package struct SyncEnd: Sendable, Hashable {
     package var nextDue: Due?
     /// Why something was not fetched; nil where nothing was put off.
     package var deferral: Deferral?
-    /// When the hours end that the deferral waits for; nil where it waits for something else.
+    /// When the window ends that the deferral waits for; nil where it waits for something else.
     package var windowCloses: Instant?
 
     /// An end after which nothing is known to be due.

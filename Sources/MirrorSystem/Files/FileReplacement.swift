@@ -21,7 +21,7 @@ package struct FileReplacement {
         var status = stat()
         guard stat(path, &status) == 0 else {
             // A rename would put the file in place of the link.
-            if lstat(path, &status) == 0 {
+            if errno == ENOENT, lstat(path, &status) == 0 {
                 throw MirrorError(.usage, "\(path.printable): it is a link that leads to no file.")
             }
             self.path = path

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func aRunThatWasJustAskedForEndsWithTheOthers() async throws {
-        let rig = try SessionRig()
+        let rig = try SessionRig(holdingAfter: 0)
         let plan = try await rig.session.plan(
             Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
         for _ in 0..<20 {
@@ -30,6 +30,7 @@ import Testing
             #expect(rig.bytes("Caches/a") == nil)
         }
         // Those that are asked for later are not meant.
+        rig.origin.release()
         #expect(try await end(of: rig.session.execute(plan)) == 0)
     }
 
