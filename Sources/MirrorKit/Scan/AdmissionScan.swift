@@ -11,10 +11,12 @@ struct AdmissionScan {
     /// Files that earlier runs left out.
     private let evicted: [Target: EvictedFile]
 
+    /// Rows whose files are those of other targets, which have their seats.
+    private let respelled: Set<Target>
+
     /// Reads what the index remembers. Throws `MirrorError`.
-    init(_ view: ScanView, _ leases: FileLeases) throws {
-        self.view = view
-        self.leases = leases
+    init(_ view: ScanView, _ leases: FileLeases, besides respelled: Set<Target>) throws {
+        (self.view, self.leases, self.respelled) = (view, leases, respelled)
         let files = try view.index?.evictedFiles() ?? []
         evicted = Dictionary(files.map { ($0.target, $0) }, uniquingKeysWith: { $1 })
     }
@@ -96,10 +98,8 @@ extension AdmissionScan {
         let end = plan.steps.indices.first { plan.steps.target(at: $0).area != .caches }
         let count = end ?? plan.steps.count
         var files = 0
-        // Their files are those of other targets, which have their seats.
-        let forgotten = Set(plan.forgotten)
         try forEachFile(in: .caches) { file, row in
-            if forgotten.contains(file.target) { return }
+            if respelled.contains(file.target) { return }
             files += 1
             while position < count, plan.steps.target(at: position) < file.target {
                 if let seat = seat(ofMissing: position, plan) { seats.append(seat) }

@@ -64,7 +64,7 @@ struct Scan: ~Copyable {
             ? try Scan.findings(of: view, splitAt: count / 2)
             : try ScanShard(0..<count, of: view, recording: recording).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
-        findings.forgetRespelledOrphans(of: view.wanted)
+        findings.leave(RespelledOrphans(findings, of: view))
         try TreeSources(view, recording: recording).look(&findings)
         // Only now: no bytes may be taken from what could not be read.
         let unread = findings.unreadOrphans
@@ -86,7 +86,7 @@ struct Scan: ~Copyable {
             let others = parts.map(\.name).filter { $0 != used }
             if !others.isEmpty { plan.supersededParts[target] = others }
         }
-        try AdmissionScan(view, leases).look(&plan)
+        try AdmissionScan(view, leases, besides: findings.respelled).look(&plan)
         return plan
     }
 

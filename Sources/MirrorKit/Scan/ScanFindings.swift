@@ -12,8 +12,8 @@ struct ScanFindings: Sendable {
     private var situations: [Situation] = []
     /// The number of rows that the index has of each owner.
     var owned: [String: Int] = [:]
-    /// Orphans that are found under another spelling, too: the file system folds case.
-    var folded: Set<Target> = []
+    /// Orphans whose files are those of wanted targets.
+    private(set) var respelled: Set<Target> = []
     /// Rows of orphans whose files are gone, or are those of other targets.
     var forgotten: [Target] = []
     /// The owners of targets, if they are more than the manifest of the step.
@@ -52,19 +52,13 @@ struct ScanFindings: Sendable {
         search.situation < 0 ? nil : situations[Int(search.situation)]
     }
 
-    /// Forgets orphans that are wanted under another spelling, without a removal.
-    ///
-    /// Where the file system folds case, the old name leads to the file of the new one: whoever removes the
-    /// one removes the other.
-    mutating func forgetRespelledOrphans(of wanted: Wanted) {
-        if folded.isEmpty { return }
-        let spellings = Set(
-            wanted.entries.lazy.map { CaseFolding.fold(wanted.target(of: $0).path) })
-        let respelled = folded.filter { spellings.contains(CaseFolding.fold($0.path)) }
-        if respelled.isEmpty { return }
-        orphans.removeAll { respelled.contains($0) }
-        unreadOrphans.removeAll { respelled.contains($0) }
-        forgotten += respelled.sorted()
+    /// Removes the orphans that are other spellings of wanted targets; those of which nothing but the row is
+    /// in the way are forgotten.
+    mutating func leave(_ orphans: RespelledOrphans) {
+        if orphans.all.isEmpty { return }
+        self.orphans.removeAll { orphans.all.contains($0) }
+        forgotten += orphans.settled
+        respelled = orphans.all
     }
 
     /// Adds the findings of the next shard.
@@ -82,7 +76,6 @@ struct ScanFindings: Sendable {
         }
         situations += next.situations
         owned.merge(next.owned, uniquingKeysWith: +)
-        folded.formUnion(next.folded)
         forgotten += next.forgotten
         owners.merge(next.owners) { $1 }
         released.merge(next.released) { $1 }

@@ -318,7 +318,6 @@ struct ScanShard: ~Copyable {
             found.forgotten.append(record.target)
             return
         }
-        if scan?.folds(record.target, stamp: stamp) == true { found.folded.insert(record.target) }
         guard stamp != record.stamp, let root = view.root else {
             return found.orphans.append(record, stamp: stamp, manifest: manifest)
         }

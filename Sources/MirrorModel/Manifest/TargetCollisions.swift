@@ -140,9 +140,23 @@ extension ResourceTable: PathList {}
 
 /// Hashes of paths, and of the folders that they lead through, that are equal whenever the folded paths
 /// are.
-struct FoldedHashes {
+package struct FoldedHashes {
     /// The folders of the path before, by their lengths, and their hashes before they are finished.
     private var folders: [(length: Int, hasher: Hasher)] = []
+
+    /// The hash of a path.
+    package static func hash(ofPath path: UnsafeBufferPointer<UInt8>) -> UInt64 {
+        var hashes = FoldedHashes()
+        var last: UInt64 = 0
+        hashes.advance(to: path, sharing: 0) { last = $1 }
+        return last
+    }
+
+    /// The hash of a target's path.
+    package static func hash(of target: Target) -> UInt64 {
+        var path = target.path
+        return path.withUTF8 { hash(ofPath: $0) }
+    }
 
     /// Passes the hash of each folder of a path that the path before did not lead through, and then of
     /// the path, with their lengths.

@@ -39,35 +39,6 @@ package struct StatCursor: ~Copyable {
         }
     }
 
-    /// Whether a file is found under another spelling too, as where the file system folds case.
-    ///
-    /// It is looked for with the case of its name's ASCII letters swapped; where the name has none, with that
-    /// of its folders'. Elsewhere that is one look that finds nothing.
-    package mutating func folds(_ target: Target, stamp: FileStamp) -> Bool {
-        var path = Array(target.path.utf8)
-        let start = PathText.folder(of: target.path).utf8.count
-        if !StatCursor.swapCase(&path, from: start) {
-            let area = path.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
-            guard StatCursor.swapCase(&path, from: area) else { return false }
-        }
-        guard let other = try? Target(String(decoding: path, as: UTF8.self)),
-            case .file(let seen, _) = try? look(at: other)
-        else { return false }
-        return seen == stamp
-    }
-
-    /// Swaps the case of ASCII letters; false where there are none.
-    private static func swapCase(_ path: inout [UInt8], from start: Int) -> Bool {
-        var isOther = false
-        for at in start..<path.count {
-            let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(path[at] | 0x20)
-            guard isLetter else { continue }
-            path[at] ^= 0x20
-            isOther = true
-        }
-        return isOther
-    }
-
     /// The stamp of the regular file at a target, and when it was last read; nil for anything else.
     package mutating func lookAtUse(
         of target: Target

@@ -1,0 +1,74 @@
+internal import MirrorModel
+internal import MirrorStore
+
+/// Orphans whose files are those of wanted targets, because the file system folds case or composes accents:
+/// whoever removes the one removes the other.
+///
+/// An orphan whose wanted target is a conflict is none of them. Its bytes are an old version under a name that
+/// nothing wants, and its removal makes room for the new one.
+struct RespelledOrphans {
+    /// Those whose files are known as their wanted targets', in order: nothing but their rows is in the way.
+    private(set) var settled: [Target] = []
+    /// These, and those whose wanted targets are fetched for the first time: the next run settles them.
+    private(set) var all: Set<Target> = []
+
+    /// Looks for them among the orphans of a scan.
+    init(_ findings: ScanFindings, of view: ScanView) {
+        let orphans = findings.orphans
+        guard !orphans.isEmpty, let root = view.root else { return }
+        var names = StatCursor(root)
+        var paths = StatCursor(root)
+        var candidates: [UInt64: [Int]] = [:]
+        for position in orphans.indices {
+            let target = orphans.target(at: position)
+            let stamp = orphans.stamp(at: position)
+            // Of other letters nothing is known without a table.
+            let folder = PathText.folder(of: target.path).utf8.count
+            guard
+                target.path.utf8.contains(where: { $0 >= 0x80 })
+                    || RespelledOrphans.finds(target, swappedFrom: folder, stamp, &names)
+                    || RespelledOrphans.finds(
+                        target, swappedFrom: target.area.rawValue.utf8.count, stamp, &paths)
+            else { continue }
+            candidates[FoldedHashes.hash(of: target), default: []].append(position)
+        }
+        if candidates.isEmpty { return }
+        for entry in view.wanted.entries {
+            let hash = view.wanted.withPath(of: entry) { FoldedHashes.hash(ofPath: $0) }
+            for position in candidates[hash] ?? [] {
+                let target = view.wanted.target(of: entry)
+                let orphan = orphans.target(at: position)
+                guard CaseFolding.fold(target.path) == CaseFolding.fold(orphan.path),
+                    case .file(let stamp, _) = try? names.look(at: target),
+                    stamp == orphans.stamp(at: position),
+                    let step = findings.steps.position(of: target).map({ findings.steps[$0] }),
+                    step.kind != .conflict
+                else { continue }
+                all.insert(orphan)
+                switch step.existing {
+                case .ours, .recorded: settled.append(orphan)
+                case .nothing, .foreign, .drifted, .obstacle: break
+                }
+            }
+        }
+        settled.sort()
+    }
+
+    /// Whether a file is also found with the case of its name's ASCII letters swapped, or with that of its
+    /// folders' too: a cheap question that most file systems answer with no.
+    ///
+    /// Each of the two has its cursor, so that neighbours find their folder open.
+    private static func finds(
+        _ target: Target, swappedFrom start: Int, _ stamp: FileStamp, _ cursor: inout StatCursor
+    ) -> Bool {
+        var path = Array(target.path.utf8)
+        for at in start..<path.count
+        where (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(path[at] | 0x20) {
+            path[at] ^= 0x20
+        }
+        guard let other = try? Target(String(decoding: path, as: UTF8.self)), other != target,
+            case .file(let seen, _) = try? cursor.look(at: other)
+        else { return false }
+        return seen == stamp
+    }
+}
