@@ -168,7 +168,7 @@ struct ManifestLoader: Sendable {
                 remedy: Remedy(.goOnline)
             )
         }
-        // 408 and 425 may pass, and were asked again. A copy serves for servers in trouble only.
+        // 408 and 425 may pass, and were asked again. A copy serves where network or server are in trouble.
         let isRefused = error.status.map { (400..<500).contains($0) && $0 != 429 } ?? false
         guard let copy, error.isRetryable, !isRefused else {
             let mightServe = copy == nil && error.isRetryable && !isRefused

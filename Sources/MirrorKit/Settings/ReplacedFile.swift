@@ -10,14 +10,15 @@ package enum ReplacedFile {
         try FileReplacement(of: path).write { try $0(bytes) }
     }
 
-    /// How long a change waits for others in the same folder, in milliseconds.
-    private static let longestWait: Int64 = 10_000
+    /// How long a change waits for others in the same folder, in milliseconds; whoever asked a run for it
+    /// waits for five seconds.
+    private static let longestWait: Int64 = 4_000
 
     /// Reads and replaces a file of a folder while nobody else does so in this way.
     ///
     /// Without it, the later of two changes would undo the other. Where there is no such folder, or no
     /// lock on it (flock(2)), the body runs as it is. Throws `MirrorError` with `locked` where another
-    /// change takes more than ten seconds, and what the body throws.
+    /// change takes more than four seconds, and what the body throws.
     package static func changing<Value>(
         in folder: String, _ body: () throws -> Value
     ) throws -> Value {
@@ -29,7 +30,7 @@ package enum ReplacedFile {
             guard SystemClock.monotonic() < end else {
                 throw MirrorError(
                     .locked,
-                    "\(folder.printable): another process is changing a file in it, and does not end. Try again later."
+                    "\(folder.printable): others have been changing files in it for seconds. Try again later."
                 )
             }
             usleep(10_000)

@@ -16,12 +16,16 @@ package struct FileReplacement {
     private let before: stat?
 
     /// Looks at an existing file; throws `MirrorError` with `usage` when it is no regular file, or a link
-    /// that leads nowhere.
+    /// that leads nowhere, and with others where a link cannot be followed.
     package init(of path: String) throws(MirrorError) {
         var status = stat()
         guard stat(path, &status) == 0 else {
+            let number = errno
             // A rename would put the file in place of the link.
-            if errno == ENOENT, lstat(path, &status) == 0 {
+            if lstat(path, &status) == 0 {
+                guard number == ENOENT else {
+                    throw MirrorError(Errno(number: number, call: "stat", path: path))
+                }
                 throw MirrorError(.usage, "\(path.printable): it is a link that leads to no file.")
             }
             self.path = path

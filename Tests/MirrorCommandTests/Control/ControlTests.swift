@@ -139,7 +139,7 @@ import Testing
     @Test func pausesAtTheSameTimeAllCount() async throws {
         defer { end() }
         try ground.root.makeFolders(above: ".mirror/.")
-        let targets = (0..<16).map { "Caches/f\($0)" }
+        let targets = (0..<10).map { "Caches/f\($0)" }
         let pauses = try targets.map { try start(["pause", "--sticky", $0]) }
         for pause in pauses {
             let result = try await wait(for: pause)

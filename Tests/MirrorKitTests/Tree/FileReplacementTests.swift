@@ -52,6 +52,18 @@ import Testing
         #expect(Set(folder.names()) == Set(others + [left[1], "m.json"]))
     }
 
+    /// A rename would put the file in place of the link.
+    @Test(arguments: [("absent", FailureCode.usage), ("m.json", .obstructed)])
+    func aLinkThatCannotBeFollowedIsRefused(destination: String, code: FailureCode) throws {
+        let folder = try TemporaryFolder()
+        #expect(symlink(destination, folder.path + "/m.json") == 0)
+        let error = #expect(throws: MirrorError.self) {
+            _ = try FileReplacement(of: folder.path + "/m.json")
+        }
+        #expect(error?.code == code)
+        #expect(folder.names() == ["m.json"])
+    }
+
     @Test func failedReplacementLeavesTheOldFile() throws {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "m.json")
