@@ -102,6 +102,34 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(try paths(opened.index).isEmpty)
     }
 
+    @Test func aMarkWhoseDatabaseIsGoneIsAboutNothing() throws {
+        try folder.write("", to: ".mirror/index.damaged")
+        let opened = try open()
+        #expect(opened.notice == nil)
+        #expect(!folder.names(in: ".mirror").contains("index.damaged"))
+        try opened.index.close()
+        #expect(try open().notice == nil)
+    }
+
+    @Test func damageThatCannotBeMarkedMovesTheIndexAsideAtOnce() throws {
+        // A file of this name cannot be made.
+        try folder.write("", to: ".mirror/index.damaged/full")
+        let index = try open().index
+        let record = try fullRecord("Documents/a")
+        try index.write { (batch: inout Database) throws(IndexError) in
+            try FileRows.put(record, in: &batch)
+            try batch.run("UPDATE files SET path = '../etc/passwd'")
+        }
+        #expect(throws: IndexError.self) {
+            try index.read { (database: inout Database) throws(IndexError) in
+                try FileRows.records(ownedBy: "maps", in: &database).count
+            }
+        }
+        try index.close()
+        #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
+        #expect(try paths(try open().index).isEmpty)
+    }
+
     @Test(arguments: ["UPDATE files SET sha256 = x'00'", "UPDATE files SET details = 'perhaps'"])
     func nonsenseIsFoundWhenASmallIndexIsOpened(sql: String) throws {
         let index = try open().index
