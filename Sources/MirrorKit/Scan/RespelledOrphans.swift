@@ -4,24 +4,27 @@ internal import MirrorStore
 /// Orphans whose files are those of wanted targets, because the file system folds case or composes accents:
 /// whoever removes the one removes the other.
 ///
-/// An orphan whose wanted target is a conflict is none of them. Its bytes are an old version under a name that
-/// nothing wants, and its removal makes room for the new one.
+/// An orphan whose wanted target is a conflict, because it has other bytes than wanted, is none of them: these
+/// bytes are an old version that nothing wants.
 struct RespelledOrphans {
     /// Those whose files are known as their wanted targets', in order: nothing but their rows is in the way.
     private(set) var settled: [Target] = []
     /// These, and those whose wanted targets are fetched for the first time: the next run settles them.
     private(set) var all: Set<Target> = []
 
-    /// Looks for them among the orphans of a scan.
-    init(_ findings: ScanFindings, of view: ScanView) {
-        let orphans = findings.orphans
-        guard !orphans.isEmpty, let root = view.root else { return }
+    /// Looks for them among the orphans of a scan. Throws `MirrorError` with `cancelled`.
+    init(_ findings: ScanFindings, of view: ScanView) throws {
+        guard let root = view.root else { return }
         var names = StatCursor(root)
         var paths = StatCursor(root)
-        var candidates: [UInt64: [Int]] = [:]
-        for position in orphans.indices {
-            let target = orphans.target(at: position)
-            let stamp = orphans.stamp(at: position)
+        var candidates: [UInt64: [(target: Target, stamp: FileStamp)]] = [:]
+        let orphans = findings.orphans
+        for number in 0..<(orphans.count + findings.doubtfulOrphans.count) {
+            if number % 4096 == 0 { try view.stopIfCancelled() }
+            let (target, stamp) =
+                number < orphans.count
+                ? (orphans.target(at: number), orphans.stamp(at: number))
+                : findings.doubtfulOrphans[number - orphans.count]
             // Of other letters nothing is known without a table.
             let folder = PathText.folder(of: target.path).utf8.count
             guard
@@ -30,28 +33,32 @@ struct RespelledOrphans {
                     || RespelledOrphans.finds(
                         target, swappedFrom: target.area.rawValue.utf8.count, stamp, &paths)
             else { continue }
-            candidates[FoldedHashes.hash(of: target), default: []].append(position)
+            candidates[FoldedHashes.hash(of: target), default: []].append((target, stamp))
         }
         if candidates.isEmpty { return }
-        for entry in view.wanted.entries {
+        for (number, entry) in view.wanted.entries.enumerated() {
+            if number % 4096 == 0 { try view.stopIfCancelled() }
             let hash = view.wanted.withPath(of: entry) { FoldedHashes.hash(ofPath: $0) }
-            for position in candidates[hash] ?? [] {
+            for orphan in candidates[hash] ?? [] {
                 let target = view.wanted.target(of: entry)
-                let orphan = orphans.target(at: position)
-                guard CaseFolding.fold(target.path) == CaseFolding.fold(orphan.path),
-                    case .file(let stamp, _) = try? names.look(at: target),
-                    stamp == orphans.stamp(at: position),
-                    let step = findings.steps.position(of: target).map({ findings.steps[$0] }),
-                    step.kind != .conflict
+                guard CaseFolding.fold(target.path) == CaseFolding.fold(orphan.target.path),
+                    case .file(let stamp, _) = try? names.look(at: target), stamp == orphan.stamp,
+                    let position = findings.steps.position(of: target)
                 else { continue }
-                all.insert(orphan)
-                switch step.existing {
-                case .ours, .recorded: settled.append(orphan)
-                case .nothing, .foreign, .drifted, .obstacle: break
-                }
+                take(orphan.target, beside: findings.steps[position])
             }
         }
         settled.sort()
+    }
+
+    private mutating func take(_ orphan: Target, beside step: Step) {
+        switch step.existing {
+        case .ours, .recorded:
+            settled.append(orphan)
+            all.insert(orphan)
+        case .foreign(_, .some) where step.kind == .conflict: break
+        case .nothing, .foreign, .drifted, .obstacle: all.insert(orphan)
+        }
     }
 
     /// Whether a file is also found with the case of its name's ASCII letters swapped, or with that of its

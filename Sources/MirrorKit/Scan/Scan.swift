@@ -64,7 +64,7 @@ struct Scan: ~Copyable {
             ? try Scan.findings(of: view, splitAt: count / 2)
             : try ScanShard(0..<count, of: view, recording: recording).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
-        findings.leave(RespelledOrphans(findings, of: view))
+        findings.leave(try RespelledOrphans(findings, of: view))
         try TreeSources(view, recording: recording).look(&findings)
         // Only now: no bytes may be taken from what could not be read.
         let unread = findings.unreadOrphans

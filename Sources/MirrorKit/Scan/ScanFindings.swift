@@ -7,6 +7,8 @@ struct ScanFindings: Sendable {
     /// Further orphans, which could not be read. Nothing is made of their bytes; with their recorded
     /// stamps, a removal looks at each once more, and says why it cannot go.
     var unreadOrphans = OrphanTable()
+    /// Rows of orphans whose files were changed or could not be read, with the files' stamps.
+    var doubtfulOrphans: [(target: Target, stamp: FileStamp)] = []
     /// Steps that need bytes, which the tree may have under other names.
     private(set) var searching: [Search] = []
     private var situations: [Situation] = []
@@ -57,6 +59,7 @@ struct ScanFindings: Sendable {
     mutating func leave(_ orphans: RespelledOrphans) {
         if orphans.all.isEmpty { return }
         self.orphans.removeAll { orphans.all.contains($0) }
+        unreadOrphans.removeAll { orphans.all.contains($0) }
         forgotten += orphans.settled
         respelled = orphans.all
     }
@@ -69,6 +72,7 @@ struct ScanFindings: Sendable {
         self.steps.append(contentsOf: consume rest)
         orphans.append(contentsOf: next.orphans)
         unreadOrphans.append(contentsOf: next.unreadOrphans)
+        doubtfulOrphans += next.doubtfulOrphans
         searching += next.searching.map { search in
             Search(
                 step: search.step + steps,

@@ -53,7 +53,7 @@ struct ScanShard: ~Copyable {
             while try cursor.next(), try advance(&cursor, before: limit) {
                 rows += 1
                 if rows % 4096 == 0 {
-                    try stopIfCancelled()
+                    try view.stopIfCancelled()
                     noteProgress()
                 }
             }
@@ -178,12 +178,6 @@ struct ScanShard: ~Copyable {
         ownedRows = 0
     }
 
-    private func stopIfCancelled() throws {
-        if view.isCancelled() {
-            throw MirrorError(.cancelled, "Interrupted while the plan was made.")
-        }
-    }
-
     /// Decides on a wanted entry without a row.
     ///
     /// Where nothing is there and nothing is known, the reconciler would decide `.plainFetch`, and
@@ -202,7 +196,7 @@ struct ScanShard: ~Copyable {
     private mutating func pass() throws {
         next += 1
         if next % 512 == 0 {
-            try stopIfCancelled()
+            try view.stopIfCancelled()
             noteProgress()
         }
     }
@@ -324,11 +318,14 @@ struct ScanShard: ~Copyable {
         do throws(MirrorError) {
             let read = try FileDigests.read(
                 record.target, in: root, isCancelled: view.isCancelled)
-            guard let read, read.digests.first == record.sha256 else { return }
+            guard let read, read.digests.first == record.sha256 else {
+                return found.doubtfulOrphans.append((record.target, read?.stamp ?? stamp))
+            }
             found.orphans.append(record, stamp: read.stamp, manifest: manifest)
         } catch {
             if error.code == .cancelled { throw error }
             found.unreadOrphans.append(record, stamp: record.stamp, manifest: manifest)
+            found.doubtfulOrphans.append((record.target, stamp))
         }
     }
 }

@@ -22,6 +22,11 @@ struct ScanView: Sendable {
 }
 
 extension ScanView {
+    /// Throws `MirrorError` with `cancelled` where nobody wants the plan any more.
+    func stopIfCancelled() throws {
+        if isCancelled() { throw MirrorError(.cancelled, "Interrupted while the plan was made.") }
+    }
+
     /// Whether a row names the owners of an entry already.
     func keepsOwners(_ entry: Wanted.Reference, _ row: RowProjection) -> Bool {
         if wanted.isOnlyOwner(of: entry, row.owner) { return true }

@@ -73,13 +73,41 @@ import Testing
         let next = try await rig.session.plan(manifest, options: planning)
         #expect(next.steps.count == 1)
         #expect(next.steps.first?.target.path == new)
-        #expect(next.orphansLeft == 0)
         for try await _ in rig.session.execute(next) {}
         #expect(rig.bytes(new) == [1])
         // Its row is gone by now, so that without the other names there is nothing to do but to keep it.
         for name in [old, other] { unlink(rig.folder.path + "/root/" + name) }
         let last = try await rig.session.plan(manifest, options: planning)
         #expect(last.forgotten.isEmpty)
+    }
+
+    @Test func theOldNameOfAFileThatIsNewUnderAnotherSpellingIsForgotten() async throws {
+        let rig = try SessionRig()
+        let folder = rig.folder.path + "/root/"
+        var resource = try rig.resource("Caches/Map", [1])
+        try await rig.session.sync(Manifest(name: "m", resources: [resource]))
+        for name in ["Caches/map", "Caches/mAP"] {
+            #expect(link(folder + "Caches/Map", folder + name) == 0)
+        }
+        _ = try rig.resource("Caches/Map", [2])
+        resource.target = try Target("Caches/map")
+        let manifest = Manifest(name: "m", resources: [resource])
+        var planning = PlanOptions()
+        planning.prunes = true
+        let plan = try await rig.session.plan(manifest, options: planning)
+        for try await _ in rig.session.execute(plan) {}
+        #expect(rig.bytes("Caches/map") == [2])
+        // Where case is folded, the old name leads to the new file now.
+        for name in ["Caches/Map", "Caches/mAP"] {
+            unlink(folder + name)
+            #expect(link(folder + "Caches/map", folder + name) == 0)
+        }
+        let next = try await rig.session.plan(manifest, options: planning)
+        #expect(next.forgotten.map(\.path) == ["Caches/Map"])
+        #expect(!next.steps.contains { $0.kind == .remove })
+        for try await _ in rig.session.execute(next) {}
+        #expect(rig.bytes("Caches/map") == [2])
+        #expect(try await rig.session.plan(manifest, options: planning).forgotten.isEmpty)
     }
 
     @Test func anOtherNameOfAnAdoptedFileIsRemoved() async throws {
