@@ -8,6 +8,29 @@ extension PausedTargets {
     private static let name = ".mirror/paused.json"
     private static let longest = 16 << 20
 
+    /// What is paused at a place; nothing where there is no root.
+    init(at location: RootLocation) throws {
+        if let root = try location.openIfThere() {
+            try self.init(in: root)
+        } else {
+            self.init()
+        }
+    }
+
+    /// Reads what is paused, and writes it as the body changes it, while nobody else does. Blocks the
+    /// calling thread.
+    static func change<Value>(
+        at location: RootLocation, _ change: (inout PausedTargets) -> Value
+    ) throws -> Value {
+        try ReplacedFile.changing(in: location.path + "/.mirror") {
+            let before = try PausedTargets(at: location)
+            var paused = before
+            let value = change(&paused)
+            if paused != before { try paused.write(toRoot: location.path) }
+            return value
+        }
+    }
+
     init(in root: RootDirectory) throws {
         self.init()
         let path = root.path + "/" + PausedTargets.name
@@ -30,7 +53,7 @@ extension PausedTargets {
             (tree["targets"]?.elements ?? []).compactMap { $0.string.flatMap { try? Target($0) } })
     }
 
-    func write(toRoot root: String) throws {
+    private func write(toRoot root: String) throws {
         let path = root + "/" + PausedTargets.name
         guard !isEmpty else {
             if unlink(path) != 0, errno != ENOENT {

@@ -218,8 +218,7 @@ extension MirrorSession {
     ///
     /// Throws `MirrorError` with `rootUnusable` or `inputOutput`.
     public nonisolated func pausedTargets() throws -> PausedTargets {
-        guard let root = try location.openIfThere() else { return PausedTargets() }
-        return try PausedTargets(in: root)
+        try PausedTargets(at: location)
     }
 
     /// Pauses a target, or all of them, in this run and in later ones; transfers under way end, and
@@ -227,7 +226,9 @@ extension MirrorSession {
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func putAside(_ target: Target?) async throws {
-        try await changePauses { $0.pause(target) }
+        try await Offload.run { [location] in
+            try PausedTargets.change(at: location) { $0.pause(target) }
+        }
         runs.steer(.putAside(target))
     }
 
@@ -235,22 +236,8 @@ extension MirrorSession {
     ///
     /// Throws `MirrorError` with `rootUnusable`, `inputOutput`, `locked` or `noSpace`.
     public func takeUp(_ target: Target?) async throws -> Bool {
-        try await changePauses { $0.resume(target) }
-    }
-
-    /// Reads what is paused, and writes it as the body changes it, while nobody else does.
-    private func changePauses<Value: Sendable>(
-        _ change: @escaping @Sendable (inout PausedTargets) -> Value
-    ) async throws -> Value {
-        let root = root
-        return try await Offload.run {
-            try ReplacedFile.changing(in: root + "/.mirror") {
-                let before = try self.pausedTargets()
-                var paused = before
-                let value = change(&paused)
-                if paused != before { try paused.write(toRoot: root) }
-                return value
-            }
+        try await Offload.run { [location] in
+            try PausedTargets.change(at: location) { $0.resume(target) }
         }
     }
 
