@@ -78,7 +78,8 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
         #expect(folder.names(in: ".mirror").contains { $0.hasSuffix("Z-wal") })
     }
 
-    @Test func nonsenseInARowIsDamageAndMovesTheIndexAside() throws {
+    /// Makes an index, finds nonsense in a row of it, and closes it.
+    private func meetNonsense() throws {
         let index = try open().index
         let record = try fullRecord("Documents/a")
         try index.write { (batch: inout Database) throws(IndexError) in
@@ -91,6 +92,10 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
             }
         }
         try index.close()
+    }
+
+    @Test func nonsenseInARowIsDamageAndMovesTheIndexAside() throws {
+        try meetNonsense()
         // Whoever only reads is told so, in place of being shown a tree without files.
         let root = try RootDirectory(opening: folder.path)
         let error = #expect(throws: MirrorError.self) { try IndexOpening.openForReading(root) }
@@ -114,18 +119,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
     @Test func damageThatCannotBeMarkedMovesTheIndexAsideAtOnce() throws {
         // A file of this name cannot be made.
         try folder.write("", to: ".mirror/index.damaged/full")
-        let index = try open().index
-        let record = try fullRecord("Documents/a")
-        try index.write { (batch: inout Database) throws(IndexError) in
-            try FileRows.put(record, in: &batch)
-            try batch.run("UPDATE files SET path = '../etc/passwd'")
-        }
-        #expect(throws: IndexError.self) {
-            try index.read { (database: inout Database) throws(IndexError) in
-                try FileRows.records(ownedBy: "maps", in: &database).count
-            }
-        }
-        try index.close()
+        try meetNonsense()
         #expect(folder.names(in: ".mirror").contains { $0.hasPrefix("index.sqlite.damaged-") })
         #expect(try paths(try open().index).isEmpty)
     }
