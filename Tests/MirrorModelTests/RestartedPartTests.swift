@@ -104,6 +104,16 @@ import Testing
         #expect(error.message.contains("go on only under a strong validator"))
     }
 
+    @Test func aTotalNearTheGreatestNumberIsNoDownloadInVain() throws {
+        var machine = try Machine.machine(retries: 2)
+        let head = Machine.head(200, ("Content-Length", String(Int64.max)))
+        _ = machine.begin()
+        for next in ["a", "wait 500"] {
+            _ = machine.answered(head, at: Machine.now)
+            #expect(Machine.words(machine.interrupted(Machine.lost, length: 1 << 40)) == next)
+        }
+    }
+
     @Test func aCleanDownloadUnderAValidatorGoesOn() throws {
         var machine = try Machine.machine(pinned: true, retries: 1)
         let head = Self.whole("\"x\"", size: 1_000_000)

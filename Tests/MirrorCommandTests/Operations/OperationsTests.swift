@@ -106,6 +106,8 @@ import Testing
         let result = try await DetachedThread.run { sync.wait() }
         #expect(result.ending == .exited(128 + number), "\(result)")
         #expect(text("m.prom").contains("\nmirror_last_run_exit_code \(128 + number)\n"))
+        // To count them takes as long as a plan, and whoever sent the signal waits.
+        #expect(!text("m.prom").contains("\nmirror_due_files "))
         #expect(text("failed.out").hasPrefix(" exit=\(128 + number)"))
     }
 
@@ -169,6 +171,7 @@ import Testing
         let first = text("m.prom")
         #expect(first.contains("\nmirror_last_run_exit_code 0\n"), "\(first)")
         #expect(first.contains("\nmirror_resources{outcome=\"fetched\"} 2\n"), "\(first)")
+        #expect(first.contains("\nmirror_due_files "), "\(first)")
         #expect(line(first) != nil)
         try ground.folder.write("a.txt", [])
         #expect(try Command.run("/bin/rm", [ground.folder.full("none")]).ending == .exited(0))

@@ -110,6 +110,26 @@ import Testing
         #expect(try await rig.session.plan(manifest, options: planning).forgotten.isEmpty)
     }
 
+    @Test func theOldSpellingOfAFileIsNoSourceOfAnother() async throws {
+        let rig = try SessionRig()
+        let folder = rig.folder.path + "/root/"
+        var resource = try rig.resource("Caches/Map", [1])
+        resource.digests = [ByteHasher.digest(.sha256, of: [1])]
+        try await rig.session.sync(Manifest(name: "m", resources: [resource]))
+        for name in ["Caches/map", "Caches/mAP"] {
+            #expect(link(folder + "Caches/Map", folder + name) == 0)
+        }
+        var another = resource
+        another.target = try Target("Documents/another")
+        resource.target = try Target("Caches/map")
+        let plan = try await rig.session.plan(Manifest(name: "m", resources: [resource, another]))
+        #expect(plan.forgotten.map(\.path) == ["Caches/Map"])
+        let step = try #require(plan.steps.first { $0.target == another.target })
+        if case .copy(let source) = step.means { #expect(source.path == "Caches/map") }
+        for try await _ in rig.session.execute(plan) {}
+        #expect(rig.bytes("Documents/another") == [1])
+    }
+
     @Test func anOtherNameOfAnAdoptedFileIsRemoved() async throws {
         let rig = try SessionRig()
         var resource = try rig.resource("Caches/old", [1])
