@@ -79,8 +79,8 @@ import Testing
         defer { ground.remove() }
         try ground.folder.write("none", Array("there".utf8))
         let result = try await run(
-            "sync", manifest, "--deadline", "5", "--on-change", "sh", "--on-change", "-c",
-            "--on-change", "sleep 8")
+            "sync", manifest, "--deadline", "10", "--on-change", "sh", "--on-change", "-c",
+            "--on-change", "sleep 13")
         #expect(result.ending == .exited(0), "\(result)")
     }
 
