@@ -89,6 +89,15 @@ public final class Command: Sendable {
     /// Sends a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 
+    /// Stops it (SIGCONT lets it go on), and waits until each of its threads has left the kernel: a flush
+    /// that was under way has ended then.
+    ///
+    /// - Throws: `StoryFailure` when one has not after ten seconds.
+    package func pause() throws(StoryFailure) {
+        signal(SIGSTOP)
+        try ThreadStates.wait(for: ["T"], of: pid)
+    }
+
     /// Whether it has ended; `wait()` still says how.
     public var hasEnded: Bool {
         var status = siginfo_t()

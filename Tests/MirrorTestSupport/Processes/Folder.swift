@@ -42,22 +42,26 @@ public struct Folder: Sendable {
 
     /// All files and folders beneath, folders before what is in them, in the order of their bytes.
     public func entries(beneath name: String = "") -> [Child] {
-        guard let stream = opendir(full(name)) else { return [] }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let length = Int(strlen(&entry.pointee.d_name.0))
-            let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix(length)) }
-            let child = String(decoding: bytes, as: UTF8.self)
-            if child != ".", child != ".." {
-                names.append(name.isEmpty ? child : "\(name)/\(child)")
-            }
-        }
-        closedir(stream)
+        let names = names(in: name).map { name.isEmpty ? $0 : "\(name)/\($0)" }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.flatMap { child in
             let isFolder = status(child).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
             return [Child(name: child, isFolder: isFolder)]
                 + (isFolder ? entries(beneath: child) : [])
         }
+    }
+
+    /// The names in a folder, in no order; none when it cannot be read.
+    package func names(in name: String) -> [String] {
+        guard let stream = opendir(full(name)) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let length = Int(strlen(&entry.pointee.d_name.0))
+            let bytes = withUnsafeBytes(of: &entry.pointee.d_name) { Array($0.prefix(length)) }
+            let child = String(decoding: bytes, as: UTF8.self)
+            if child != ".", child != ".." { names.append(child) }
+        }
+        return names
     }
 
     /// The bytes of a file; nil when there is none.

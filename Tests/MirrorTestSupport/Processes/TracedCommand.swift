@@ -75,6 +75,14 @@ package final class TracedCommand {
     /// Lets the call be made, and stops its thread before it does anything else; `pass` lets it go on.
     package func finish(_ call: Call) { test_finish_call(call.thread) }
 
+    /// Waits until none of its threads is in a call that it was let make: each one stands in front of its
+    /// next one, or sleeps.
+    ///
+    /// - Throws: `StoryFailure` when one still is after ten seconds.
+    package func settle() throws(StoryFailure) {
+        try ThreadStates.wait(for: ["t", "S"], of: pid)
+    }
+
     /// Kills it in front of the call: the kernel skips a call whose thread has a fatal signal.
     package func kill() { Glibc.kill(pid, SIGKILL) }
 

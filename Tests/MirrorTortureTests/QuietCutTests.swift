@@ -1,0 +1,43 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+/// Before the power is cut, a process that outlives the cut must be in no call.
+@Suite(.serialized)
+struct QuietCutTests {
+    @Test func aPausedProcessDoesNothingUntilItGoesOn() throws {
+        let command = try Command("/bin/sh", ["-c", "while :; do echo written; done"])
+        defer {
+            command.signal(SIGKILL)
+            _ = command.wait()
+        }
+        while command.outputSoFar.isEmpty { Pause.milliseconds(1) }
+        try command.pause()
+        let written = command.outputSoFar.utf8.count
+        Pause.milliseconds(50)
+        #expect(command.outputSoFar.utf8.count == written)
+        command.signal(SIGCONT)
+        while command.outputSoFar.utf8.count == written { Pause.milliseconds(1) }
+    }
+
+    @Test func aProcessThatHasEndedIsAtRest() throws {
+        let command = try Command("/bin/true", [])
+        while !command.hasEnded { Pause.milliseconds(1) }
+        try command.pause()
+        #expect(command.wait().ending == .exited(0))
+    }
+
+    @Test(.enabled(if: DurabilityWatch.reasonNotPossible == nil))
+    func aTracedProcessIsAtRestInFrontOfACall() throws {
+        let folder = try Folder.temporary()
+        defer { folder.remove() }
+        let command = try TracedCommand(
+            "/bin/sh", ["-c", "echo a > '\(folder.full("a"))'; echo b > '\(folder.full("b"))'"])
+        while let call = command.next() {
+            try command.settle()
+            command.pass(call)
+        }
+        #expect(command.end().ending == .exited(0))
+        #expect(folder.read("b") == Array("b\n".utf8))
+    }
+}
