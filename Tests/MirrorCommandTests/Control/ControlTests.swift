@@ -149,6 +149,50 @@ import Testing
         #expect(targets.allSatisfy { paused.contains("\"\($0)\"") }, "\(paused)")
     }
 
+    /// A change that cannot be made beside another one is not made, and says so.
+    @Test func aChangeBesideOneThatDoesNotEndIsRefused() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        let folder = open(ground.root.full(".mirror"), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(folder) }
+        #expect(flock(folder, LOCK_EX) == 0)
+        let changes = [["settings", "set", "jobs", "3"], ["pause", "--sticky", "Caches/a"]]
+        for change in try changes.map({ try start($0) }) {
+            let result = try await wait(for: change)
+            #expect(result.ending == .exited(75), "\(result)")
+            #expect(result.errors.contains("Try again later."), "\(result)")
+        }
+        #expect(ground.root.read(".mirror/settings.json") == nil)
+        #expect(ground.root.read(".mirror/paused.json") == nil)
+        #expect(flock(folder, LOCK_UN) == 0)
+        for change in changes { #expect(try await run(change).ending == .exited(0)) }
+    }
+
+    /// A run that cannot accept anybody does not turn without rest, and answers when it can.
+    @Test func aRunWithoutADescriptorToSpareAnswersLater() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let used = Set(Folder("/proc/\(sync.pid)/fd").names(in: "").compactMap { Int($0) })
+        let free = try #require((0...used.count).first { !used.contains($0) })
+        func allow(_ count: Int) throws {
+            let words = ["--pid=\(sync.pid)", "--nofile=\(count):"]
+            let set = try Command.run("/usr/bin/prlimit", words)
+            #expect(set.ending == .exited(0), "\(set)")
+        }
+        try allow(free)
+        let client = LocalSocket(
+            connectingTo: ground.folder.full("run/mirror/\(sockets.first ?? "")"))
+        #expect(client.send(Array("{\"v\":1,\"do\":\"describe\"}\n".utf8)))
+        client.finishSending()
+        Pause.milliseconds(3000)
+        try allow(256)
+        #expect(client.receive().contains("\"verb\":\"sync\""))
+        origin.release()
+        let result = try await wait(for: sync)
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(result.processorSeconds < 2)
+    }
+
     @Test func aFollowerSeesTheRestOfARun() async throws {
         defer { end() }
         let sync = try await startedSync()
