@@ -24,7 +24,6 @@ public final class DurabilityWatch {
     private let root: Folder
     private var ledger: DiskLedger
     private var reported: [String] = []
-    private var readBytes = 0
 
     /// Why no run can be watched here; nil when one can.
     public static let reasonNotPossible: String? = {
@@ -75,13 +74,9 @@ public final class DurabilityWatch {
 
     /// Takes in what was reported since the last time.
     private func listen(_ heard: (Int) -> Void) {
-        guard command.outputSize > readBytes else { return }
-        let output = Array(command.outputSoFar.utf8)
-        guard let end = output.lastIndex(of: UInt8(ascii: "\n")), end >= readBytes else { return }
-        let lines = String(decoding: output[readBytes...end], as: UTF8.self).split(separator: "\n")
-        readBytes = end + 1
         var isNews = false
-        for event in lines.compactMap({ JSONValue($0) }) where event["event"] == .string("done") {
+        for event in command.newLines().compactMap({ JSONValue($0) })
+        where event["event"] == .string("done") {
             guard let path = event["path"]?.word, let outcome = event["outcome"]?.word else {
                 continue
             }

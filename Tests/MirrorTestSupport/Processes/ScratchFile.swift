@@ -17,13 +17,13 @@ final class ScratchFile: Sendable {
     /// How many bytes were written.
     var size: Int { Int(max(0, lseek(descriptor, 0, SEEK_END))) }
 
-    /// All that was written.
-    func text() -> String {
-        let size = size
+    /// All that was written, or what comes after so many bytes.
+    func text(from start: Int = 0) -> String {
+        let size = size - start
         // An array made without room writes its count into the one empty array that all threads share.
         guard size > 0 else { return "" }
         let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            count = max(0, pread(descriptor, buffer.baseAddress, size, 0))
+            count = max(0, pread(descriptor, buffer.baseAddress, size, start))
         }
         return String(decoding: bytes, as: UTF8.self)
     }

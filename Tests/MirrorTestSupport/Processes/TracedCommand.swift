@@ -31,6 +31,7 @@ package final class TracedCommand {
     private let errors: ScratchFile
     private var status: Int32 = 0
     private var hasEnded = false
+    private var heardBytes = 0
 
     /// Starts a program; it goes on with `next()`.
     package init(
@@ -100,8 +101,14 @@ package final class TracedCommand {
             processorSeconds: 0, peakMemory: 0)
     }
 
-    /// How many bytes were written to standard output so far.
-    package var outputSize: Int { output.size }
+    /// The whole lines that were written to standard output since the last call of this.
+    package func newLines() -> [Substring] {
+        guard output.size > heardBytes else { return [] }
+        let text = output.text(from: heardBytes)
+        guard let end = text.utf8.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
+        heardBytes += text.utf8.distance(from: text.startIndex, to: end) + 1
+        return text[..<end].split(separator: "\n")
+    }
 
     /// What was written to standard output so far.
     package var outputSoFar: String { output.text() }

@@ -15,7 +15,6 @@ struct PowerMeasure {
     /// Whether the call that was taken last is the newest of these two.
     private(set) var isNaming = false
     private(set) var isFolderFlush = false
-    private var readBytes = 0
 
     init(milliseconds: Int) { self.milliseconds = milliseconds }
 
@@ -33,11 +32,7 @@ struct PowerMeasure {
         }
         namings += isNaming ? 1 : 0
         folderFlushes += isFolderFlush ? 1 : 0
-        guard command.outputSize > readBytes else { return }
-        readBytes = command.outputSize
-        reports = command.outputSoFar.split(separator: "\n").count {
-            $0.contains("\"event\":\"done\"")
-        }
+        reports += command.newLines().count { $0.contains("\"event\":\"done\"") }
     }
 
     private static func isTarget(_ path: String) -> Bool {
