@@ -1,3 +1,4 @@
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -84,5 +85,54 @@ struct FullDiskTests {
         #expect(outcome.result.ending == .exited(74), "\(outcome.result)")
         #expect(outcome.parts == 1)
         #expect(outcome.requests == 2)
+    }
+
+    /// What does not fit says nothing about what was read.
+    @Test(arguments: [false, true]) func anIndexOnAFullDiskIsOnlySetAsideWhenItIsDamaged(
+        isDamaged: Bool
+    ) async throws {
+        try await DetachedThread.run {
+            let disk = try SmallFileSystem(bytes: 1 << 20)
+            let ground = try Playground(
+                program: BuiltProgram.path(of: "mirror"), root: disk.folder.path)
+            defer { ground.remove() }
+            let resources = try ["a", "b"].map { name in
+                try ground.folder.write(name, Array(name.utf8))
+                return
+                    "{\"path\":\"Caches/\(name)\",\"url\":\"file://\(ground.folder.full(name))\"}"
+            }
+            func sync(_ count: Int) throws -> Command.Result {
+                let list = resources.prefix(count).joined(separator: ",")
+                let manifest = try ground.write(
+                    manifest: "{\"name\":\"d\",\"resources\":[\(list)]}")
+                return try ground.sync(manifest, ["--min-free", "0"]).wait()
+            }
+            let name = ".mirror/index.sqlite"
+            #expect(try sync(1).ending == .exited(0))
+            var index = try #require(disk.folder.read(name))
+            if isDamaged {
+                index.replaceSubrange(0..<16, with: repeatElement(0, count: 16))
+                try disk.folder.write(name, index, mode: "r+e")
+            }
+            let fill = try Command.run(
+                "/bin/sh", ["-c", "cat /dev/zero > '\(disk.folder.full("fill"))'"])
+            #expect(fill.ending == .exited(1))
+            let full = try sync(2)
+            #expect(full.ending == .exited(74), "\(full)")
+            #expect(full.errors.contains("the disk is full"), "\(full)")
+            let aside = disk.folder.names(in: ".mirror").filter {
+                $0.hasPrefix("index.sqlite.damaged-")
+            }
+            #expect(aside.count == (isDamaged ? 1 : 0))
+            for name in aside {
+                #expect(disk.folder.read(".mirror/\(name)") == index)
+                #expect(full.errors.contains("is kept as .mirror/\(name)"), "\(full)")
+            }
+            if !isDamaged { #expect(disk.folder.read(name) == index) }
+            #expect(unlink(disk.folder.full("fill")) == 0)
+            let roomy = try sync(2)
+            #expect(roomy.ending == .exited(0), "\(roomy)")
+            #expect(ground.tree() == ["Caches/a": Array("a".utf8), "Caches/b": Array("b".utf8)])
+        }
     }
 }

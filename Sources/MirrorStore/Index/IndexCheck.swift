@@ -37,7 +37,12 @@ enum IndexCheck {
         for code in IndexError.unreadable where words.contains("error code=\(code)") {
             throw .database(code: code, words: "disk I/O error")
         }
-        throw .damaged(words)
+        throw .damaged(faults(in: words))
+    }
+
+    /// What a pragma found, in one line: it names the database in a line of its own before it.
+    private static func faults(in words: String) -> String {
+        words.split(separator: "\n").filter { !$0.hasPrefix("***") }.joined(separator: "; ")
     }
 
     private static func readRows(in database: inout Database) throws(IndexError) {

@@ -55,6 +55,12 @@ package enum IndexError: Error, Hashable {
         }
     }
 
+    /// The same error of SQLite with a remark behind its words.
+    func adding(_ remark: String) -> IndexError {
+        guard case .database(let code, let words) = self else { return self }
+        return .database(code: code, words: "\(words); \(remark)")
+    }
+
     /// Whether SQLite has waited for a lock of its files for as long as it ever does.
     var isWithoutLock: Bool { if case .database(SQLITE_PROTOCOL, _) = self { true } else { false } }
 

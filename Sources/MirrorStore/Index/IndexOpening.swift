@@ -37,15 +37,15 @@ package struct IndexOpening {
     }
 
     private func openWriter(now: Instant) throws(IndexError) -> OpenedIndex {
-        var notice: String?
         let isOpen = OpenIndexes.contains(file)
+        let damage: String
         switch try verdict(isOpen: isOpen) {
         case .newer(let version): throw IndexError.newer(version: version)
-        case .damaged(let words): notice = try setAside(words: words, now: now)
+        case .damaged(let words): damage = words
         case .missing:
             // A log without a database would be replayed into the new one.
             if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
-                _ = try setAside(words: "", now: now)
+                _ = try setAside(now: now)
             }
             file.removeMarks()
             return OpenedIndex(index: try open(isNew: true), notice: nil)
@@ -57,10 +57,26 @@ package struct IndexOpening {
                 return OpenedIndex(index: index, notice: nil)
             } catch {
                 guard let words = error.damage else { throw error }
-                notice = try setAside(words: words, now: now)
+                damage = words
             }
         }
-        return OpenedIndex(index: try open(isNew: true), notice: notice)
+        return try openAnew(insteadOf: damage, now: now)
+    }
+
+    /// Moves a damaged index aside and makes a new one. Where that fails, the error says where the old one is:
+    /// the next run finds none that is damaged.
+    private func openAnew(insteadOf damage: String, now: Instant) throws(IndexError) -> OpenedIndex
+    {
+        let name = try setAside(now: now)
+        do throws(IndexError) {
+            let notice = """
+                The index was damaged (\(damage)). It is kept as .mirror/\(name), and a new one is made \
+                from the tree and the manifests.
+                """
+            return OpenedIndex(index: try open(isNew: true), notice: notice)
+        } catch {
+            throw error.adding("the damaged one is kept as .mirror/\(name)")
+        }
     }
 
     /// Opens the index of a root for reading, without a lock, and also where nothing can be written.
@@ -176,12 +192,9 @@ package struct IndexOpening {
         return Index(location: nil, connection: database, isWriter: false, wasCreated: true)
     }
 
-    private func setAside(words: String, now: Instant) throws(IndexError) -> String {
-        let name = try filed { () throws(Errno) in try file.setAside(at: now) }
-        return """
-            The index was damaged (\(words)). It is kept as .mirror/\(name), and a new one is made \
-            from the tree and the manifests.
-            """
+    /// Moves the index and its log aside; returns its new name.
+    private func setAside(now: Instant) throws(IndexError) -> String {
+        try filed { () throws(Errno) in try file.setAside(at: now) }
     }
 
     /// A path in which the characters with a meaning in SQLite's `file:` URIs are percent-encoded.
