@@ -27,17 +27,20 @@ struct QuietCutTests {
         #expect(command.wait().ending == .exited(0))
     }
 
+    /// In a thread of its own: a tracer takes the ends of all children of its thread.
     @Test(.enabled(if: DurabilityWatch.reasonNotPossible == nil))
-    func aTracedProcessIsAtRestInFrontOfACall() throws {
-        let folder = try Folder.temporary()
-        defer { folder.remove() }
-        let command = try TracedCommand(
-            "/bin/sh", ["-c", "echo a > '\(folder.full("a"))'; echo b > '\(folder.full("b"))'"])
-        while let call = command.next() {
-            try command.settle()
-            command.pass(call)
+    func aTracedProcessIsAtRestInFrontOfACall() async throws {
+        try await DetachedThread.run {
+            let folder = try Folder.temporary()
+            defer { folder.remove() }
+            let script = "echo a > '\(folder.full("a"))'; echo b > '\(folder.full("b"))'"
+            let command = try TracedCommand("/bin/sh", ["-c", script])
+            while let call = command.next() {
+                try command.settle()
+                command.pass(call)
+            }
+            #expect(command.end().ending == .exited(0))
+            #expect(folder.read("b") == Array("b\n".utf8))
         }
-        #expect(command.end().ending == .exited(0))
-        #expect(folder.read("b") == Array("b\n".utf8))
     }
 }

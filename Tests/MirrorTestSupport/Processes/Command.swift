@@ -8,6 +8,8 @@ public final class Command: Sendable {
         case exited(Int32)
         case signalled(Int32)
         case hung
+        /// Somebody else has taken its end (wait(2)).
+        case unknown
 
         /// The status or the signal.
         public var description: String {
@@ -15,6 +17,7 @@ public final class Command: Sendable {
             case .exited(let status): "exit \(status)"
             case .signalled(let number): "signal \(number)"
             case .hung: "no end within the time limit"
+            case .unknown: "an end that somebody else has taken"
             }
         }
 
@@ -111,15 +114,17 @@ public final class Command: Sendable {
         var isHung = false
         var waited = 0
         var usage = rusage()
-        while wait4(pid, &status, WNOHANG, &usage) == 0 {
+        var ended = wait4(pid, &status, WNOHANG, &usage)
+        while ended == 0 {
             usleep(2000)
             waited += 2
             if waited > seconds * 1000, !isHung {
                 isHung = true
                 signal(SIGKILL)
             }
+            ended = wait4(pid, &status, WNOHANG, &usage)
         }
-        let ending = isHung ? .hung : Ending(status: status)
+        let ending: Ending = ended < 0 ? .unknown : isHung ? .hung : Ending(status: status)
         let times = [usage.ru_utime, usage.ru_stime]
         return Result(
             ending: ending, output: output.text(), errors: errors.text(),

@@ -1,4 +1,4 @@
-/// What the threads of a process do (proc(5), the third field of `stat`).
+/// What the threads of a process do.
 enum ThreadStates {
     private static let limit = 10_000
 
@@ -20,11 +20,6 @@ enum ThreadStates {
     private static let ended: Set<Character> = ["Z", "X"]
 
     private static func all(of pid: Int32) -> [Character] {
-        let tasks = Folder("/proc/\(pid)/task")
-        return tasks.names(in: "").compactMap { thread in
-            // The name of the program stands before it, in parentheses, and may have some itself.
-            let words = String(decoding: tasks.read("\(thread)/stat") ?? [], as: UTF8.self)
-            return words.lastIndex(of: ")").flatMap { words[$0...].dropFirst(2).first }
-        }
+        Folder("/proc/\(pid)/task").names(in: "").compactMap { ProcessStat($0, of: pid)?.state }
     }
 }
