@@ -31,21 +31,22 @@ struct PreparedRequests: Sendable {
         }
     }
 
-    /// Asks for the credentials of every origin that the plan's transfers may go to.
+    /// The requests with the credentials of every origin that the plan's transfers may go to.
     ///
     /// Throws `MirrorError` with `noCredentials`.
-    mutating func supply(
+    func supplied(
         for plan: Plan, by credentials: @Sendable (Origin) async throws -> [HeaderField]
-    ) async throws {
+    ) async throws -> PreparedRequests {
+        var requests = self
         for position in plan.steps.notable {
             let step = plan.steps[position]
             guard step.needsNetwork else { continue }
             for source in plan.resource(of: step)?.sources ?? [] {
                 let origin = source.url.origin
-                guard origin.scheme != .file, supplied[origin] == nil else { continue }
+                guard origin.scheme != .file, requests.supplied[origin] == nil else { continue }
                 do {
                     let fields = try await credentials(origin)
-                    supplied[origin] = try fields.map(PreparedRequests.plain)
+                    requests.supplied[origin] = try fields.map(PreparedRequests.plain)
                 } catch {
                     throw MirrorError(
                         .noCredentials,
@@ -53,6 +54,7 @@ struct PreparedRequests: Sendable {
                 }
             }
         }
+        return requests
     }
 
     /// The request for a resource of the plan.

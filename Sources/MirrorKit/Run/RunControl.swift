@@ -7,6 +7,8 @@ final class RunControl: Sendable {
         var execution: Execution?
         /// What was said to the run before it began, in order.
         var earlyInputs: [RunInput] = []
+        /// Called when the run is told to end, while something before its beginning is waited for.
+        var hearEnd: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
     }
@@ -20,10 +22,11 @@ final class RunControl: Sendable {
 
     /// Says something to the run, now or as soon as it begins.
     func steer(_ input: RunInput) {
-        let execution = state.withLock { state in
+        let (execution, hearEnd) = state.withLock { state in
             if state.execution == nil, !state.isFinished { state.earlyInputs.append(input) }
-            return state.execution
+            return (state.execution, input.isEnd ? state.hearEnd : nil)
         }
+        hearEnd?()
         execution?.steer(input)
     }
 
@@ -59,5 +62,59 @@ final class RunControl: Sendable {
     func fail(_ error: any Error, root: String) {
         send(.failure(MirrorError(wrapping: error), root: root))
         finish(throwing: error)
+    }
+}
+
+// MARK: Before the run begins
+
+extension RunControl {
+    /// In seconds.
+    private static let century: Int64 = 3_155_760_000
+
+    /// What work brings that may take for ever; nil as soon as the run is told to end or its time is over.
+    ///
+    /// The work's task is cancelled then, and nobody waits for it. Throws what the work throws.
+    func outcome<Value: Sendable>(
+        until deadline: ContinuousClock.Instant?, isolation: isolated (any Actor)? = #isolation,
+        of work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        let (outcomes, outcome) = AsyncStream.makeStream(of: Result<Value, any Error>?.self)
+        let working = Task {
+            do { outcome.yield(.success(try await work())) } catch {
+                outcome.yield(.failure(error))
+            }
+        }
+        let waking = deadline.map { deadline in
+            Task {
+                // Swift's runtime traps at an instant whose nanoseconds are too many for 64 bits.
+                let last = ContinuousClock.now.advanced(by: .seconds(RunControl.century))
+                try? await Task.sleep(until: min(deadline, last), clock: .continuous)
+                outcome.yield(nil)
+            }
+        }
+        hearEnd { outcome.yield(nil) }
+        defer {
+            state.withLock { $0.hearEnd = nil }
+            working.cancel()
+            waking?.cancel()
+        }
+        // Whatever comes after the first is not heard.
+        for await first in outcomes { return try first?.get() }
+        return nil
+    }
+
+    /// Calls the body when the run is told to end, at once if it was.
+    private func hearEnd(_ body: @escaping @Sendable () -> Void) {
+        let wasTold = state.withLock { state in
+            state.hearEnd = body
+            return state.earlyInputs.contains(where: \.isEnd)
+        }
+        if wasTold { body() }
+    }
+}
+
+extension RunInput {
+    fileprivate var isEnd: Bool {
+        if case .end = self { true } else { false }
     }
 }

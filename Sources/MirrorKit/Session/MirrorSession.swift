@@ -208,8 +208,7 @@ extension MirrorSession {
     /// Ends all runs of this session, those of `execute` included that have not begun; parts are kept, or
     /// deleted.
     ///
-    /// A run that waits for credentials ends when they have come. What has no plan yet, such as a `sync`
-    /// that waits for the lock, ends when its task is cancelled.
+    /// What has no plan yet, such as a `sync` that waits for the lock, ends when its task is cancelled.
     public func cancelAll(discardingParts: Bool = false) {
         runs.endAll(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }

@@ -18,7 +18,7 @@ public struct RunOptions: Sendable {
     public var stopsAtFirstFailure = false
     /// Seconds after which the run ends, counted from `began`; nil is no limit.
     public var deadline: Int64?
-    /// When the work began whose last step is the run; nil: when the run begins.
+    /// When the work began whose last step is the run; nil: when the run was asked for.
     ///
     /// An earlier step is, for example, the reading of manifests. The deadline and the summary's
     /// seconds count from there.
@@ -29,7 +29,8 @@ public struct RunOptions: Sendable {
     ///
     /// It is called once for each origin in a run, before the first request that may go there. The
     /// headers are sent to that origin only, and replace the manifest's headers of the same names.
-    /// An error that it throws ends the run with `no-credentials`.
+    /// An error that it throws ends the run with `no-credentials`. A run that is to end, or whose deadline has
+    /// come, does not wait for it: its task is cancelled.
     public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true

@@ -64,6 +64,9 @@ final class SessionRuns {
         isolation: isolated (any Actor)? = #isolation
     ) async {
         defer { pending.remove(run) }
+        var options = options
+        let began = options.began ?? .now
+        options.began = began
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await engine.using(waitingSeconds: 0) { engine in
@@ -72,9 +75,13 @@ final class SessionRuns {
                 if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
-                    try await requests.supply(for: plan, by: credentials)
+                    let deadline = options.deadline.map { began.advanced(by: .seconds($0)) }
+                    let supplied = try await run.outcome(until: deadline) { [requests] in
+                        try await requests.supplied(for: plan, by: credentials)
+                    }
+                    // Without them, the run ends before its first request. What ended it already stays the cause.
+                    if let supplied { requests = supplied } else { run.end(.error(.isOverdue)) }
                 }
-                var options = options
                 options.paused.formUnion(try PausedTargets(in: engine.root))
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
@@ -98,5 +105,12 @@ final class SessionRuns {
         guard let (execution, summary, totals) = ended else { return }
         run.send(execution.event(.summary(summary), totals: totals))
         run.finish(throwing: summary.error)
+    }
+}
+
+extension MirrorError {
+    /// The deadline came before the run began; its summary says what is left.
+    fileprivate static var isOverdue: MirrorError {
+        MirrorError(.deadline, "The deadline is over.")
     }
 }

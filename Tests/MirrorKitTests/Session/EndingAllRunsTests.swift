@@ -1,6 +1,7 @@
 import MirrorKit
 import MirrorModel
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 /// `cancelAll` while runs have not begun.
@@ -19,6 +20,50 @@ import Testing
         #expect(rig.bytes("Caches/a") == nil)
     }
 
+    @Test func aRunWaitsForNoCredentialsThatNeverComeOnceItIsToEnd() async throws {
+        let rig = try SessionRig()
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let missing = MissingCredentials()
+        var options = RunOptions()
+        options.credentials = { [session = rig.session] _ in
+            await session.cancelAll()
+            return try await missing.come()
+        }
+        #expect(try await end(of: rig.session.execute(plan, options: options)) == 130)
+        #expect(await missing.wasCancelled())
+        #expect(rig.origin.requests.isEmpty)
+        // It holds nothing that another session needs.
+        let other = try MirrorSession(root: rig.session.root)
+        #expect(try await end(of: other.execute(plan)) == 0)
+    }
+
+    @Test func theDeadlineCountsWhileCredentialsDoNotCome() async throws {
+        let rig = try SessionRig()
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let missing = MissingCredentials()
+        var options = RunOptions()
+        options.deadline = 1
+        options.credentials = { _ in try await missing.come() }
+        #expect(try await end(of: rig.session.execute(plan, options: options), by: .deadline) == 69)
+        #expect(await missing.wasCancelled())
+        #expect(rig.origin.requests.isEmpty)
+    }
+
+    @Test func aDeadlineBeyondAllClocksDoesNotEndARun() async throws {
+        let rig = try SessionRig()
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        var options = RunOptions()
+        options.deadline = .max
+        options.credentials = { _ in
+            try await Task.sleep(for: .milliseconds(50))
+            return []
+        }
+        #expect(try await end(of: rig.session.execute(plan, options: options)) == 0)
+    }
+
     @Test func aRunThatWasJustAskedForEndsWithTheOthers() async throws {
         for _ in 0..<20 {
             let rig = try SessionRig(holdingAfter: 0)
@@ -35,15 +80,53 @@ import Testing
         }
     }
 
-    private func end(of run: Run) async throws -> Int32? {
+    private func end(of run: Run, by code: FailureCode = .cancelled) async throws -> Int32? {
         var exit: Int32?
         do {
             for try await event in run {
                 if case .summary(let summary) = event.body { exit = summary.exit }
             }
         } catch let error as MirrorError {
-            #expect(error.code == .cancelled)
+            #expect(error.code == code)
         }
         return exit
+    }
+}
+
+/// Credentials that do not come, whatever happens to the task that waits for them.
+private final class MissingCredentials: Sendable {
+    private struct State {
+        var waiting: [CheckedContinuation<[HeaderField], any Error>] = []
+        var isOver = false
+    }
+
+    private let told = AsyncStream.makeStream(of: Void.self)
+    private let state = Mutex(State())
+
+    func come() async throws -> [HeaderField] {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let isOver = state.withLock { state in
+                    if !state.isOver { state.waiting.append(waiter) }
+                    return state.isOver
+                }
+                if isOver { waiter.resume(returning: []) }
+            }
+        } onCancel: {
+            told.continuation.yield()
+        }
+    }
+
+    /// Waits until the waiting task is cancelled, and lets it go.
+    func wasCancelled() async -> Bool {
+        for await _ in told.stream {
+            let waiting = state.withLock { state in
+                state.isOver = true
+                return state.waiting
+            }
+            for waiter in waiting { waiter.resume(returning: []) }
+            return true
+        }
+        return false
     }
 }
