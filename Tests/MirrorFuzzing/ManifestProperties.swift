@@ -34,12 +34,12 @@ enum ManifestProperties {
         let origin = origin(number)
         let outcome = Outcome { try ManifestReader.read(bytes, label: "m", origin: origin) }
         // Behind more white space than that, only a whole chunk tells the notations apart.
+        let text = bytes.dropFirst(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0)
         let start =
-            bytes.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.count
+            text.firstIndex { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } ?? bytes.count
         if start < 250 {
             let size = 1 + number / 4 % 32
-            let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-            let isXML = bytes.dropFirst(max(start, mark)).first == UInt8(ascii: "<")
+            let isXML = start < bytes.count && bytes[start] == UInt8(ascii: "<")
             let chunked = Outcome {
                 try ManifestReader.read(bytes, chunkSize: size, label: "m", origin: origin)
             }

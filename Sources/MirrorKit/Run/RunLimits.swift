@@ -7,6 +7,8 @@ struct RunLimits {
     let plan: Plan
     let options: RunOptions
     let configuration: Configuration
+    /// What the run does not fetch, as it begins.
+    let withheld: Withholding
 
     /// Whether the plan's bytes fit now, or only after its evictions.
     enum Room { case now, afterEvictions }
@@ -55,9 +57,9 @@ struct RunLimits {
         do throws(Errno) { space = try FreeSpace(of: root) } catch { throw MirrorError(error) }
         var needs = Needs(on: space)
         let sets = options.isOffline ? AtomicSets(plan) : nil
-        let paused = pausedRequests()
+        let postponed = postponedSteps()
         for position in plan.steps.notable {
-            if isLeftForLater(position, sets, paused) { continue }
+            if isLeftForLater(position, sets, postponed) { continue }
             if let fetch = plan.steps.plainFetch(at: position) {
                 needs.add(
                     fetch.size, in: plan.steps.area(of: fetch),
@@ -85,26 +87,23 @@ struct RunLimits {
 
     /// Whether this run does not fetch a step's file, so that it takes no room.
     private func isLeftForLater(
-        _ position: Int, _ sets: AtomicSets?, _ paused: Set<Int>
+        _ position: Int, _ sets: AtomicSets?, _ postponed: PositionSet
     ) -> Bool {
-        if paused.contains(position) { return true }
+        if postponed.contains(position) { return true }
         guard let sets, plan.steps.request(at: position) != nil else { return false }
         return !plan.beginsOffline(position, sets)
     }
 
-    /// The steps whose requests are not made, because each that shares one is paused.
-    private func pausedRequests() -> Set<Int> {
-        if options.paused.isEmpty { return [] }
+    /// The steps whose requests are not made as the run begins.
+    private func postponedSteps() -> PositionSet {
+        var postponed = PositionSet()
+        if withheld.isEmpty { return postponed }
         let sharing = RequestSharing(plan)
-        var paused: Set<Int> = []
         for leader in sharing.leaders {
             let group = [leader] + (sharing.followers[leader] ?? [])
-            let isPaused = group.allSatisfy {
-                options.paused.contains(plan.steps.target(at: $0))
-            }
-            if isPaused { paused.formUnion(group) }
+            if withheld.deferral(of: group, in: plan) != nil { postponed.insert(group) }
         }
-        return paused
+        return postponed
     }
 }
 

@@ -47,11 +47,11 @@ final class RunThread {
         // To write what the plan begins with may take a while.
         outbox.sendEvents()
         do {
+            permission = try PermissionWatch(execution.options.permission, engine.index)
             try prepare()
             tellKept()
             // A pause or an end that was requested before the run began waits in the mailbox.
             hear(waitingAtMost: 0)
-            permission = try PermissionWatch(execution.options.permission, engine.index)
             askPermission()
             clock.look()
             take(.ready)
@@ -78,8 +78,12 @@ final class RunThread {
     }
 
     private func prepare() throws {
+        let options = execution.options
+        let withheld = Withholding(
+            deferral: permission?.deferral(at: moment, received: 0), aside: options.paused)
         let limits = RunLimits(
-            plan: plan, options: execution.options, configuration: execution.configuration)
+            plan: plan, options: options, configuration: execution.configuration,
+            withheld: withheld)
         if try limits.check(engine.root) == .afterEvictions { take(.roomIsShort) }
         try note(RunRecord(id: execution.identifier, startedAt: clock.startedAt))
         try engine.index.changes.setOwners(plan.released)

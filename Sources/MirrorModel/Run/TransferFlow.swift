@@ -267,13 +267,13 @@ extension TransferFlow {
     /// Where they may not any more, transfers under way end and keep their parts. What was deferred
     /// stays so in this run.
     mutating func permit(_ deferral: Deferral?, _ book: inout StepBook) {
-        steering.deferral = deferral
+        steering.withheld.deferral = deferral
         withdraw(&book)
     }
 
     /// Puts a target, or all of them, aside until further notice.
     mutating func putAside(_ target: Target?, _ book: inout StepBook) {
-        steering.aside.pause(target)
+        steering.withheld.aside.pause(target)
         withdraw(&book)
     }
 
@@ -304,12 +304,9 @@ extension TransferFlow {
 
     /// Why a transfer may not run, for itself and for those that share its request; nil where it may.
     private func deferral(of position: Int, _ book: borrowing StepBook) -> Deferral? {
-        guard steering.deferral != nil || !steering.aside.isEmpty else { return nil }
-        let plan = book.plan
-        let steps = ([position] + book.waitingFollowers(of: position)).map { plan.steps[$0] }
-        return steering.deferral(of: steps.map(\.target)) {
-            steps.contains { plan.resource(of: $0)?.isUrgent == true }
-        }
+        if steering.withheld.isEmpty { return nil }
+        let sharing = [position] + book.waitingFollowers(of: position)
+        return steering.withheld.deferral(of: sharing, in: book.plan)
     }
 
     /// The transfers that the loop has: of one target, or all.
