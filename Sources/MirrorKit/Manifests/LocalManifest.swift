@@ -64,6 +64,12 @@ enum LocalManifest {
         return String(cString: resolved)
     }
 
+    /// Whether a path leads to a regular file.
+    fileprivate static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// The root's memory of the manifest at a path; nil if the root remembers none there.
     static func memory(of path: String, in view: TreeView) throws -> ManifestMemory? {
         let place = canonical(path)
@@ -145,9 +151,10 @@ struct ManifestMemory: Sendable {
 
     /// The manifest in its file, or else in its last good copy; nil if neither can be read.
     ///
-    /// No server is asked.
+    /// No server is asked, and nobody waits for a pipe's writer.
     func known() -> Manifest? {
-        if let path = found, let read = try? LocalManifest.read(path, hint: record.hint),
+        if let path = found, LocalManifest.isFile(path),
+            let read = try? LocalManifest.read(path, hint: record.hint),
             read.decoded.manifest.owner == record.name
         {
             return read.decoded.manifest

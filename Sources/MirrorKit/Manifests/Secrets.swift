@@ -33,7 +33,8 @@ public struct Secrets: Sendable {
     /// The text of a credential's file, up to 64 KiB; nil if there is none.
     func credential(named name: String) -> String? {
         guard let folder = credentialsFolder, !folder.isEmpty else { return nil }
-        let number = open(folder + "/" + name, O_RDONLY | O_CLOEXEC)
+        // A pipe would be waited for; it cannot be read at a position.
+        let number = open(folder + "/" + name, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard number >= 0 else { return nil }
         let file = Descriptor(owning: number)
         guard let bytes = try? file.bytes(at: 0, count: 64 << 10, path: name) else { return nil }
