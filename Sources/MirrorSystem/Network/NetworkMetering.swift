@@ -1,5 +1,6 @@
 internal import CLinux
 internal import MirrorModel
+internal import Synchronization
 
 /// Whether the network is metered, as NetworkManager says.
 package enum NetworkMetering: Sendable, Hashable {
@@ -13,8 +14,19 @@ package enum NetworkMetering: Sendable, Hashable {
     /// Asks NetworkManager over D-Bus; blocks for a second at most.
     ///
     /// The values are those of `NMMetered` in NetworkManager's D-Bus API: 1 is yes, 3 a guess that
-    /// it is.
+    /// it is. A system bus that stands still is waited for on a thread of its own, since sd-bus gives it more
+    /// than a minute.
     package static func read() -> NetworkMetering {
+        let answer = Answer()
+        do throws(Errno) {
+            try NativeThread("network") { answer.give(ask()) }.detach()
+        } catch {
+            return .unknown("no thread can be had: \(error)")
+        }
+        return answer.wait(seconds: 1) ?? .unknown("NetworkManager does not answer")
+    }
+
+    private static func ask() -> NetworkMetering {
         var value: UInt32 = 0
         var problem = [CChar](repeating: 0, count: 256)
         guard linux_network_metered(&value, &problem, problem.count) == 0 else {
@@ -22,5 +34,22 @@ package enum NetworkMetering: Sendable, Hashable {
             return .unknown(Escaped(String(decoding: bytes, as: UTF8.self), limit: 200).description)
         }
         return value == 1 || value == 3 ? .metered : .unmetered
+    }
+}
+
+/// An answer that may come too late.
+private final class Answer: Sendable {
+    private let value = Mutex<NetworkMetering?>(nil)
+    private let isGiven = Semaphore()
+
+    func give(_ answer: NetworkMetering) {
+        value.withLock { $0 = answer }
+        isGiven.post()
+    }
+
+    /// The answer; nil if it does not come within the seconds.
+    func wait(seconds: Int) -> NetworkMetering? {
+        _ = isGiven.wait(seconds: seconds)
+        return value.withLock { $0 }
     }
 }

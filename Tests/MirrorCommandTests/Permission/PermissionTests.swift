@@ -81,6 +81,18 @@ import Testing
         #expect(notes.count == 1, "\(result)")
     }
 
+    @Test func aSystemBusThatStandsStillHoldsNoRunUp() async throws {
+        defer { ground.remove() }
+        let bus = try FakeNetworkManager(metered: 1, in: ground.folder)
+        defer { bus.stop() }
+        bus.standStill()
+        let result = try await sync(
+            ["--unless-metered", "--deadline", "20s"], ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(result.summary("fetched") == "1", "\(result)")
+        #expect(result.errors.contains("NetworkManager does not answer"), "\(result)")
+    }
+
     @Test func aRunOfAMomentChargesAllItsBytesToTheBudget() async throws {
         let shelf = MemoryShelf()
         let names = ["1", "2", "3", "4"]

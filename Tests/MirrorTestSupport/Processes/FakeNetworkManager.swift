@@ -23,6 +23,9 @@ package final class FakeNetworkManager: Sendable {
         try FakeNetworkManager.wait(for: folder, "ready")
     }
 
+    /// Makes the bus stand still: it takes connections, and answers nobody.
+    package func standStill() { bus.signal(SIGSTOP) }
+
     /// Ends both.
     package func stop() {
         for command in [service, bus] {
