@@ -11,16 +11,18 @@ final class PermissionWatch {
     /// How often the account is written, in milliseconds.
     private static let accountInterval: Int64 = 5_000
 
+    private static let newAccount = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
+
     private let permission: TransferPermission
     private let index: Index
     private let offset: LocalOffset
     private var isMetered = false
     private var networkIsDue: Int64? = 0
-    private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
+    private var account = PermissionWatch.newAccount
     /// Bytes of the run that the account has.
     private var counted: Int64 = 0
-    /// Whether the index lacks some of them.
-    private var isUnwritten = false
+    /// Those of them that the index lacks.
+    private var unwritten: Int64 = 0
     private var accountIsDue: Int64 = 0
 
     /// Reads the account; nil where transfers may always run.
@@ -87,14 +89,18 @@ final class PermissionWatch {
         if more > 0 {
             account.spent = account.spent.addingSaturated(more)
             counted = received
-            isUnwritten = true
+            unwritten = unwritten.addingSaturated(more)
         }
-        guard isUnwritten, moment.elapsed >= accountIsDue else { return }
+        guard unwritten > 0, moment.elapsed >= accountIsDue else { return }
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
         // An account that cannot be written is written later, or the index is beyond use anyway.
         do {
-            try index.changes.put(account)
-            isUnwritten = false
+            // Another run of the session may have spent some, too.
+            var written = try index.budgetAccount() ?? PermissionWatch.newAccount
+            written = written.current(budget, at: moment.time, offset)
+            written.spent = written.spent.addingSaturated(unwritten)
+            try index.changes.put(written)
+            (account, unwritten) = (written, 0)
         } catch {}
     }
 }

@@ -45,6 +45,7 @@ struct PreparedRequests: Sendable {
                 let origin = source.url.origin
                 guard origin.scheme != .file, requests.supplied[origin] == nil else { continue }
                 do {
+                    try Task.checkCancellation()
                     let fields = try await credentials(origin)
                     requests.supplied[origin] = try fields.map(PreparedRequests.plain)
                 } catch {

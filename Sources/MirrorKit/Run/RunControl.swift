@@ -8,7 +8,7 @@ final class RunControl: Sendable {
         /// What was said to the run before it began, in order.
         var earlyInputs: [RunInput] = []
         /// Called when the run is told to end, while something before its beginning is waited for.
-        var hearEnd: (@Sendable () -> Void)?
+        var endIsHeard: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
     }
@@ -22,11 +22,11 @@ final class RunControl: Sendable {
 
     /// Says something to the run, now or as soon as it begins.
     func steer(_ input: RunInput) {
-        let (execution, hearEnd) = state.withLock { state in
+        let (execution, endIsHeard) = state.withLock { state in
             if state.execution == nil, !state.isFinished { state.earlyInputs.append(input) }
-            return (state.execution, input.isEnd ? state.hearEnd : nil)
+            return (state.execution, input.isEnd ? state.endIsHeard : nil)
         }
-        hearEnd?()
+        endIsHeard?()
         execution?.steer(input)
     }
 
@@ -71,7 +71,7 @@ extension RunControl {
     /// In seconds.
     private static let century: Int64 = 3_155_760_000
 
-    /// What work brings that may take for ever; nil as soon as the run is told to end or its time is over.
+    /// What work brings that may take for ever; nil if the run is to end or its time is over, or as soon as it is.
     ///
     /// The work's task is cancelled then, and nobody waits for it. Throws what the work throws.
     func outcome<Value: Sendable>(
@@ -79,11 +79,15 @@ extension RunControl {
         of work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
         let (outcomes, outcome) = AsyncStream.makeStream(of: Result<Value, any Error>?.self)
+        state.withLock { $0.endIsHeard = { outcome.yield(nil) } }
+        defer { state.withLock { $0.endIsHeard = nil } }
+        if isToEnd(by: deadline) { return nil }
         let working = Task {
             do { outcome.yield(.success(try await work())) } catch {
                 outcome.yield(.failure(error))
             }
         }
+        defer { working.cancel() }
         let waking = deadline.map { deadline in
             Task {
                 // Swift's runtime traps at an instant whose nanoseconds are too many for 64 bits.
@@ -92,24 +96,18 @@ extension RunControl {
                 outcome.yield(nil)
             }
         }
-        hearEnd { outcome.yield(nil) }
-        defer {
-            state.withLock { $0.hearEnd = nil }
-            working.cancel()
-            waking?.cancel()
-        }
+        defer { waking?.cancel() }
         // Whatever comes after the first is not heard.
-        for await first in outcomes { return try first?.get() }
+        for await first in outcomes {
+            return isToEnd(by: deadline) ? nil : try first?.get()
+        }
         return nil
     }
 
-    /// Calls the body when the run is told to end, at once if it was.
-    private func hearEnd(_ body: @escaping @Sendable () -> Void) {
-        let wasTold = state.withLock { state in
-            state.hearEnd = body
-            return state.earlyInputs.contains(where: \.isEnd)
-        }
-        if wasTold { body() }
+    /// Whether the run was told to end before it began, or its time is over.
+    private func isToEnd(by deadline: ContinuousClock.Instant?) -> Bool {
+        if let deadline, deadline <= .now { return true }
+        return state.withLock { $0.earlyInputs.contains(where: \.isEnd) }
     }
 }
 

@@ -24,6 +24,9 @@ final class RunThread {
     /// Says whether transfers may run; nil where they always may.
     private var permission: PermissionWatch?
     private var deferral: Deferral?
+    /// Why the run began without the right to fetch what is not urgent; it does not get it later, because
+    /// no room was asked for.
+    private var firstDeferral: Deferral?
 
     private var engine: Engine { execution.engine }
 
@@ -71,7 +74,8 @@ final class RunThread {
     /// Tells the machine whether transfers may run, when that changes.
     private func askPermission() {
         guard let permission, !machine.isOver else { return }
-        let now = permission.deferral(at: moment, received: machine.carriedBytes)
+        let now =
+            permission.deferral(at: moment, received: machine.carriedBytes) ?? firstDeferral
         guard now != deferral else { return }
         deferral = now
         take(.permission(now))
@@ -79,8 +83,8 @@ final class RunThread {
 
     private func prepare() throws {
         let options = execution.options
-        let withheld = Withholding(
-            deferral: permission?.deferral(at: moment, received: 0), aside: options.paused)
+        firstDeferral = permission?.deferral(at: moment, received: 0)
+        let withheld = Withholding(deferral: firstDeferral, aside: options.paused)
         let limits = RunLimits(
             plan: plan, options: options, configuration: execution.configuration,
             withheld: withheld)

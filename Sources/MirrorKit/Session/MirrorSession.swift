@@ -82,7 +82,9 @@ public actor MirrorSession {
     ) -> Run {
         let control = RunControl()
         pending.add(control)
-        Task { await self.perform(plan, options, for: control) }
+        var options = options
+        options.began = options.began ?? .now
+        Task { [options] in await self.perform(plan, options, for: control) }
         return Run(control)
     }
 

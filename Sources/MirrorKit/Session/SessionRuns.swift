@@ -64,9 +64,6 @@ final class SessionRuns {
         isolation: isolated (any Actor)? = #isolation
     ) async {
         defer { pending.remove(run) }
-        var options = options
-        let began = options.began ?? .now
-        options.began = began
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
             try await engine.using(waitingSeconds: 0) { engine in
@@ -75,6 +72,7 @@ final class SessionRuns {
                 if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
                 var requests = try PreparedRequests(plan, secrets: options.secrets)
                 if let credentials = options.credentials, !options.isOffline {
+                    let began = options.began ?? .now
                     let deadline = options.deadline.map { began.advanced(by: .seconds($0)) }
                     let supplied = try await run.outcome(until: deadline) { [requests] in
                         try await requests.supplied(for: plan, by: credentials)
@@ -82,6 +80,7 @@ final class SessionRuns {
                     // Without them, the run ends before its first request. What ended it already stays the cause.
                     if let supplied { requests = supplied } else { run.end(.error(.isOverdue)) }
                 }
+                var options = options
                 options.paused.formUnion(try PausedTargets(in: engine.root))
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,

@@ -38,6 +38,44 @@ import Testing
         #expect(try await end(of: other.execute(plan)) == 0)
     }
 
+    @Test func aRunThatIsToEndAsksForNoCredentials() async throws {
+        let rig = try SessionRig()
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let asked = Mutex(0)
+        var options = RunOptions()
+        options.credentials = { _ in
+            asked.withLock { $0 += 1 }
+            return []
+        }
+        for _ in 0..<20 {
+            let run = rig.session.execute(plan, options: options)
+            run.cancel()
+            #expect(try await end(of: run) == 130)
+        }
+        options.deadline = 1
+        options.began = .now - .seconds(2)
+        #expect(try await end(of: rig.session.execute(plan, options: options), by: .deadline) == 69)
+        #expect(asked.withLock { $0 } == 0)
+        #expect(rig.origin.requests.isEmpty)
+    }
+
+    @Test func leavingTheEventsEndsTheWaitForCredentials() async throws {
+        let rig = try SessionRig()
+        let plan = try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let missing = MissingCredentials()
+        var options = RunOptions()
+        options.credentials = { _ in try await missing.come() }
+        let reader = Task { [session = rig.session, options] in
+            for try await _ in session.execute(plan, options: options) {}
+        }
+        await missing.wereAskedFor()
+        reader.cancel()
+        #expect(await missing.wasCancelled())
+        #expect(try await end(of: rig.session.execute(plan)) == 0)
+    }
+
     @Test func theDeadlineCountsWhileCredentialsDoNotCome() async throws {
         let rig = try SessionRig()
         let plan = try await rig.session.plan(
@@ -100,11 +138,13 @@ private final class MissingCredentials: Sendable {
         var isOver = false
     }
 
+    private let asked = AsyncStream.makeStream(of: Void.self)
     private let told = AsyncStream.makeStream(of: Void.self)
     private let state = Mutex(State())
 
     func come() async throws -> [HeaderField] {
-        try await withTaskCancellationHandler {
+        asked.continuation.yield()
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 let isOver = state.withLock { state in
                     if !state.isOver { state.waiting.append(waiter) }
@@ -116,6 +156,9 @@ private final class MissingCredentials: Sendable {
             told.continuation.yield()
         }
     }
+
+    /// Waits until somebody waits.
+    func wereAskedFor() async { for await _ in asked.stream { return } }
 
     /// Waits until the waiting task is cancelled, and lets it go.
     func wasCancelled() async -> Bool {
