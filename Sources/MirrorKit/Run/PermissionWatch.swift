@@ -11,14 +11,12 @@ final class PermissionWatch {
     /// How often the account is written, in milliseconds.
     private static let accountInterval: Int64 = 5_000
 
-    private static let newAccount = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
-
     private let permission: TransferPermission
     private let index: Index
     private let offset: LocalOffset
     private var isMetered = false
     private var networkIsDue: Int64? = 0
-    private var account = PermissionWatch.newAccount
+    private var account = BudgetAccount(start: Instant(milliseconds: .min), spent: 0)
     /// Bytes of the run that the account has.
     private var counted: Int64 = 0
     /// Those of them that the index lacks.
@@ -95,12 +93,8 @@ final class PermissionWatch {
         accountIsDue = moment.elapsed + PermissionWatch.accountInterval
         // An account that cannot be written is written later, or the index is beyond use anyway.
         do {
-            // Another run of the session may have spent some, too.
-            var written = try index.budgetAccount() ?? PermissionWatch.newAccount
-            written = written.current(budget, at: moment.time, offset)
-            written.spent = written.spent.addingSaturated(unwritten)
-            try index.changes.put(written)
-            (account, unwritten) = (written, 0)
+            account = try index.changes.charge(unwritten, since: account.start)
+            unwritten = 0
         } catch {}
     }
 }

@@ -13,10 +13,15 @@ enum BudgetRow {
         return BudgetAccount(start: Instant(milliseconds: numbers[0]), spent: max(0, numbers[1]))
     }
 
-    /// Writes the account.
-    static func put(_ account: BudgetAccount, in database: inout Database) throws(IndexError) {
+    /// Adds bytes to what was spent since a period began; an account of another period is replaced.
+    static func charge(
+        _ bytes: Int64, since start: Instant, in database: inout Database
+    ) throws(IndexError) -> BudgetAccount {
+        let known = try account(in: &database).flatMap { $0.start == start ? $0.spent : nil }
+        let account = BudgetAccount(start: start, spent: (known ?? 0).addingSaturated(bytes))
         try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('budget', ?)") {
             $0.add("\(account.start.milliseconds) \(account.spent)")
         }
+        return account
     }
 }

@@ -34,10 +34,10 @@ package struct IndexChanges {
         }
     }
 
-    /// Remembers what has been spent of the budget.
-    package func put(_ account: BudgetAccount) throws(MirrorError) {
+    /// Adds bytes to what has been spent of the budget since a period began, by whatever run; returns all of it.
+    package func charge(_ bytes: Int64, since start: Instant) throws(MirrorError) -> BudgetAccount {
         try writing { (batch: inout Database) throws(IndexError) in
-            try BudgetRow.put(account, in: &batch)
+            try BudgetRow.charge(bytes, since: start, in: &batch)
         }
     }
 
