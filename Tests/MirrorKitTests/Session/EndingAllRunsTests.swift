@@ -132,7 +132,8 @@ import Testing
     }
 }
 
-/// Credentials that do not come, whatever happens to the task that waits for them.
+/// Credentials that do not come, whatever happens to the task that waits for them: not for 20 seconds, after
+/// which a run that waits all the same goes on.
 private final class MissingCredentials: Sendable {
     private struct State {
         var waiting: [CheckedContinuation<[HeaderField], any Error>] = []
@@ -142,6 +143,14 @@ private final class MissingCredentials: Sendable {
     private let asked = AsyncStream.makeStream(of: Void.self)
     private let told = AsyncStream.makeStream(of: Void.self)
     private let state = Mutex(State())
+
+    init() {
+        Task {
+            try? await Task.sleep(for: .seconds(20))
+            letGo()
+            told.continuation.finish()
+        }
+    }
 
     func come() async throws -> [HeaderField] {
         asked.continuation.yield()
