@@ -244,7 +244,7 @@ static inline int linux_network_returned(int descriptor) {
 
 /* NetworkManager's property Metered, asked for over the system bus (sd-bus(3)). libsystemd is loaded
    for it; its declarations are repeated here, so that nobody needs its headers. Waits a second at
-   most. 0, or -1 with the reason in `problem`. */
+   most once it has the bus. 0, or -1 with the reason in `problem`. */
 static inline int linux_network_metered(uint32_t *metered, char *problem, size_t room) {
     struct error { const char *name, *message; int owned; } error = {NULL, NULL, 0};
     void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);

@@ -21,7 +21,7 @@ extension PermissionStatus {
 
     /// Why NetworkManager does not say whether the network is metered; nil where it does.
     ///
-    /// Blocks for a second at most.
+    /// Blocks for three seconds at most.
     public static func reasonMeteringIsUnknown() -> String? {
         if case .unknown(let reason) = NetworkMetering.read() { return reason }
         return nil

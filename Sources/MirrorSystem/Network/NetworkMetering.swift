@@ -11,11 +11,11 @@ package enum NetworkMetering: Sendable, Hashable {
     /// NetworkManager could not be asked; the reason, fit to be shown.
     case unknown(String)
 
-    /// Asks NetworkManager over D-Bus; blocks for a second at most.
+    /// Asks NetworkManager over D-Bus; blocks for three seconds at most.
     ///
     /// The values are those of `NMMetered` in NetworkManager's D-Bus API: 1 is yes, 3 a guess that
-    /// it is. A system bus that stands still is waited for on a thread of its own, since sd-bus gives it more
-    /// than a minute.
+    /// it is. A thread of its own waits for it, since sd-bus gives a system bus that stands still more than a
+    /// minute. A machine that is only busy gets time, because without an answer the network counts as free.
     package static func read() -> NetworkMetering {
         let answer = Answer()
         do throws(Errno) {
@@ -23,7 +23,7 @@ package enum NetworkMetering: Sendable, Hashable {
         } catch {
             return .unknown("no thread can be had: \(error)")
         }
-        return answer.wait(seconds: 1) ?? .unknown("NetworkManager does not answer")
+        return answer.wait(seconds: 3) ?? .unknown("NetworkManager does not answer")
     }
 
     private static func ask() -> NetworkMetering {

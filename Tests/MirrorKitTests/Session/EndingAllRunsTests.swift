@@ -8,8 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct EndingAllRunsTests {
     @Test func aRunThatWaitsForCredentialsEndsWithTheOthers() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         let session = rig.session
         var options = RunOptions()
         options.credentials = { _ in
@@ -22,8 +21,7 @@ import Testing
 
     @Test func aRunWaitsForNoCredentialsThatNeverComeOnceItIsToEnd() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         let missing = MissingCredentials()
         var options = RunOptions()
         options.credentials = { [session = rig.session] _ in
@@ -40,8 +38,7 @@ import Testing
 
     @Test func aRunThatIsToEndAsksForNoCredentials() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         let asked = Mutex(0)
         var options = RunOptions()
         options.credentials = { _ in
@@ -62,8 +59,7 @@ import Testing
 
     @Test func leavingTheEventsEndsTheWaitForCredentials() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         let missing = MissingCredentials()
         var options = RunOptions()
         options.credentials = { _ in try await missing.come() }
@@ -78,8 +74,7 @@ import Testing
 
     @Test func theDeadlineCountsWhileCredentialsDoNotCome() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         let missing = MissingCredentials()
         var options = RunOptions()
         options.deadline = 1
@@ -92,8 +87,7 @@ import Testing
 
     @Test func aDeadlineBeyondAllClocksDoesNotEndARun() async throws {
         let rig = try SessionRig()
-        let plan = try await rig.session.plan(
-            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+        let plan = try await planOfOne(rig)
         var options = RunOptions()
         options.deadline = .max
         options.credentials = { _ in
@@ -106,8 +100,7 @@ import Testing
     @Test func aRunThatWasJustAskedForEndsWithTheOthers() async throws {
         for _ in 0..<20 {
             let rig = try SessionRig(holdingAfter: 0)
-            let plan = try await rig.session.plan(
-                Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
+            let plan = try await planOfOne(rig)
             let run = rig.session.execute(plan)
             await rig.session.cancelAll()
             // A run that goes on all the same ends, too.
@@ -117,6 +110,11 @@ import Testing
             // Those that are asked for later are not meant.
             #expect(try await end(of: rig.session.execute(plan)) == 0)
         }
+    }
+
+    private func planOfOne(_ rig: SessionRig) async throws -> Plan {
+        try await rig.session.plan(
+            Manifest(name: "m", resources: [try rig.resource("Caches/a", [1])]))
     }
 
     private func end(of run: Run, by code: FailureCode = .cancelled) async throws -> Int32? {
