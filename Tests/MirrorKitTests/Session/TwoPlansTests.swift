@@ -53,6 +53,34 @@ import Testing
         try index.close()
     }
 
+    /// A copy reads the row of its source when it begins. The run of another plan may have given that
+    /// source its next version by then, which is none of what the copy is for.
+    @Test func whatIsNotThereToCopyAnyMoreIsFetched() async throws {
+        let rig = try SessionRig()
+        let (old, new): ([UInt8], [UInt8]) = ([1, 2, 3], [4, 5, 6, 7])
+        func pinned(_ path: String, _ bytes: [UInt8]) throws -> Resource {
+            var resource = try rig.resource(path, bytes)
+            resource.digests = [ByteHasher.digest(.sha256, of: bytes)]
+            return resource
+        }
+        let before = try pinned("Caches/a.bin", old)
+        try await rig.session.sync(Manifest(name: "m", resources: [before]))
+        let copying = Manifest(
+            name: "m", resources: [before, try pinned("Caches/b.bin", old)])
+        let updating = Manifest(name: "m", resources: [try pinned("Caches/a.bin", new)])
+        try await rig.session.withLock {
+            let plan = try await rig.session.plan(copying)
+            let copy = try #require(plan.steps.first { $0.kind == .copy })
+            #expect(copy.means == .copy(of: before.target))
+            let update = try await rig.session.plan(updating)
+            for plan in [update, plan] {
+                for try await _ in rig.session.execute(plan) {}
+            }
+        }
+        #expect(rig.bytes("Caches/a.bin") == new)
+        #expect(rig.bytes("Caches/b.bin") == old)
+    }
+
     /// Removals without a run change rows too.
     @Test func anEvictionEndsWhatAPlanKnows() async throws {
         let rig = try SessionRig()
