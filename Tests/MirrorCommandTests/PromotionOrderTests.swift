@@ -62,14 +62,22 @@ struct PromotionOrderTests {
     func manyFilesThatAreTakenAsTheyAreAreOnTheDiskBeforeTheyAreReported() async throws {
         let names = (0..<40).map { "Documents/\($0)" }
         let report = try await Stage.watch(
-            Dictionary(uniqueKeysWithValues: names.map { ($0, 900) }), isThere: true)
+            Dictionary(uniqueKeysWithValues: names.map { ($0, 900) }), before: .there)
         #expect(report.flaws == [])
         #expect(report.named == [Stage.last])
         #expect(report.hasGroupFlush)
     }
 
     @Test func aFileThatIsTakenAsItIsIsOnTheDiskBeforeItIsReported() async throws {
-        let report = try await Stage.watch(["Documents/a.bin": 300_000], isThere: true)
+        let report = try await Stage.watch(["Documents/a.bin": 300_000], before: .there)
+        #expect(report.flaws == [])
+        #expect(report.reported.first == "Documents/a.bin")
+        #expect(report.named == [Stage.last])
+    }
+
+    /// Its row is there already, and says that the bytes last: those were others.
+    @Test func aFileThatWasWrittenOnceMoreIsOnTheDiskBeforeItIsReported() async throws {
+        let report = try await Stage.watch(["Documents/a.bin": 300_000], before: .rewritten)
         #expect(report.flaws == [])
         #expect(report.reported.first == "Documents/a.bin")
         #expect(report.named == [Stage.last])
@@ -171,8 +179,18 @@ private struct Stage {
     private let manifest: String
     private let other: SmallFileSystem?
 
+    /// What is in the root before the run.
+    enum Beginning {
+        case nothing
+        /// The files, which somebody else has put there.
+        case there
+        /// The files, which mirror has put there, and which somebody has written once more.
+        case rewritten
+    }
+
     init(
-        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1, isThere: Bool = false
+        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1,
+        before beginning: Beginning = .nothing
     )
         throws
     {
@@ -184,16 +202,22 @@ private struct Stage {
             try tmpElsewhere
             ? SmallFileSystem(bytes: 256 << 20, at: ground.root.full("tmp")) : nil
         var manifest = ""
+        let versions = beginning == .rewritten ? 2 : versions
         for version in 1...versions {
             var resources: [String] = []
             for (seed, name) in files.keys.sorted().enumerated() {
+                let version = beginning == .rewritten ? 1 : version
                 let bytes = TestBytes.make(files[name] ?? 0, seed: UInt64(seed * 10 + version))
                 shelf.put("/" + name, bytes)
-                if isThere { try ground.root.write(name, bytes) }
-                let pin = isThere ? ",\"sha256\":\"\(Checksum.sha256(bytes))\"" : ""
+                if beginning == .there { try ground.root.write(name, bytes) }
+                let isPinned = beginning != .nothing
+                let pin = isPinned ? ",\"sha256\":\"\(Checksum.sha256(bytes))\"" : ""
                 resources.append("{\"path\":\"\(name)\",\"url\":\"\(name)\"\(pin)}")
             }
             let isLast = version == versions
+            if isLast, beginning == .rewritten {
+                for name in files.keys { try ground.root.write(name, ground.root.read(name) ?? []) }
+            }
             if isLast {
                 shelf.put("/" + Stage.last, TestBytes.make(2 * Stage.held, seed: 99))
                 resources.append("{\"path\":\"\(Stage.last)\",\"url\":\"\(Stage.last)\"}")
@@ -219,11 +243,12 @@ private struct Stage {
 
     /// Runs, and lets the last file go on when all others were reported.
     static func watch(
-        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1, isThere: Bool = false
+        _ files: [String: Int], tmpElsewhere: Bool = false, versions: Int = 1,
+        before beginning: Beginning = .nothing
     ) async throws -> DurabilityWatch.Report {
         let report = try await DetachedThread.run {
             let stage = try Stage(
-                files, tmpElsewhere: tmpElsewhere, versions: versions, isThere: isThere)
+                files, tmpElsewhere: tmpElsewhere, versions: versions, before: beginning)
             defer { stage.end() }
             return try stage.watch().run { if $0 == files.count { stage.release() } }
         }

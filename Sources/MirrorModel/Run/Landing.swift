@@ -90,8 +90,11 @@ package enum LandingResult: Sendable {
 package final class Confirmed: Sendable {
     /// What becomes of the row.
     package let row: Row
-    /// Whether mirror did not write the file itself, so that its bytes must be flushed first.
+    /// Whether the file gets its row now, since it was found with the wanted bytes.
     package let isAdoption: Bool
+    /// Whether it is not the file that mirror put there, but holds the same bytes: somebody wrote it
+    /// once more, or touched it.
+    package let isRewritten: Bool
     /// The permissions that the file is given, where the manifest's wish changed.
     package let mode: UInt32?
     /// What the target is remembered by from now on; nil where the manifest gives the name, and
@@ -106,14 +109,18 @@ package final class Confirmed: Sendable {
     }
 
     package init(
-        _ row: Row, isAdoption: Bool = false, mode: UInt32? = nil,
+        _ row: Row, isAdoption: Bool = false, isRewritten: Bool = false, mode: UInt32? = nil,
         serverName: ServerNameKey? = nil
     ) {
         self.row = row
         self.isAdoption = isAdoption
+        self.isRewritten = isRewritten
         self.mode = mode
         self.serverName = serverName
     }
+
+    /// Whether others wrote the file, so that it must be flushed before its row is written.
+    package var isOfOthers: Bool { isAdoption || isRewritten }
 
     /// The row as it will be.
     package var record: IndexRecord {

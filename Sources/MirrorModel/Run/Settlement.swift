@@ -202,7 +202,8 @@ extension Settler {
         let mode: UInt32? = changesMode ? (record.isExecutable ? 0o755 : 0o644) : nil
         return .confirm(
             Confirmed(
-                .replaced(by: record), isAdoption: isAdoption, mode: mode,
+                .replaced(by: record), isAdoption: isAdoption,
+                isRewritten: row.map { $0.stamp != record.stamp } ?? false, mode: mode,
                 serverName: serverNameKey(of: step, at: record.target)), done)
     }
 

@@ -3,7 +3,7 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The files of confirmations that need more than a row: those that mirror adopts, and those that get
+/// The files of confirmations that need more than a row: those that others wrote, and those that get
 /// another mode.
 ///
 /// Each is looked at once more before anything is promised, and flushed before its row is written.
@@ -24,7 +24,7 @@ struct CheckedFiles {
     mutating func check(
         _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
     ) throws(MirrorError) {
-        guard confirmed.isAdoption || confirmed.mode != nil else { return }
+        guard confirmed.isOfOthers || confirmed.mode != nil else { return }
         hasLooked = true
         let target = confirmed.target
         do throws(Errno) {

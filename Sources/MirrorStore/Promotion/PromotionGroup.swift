@@ -67,6 +67,8 @@ struct PromotionGroup {
     mutating func check(_ confirmed: Confirmed, at: Int) throws(MirrorError) {
         try checked.check(
             confirmed, at: at, folders: &folders.cache, groupDevice: groupDevice)
+        // Whoever wrote the file need not have flushed its name either.
+        if confirmed.isOfOthers { folders.touch(confirmed.target.folder) }
     }
 
     /// Notes that a work has failed, before anything of it was staged.

@@ -93,8 +93,9 @@ struct DiskLedger {
         let path = root + "/" + target
         if outcome == "adopted" {
             // A flush of everything writes out also what another program wrote.
-            if !flushed.contains(path), !hasGroupFlush {
-                flaws.append("\(target) is reported, and was not flushed")
+            for path in [path, DiskLedger.folder(of: path)]
+            where !flushed.contains(path) && !hasGroupFlush {
+                flaws.append("\(target) is reported, and \(shown(path)) was not flushed")
             }
             return
         }
