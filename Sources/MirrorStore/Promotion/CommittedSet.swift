@@ -129,16 +129,17 @@ struct CommittedSet {
         rows.restamped = exchange.stamps(&group.folders.cache)
     }
 
-    private func result(_ stayed: [Int: MirrorError]) -> SetResult {
+    private mutating func result(_ stayed: [Int: MirrorError]) -> SetResult {
         var landed: [Int: LandingResult] = [:]
         for (at, member) in set.landings.enumerated() {
             guard let placed = group.staged[at]?.placed else { continue }
             landed[member.position] = .landed(
                 member.landing, placed.stamp, conflict: placed.conflict)
         }
+        let restamped = exchange?.stamps(of: set.staying, &group.folders.cache)
         return .promoted(
             .init(
-                landed: landed, stayed: stayed, way: exchange == nil ? .rename : .exchange,
-                kept: exchange?.kept ?? []))
+                landed: landed, stayed: stayed, restamped: restamped ?? [:],
+                way: exchange == nil ? .rename : .exchange, kept: exchange?.kept ?? []))
     }
 }

@@ -126,6 +126,25 @@ struct FolderExchange {
         return stamps
     }
 
+    /// The stamps that files have now which stay and are confirmed afterwards, by their steps' positions:
+    /// those that were carried over as their confirmations saw them.
+    func stamps(
+        of staying: [SetLanding.Staying], _ folders: inout FolderCache
+    ) -> [Int: FileStamp] {
+        if staying.isEmpty { return [:] }
+        let carried = Dictionary(
+            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+        var stamps: [Int: FileStamp] = [:]
+        for member in staying {
+            let (path, seen) = (member.confirmed.target.path, member.confirmed.record.stamp)
+            guard carried[Array(path.utf8)] == seen,
+                let now = try? folders.entry(path).status()?.stamp, now.isSameVersion(as: seen)
+            else { continue }
+            stamps[member.position] = now
+        }
+        return stamps
+    }
+
     /// Has the journal say that the files are renamed instead, and removes the new folder.
     fileprivate func giveUp(_ journal: SetJournal, in index: Index) throws(PromotionFault) {
         let id = journal.id
