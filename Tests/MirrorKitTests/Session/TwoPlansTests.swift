@@ -81,6 +81,30 @@ import Testing
         #expect(rig.bytes("Caches/b.bin") == old)
     }
 
+    /// Nothing pins the file, so that its source alone says which bytes are wanted.
+    @Test func whatIsNoOrphanAnyMoreIsNotCopied() async throws {
+        let rig = try SessionRig()
+        let (old, new): ([UInt8], [UInt8]) = ([1, 2, 3], [4, 5, 6])
+        let source = try rig.resource("Caches/a.bin", old)
+        try await rig.session.sync(Manifest(name: "m", resources: [source]))
+        let renamed = Resource(
+            target: try Target("Caches/b.bin"), url: try SourceURL(rig.server.url + "/a.bin"))
+        _ = try rig.resource("Caches/other.bin", new)
+        let other = Resource(
+            target: source.target, url: try SourceURL(rig.server.url + "/other.bin"))
+        try await rig.session.withLock {
+            let plan = try await rig.session.plan(Manifest(name: "m", resources: [renamed]))
+            let copy = try #require(plan.steps.first { $0.target == renamed.target })
+            #expect(copy.means == .copy(of: source.target))
+            let update = try await rig.session.plan(Manifest(name: "m", resources: [other]))
+            for plan in [update, plan] {
+                for try await _ in rig.session.execute(plan) {}
+            }
+        }
+        #expect(rig.bytes("Caches/a.bin") == new)
+        #expect(rig.bytes("Caches/b.bin") == old)
+    }
+
     /// Removals without a run change rows too.
     @Test func anEvictionEndsWhatAPlanKnows() async throws {
         let rig = try SessionRig()
