@@ -19,6 +19,8 @@ enum Interruption {
         var received: Int32?
         /// The action on SIGHUP; nil ends the command.
         var hangUp: (@Sendable () -> Void)?
+        /// Whether a SIGHUP came whose action the standby thread has not begun.
+        var hasHungUp = false
         /// Whether the process was started to outlive its terminal (nohup(1)).
         var ignoresHangUp = false
         var deadline: Deadline?
@@ -49,6 +51,8 @@ enum Interruption {
     private static let checkInterval = 5
     /// Missed checks after which the process ends, if a new thread is refused too.
     private static let mostMissed = 6
+    /// How long the final lines of a process may take, in microseconds.
+    private static let lastBreath: UInt32 = 200_000
     /// How long a command may take to end after a signal.
     ///
     /// A run waits 400 ms of these for work under way (`RunEnd`). They are less than a second,
@@ -86,7 +90,7 @@ enum Interruption {
 
     /// Sets the action on SIGHUP; nil ends the command.
     ///
-    /// It is called by the main thread and must return at once.
+    /// It is called by the standby thread and must return at once.
     static func setHangUp(_ body: (@Sendable () -> Void)?) {
         shared.state.withLock { $0.hangUp = body }
     }
@@ -156,7 +160,8 @@ enum Interruption {
             if let code = shared.state.withLock({ $0.end }) { return code }
             switch number {
             case SIGHUP where shared.state.withLock({ $0.hangUp }) != nil:
-                shared.state.withLock { $0.hangUp }?()
+                shared.state.withLock { $0.hasHungUp = true }
+                standby.wake()
             case SIGINT, SIGTERM, SIGHUP:
                 shared.state.withLock { $0.received = number }
                 standby.wake()
@@ -197,10 +202,15 @@ enum Interruption {
         endProcess(error(of: deadline), exit: 69)
     }
 
-    /// The duty of the standby thread. This thread cancels, because cancellation handlers may work
-    /// for a while and the runtime may hang.
+    /// The duty of the standby thread. This thread cancels and acts on SIGHUP, because cancellation
+    /// handlers may work for a while and the runtime may hang.
     private static func attend() {
         shared.state.withLock { $0.begin.take() }?()
+        let hangUp = shared.state.withLock { state in
+            defer { state.hasHungUp = false }
+            return state.hasHungUp ? state.hangUp : nil
+        }
+        hangUp?()
         let (received, isOverdue, cancel, isAwaited) = shared.state.withLock {
             ($0.received, $0.isOverdue, $0.cancel, $0.isAwaited)
         }
@@ -231,13 +241,29 @@ enum Interruption {
     }
 
     /// Prints the final lines, and exits at once.
+    ///
+    /// Where a reader has stopped reading, or a disk is away, printing them would last for ever, so
+    /// another thread prints them while this one counts the time.
     private static func endProcess(_ error: MirrorError, exit code: Int32) -> Never {
+        let speaker = try? StandbyThread {
+            speak(error, exit: code)
+            _exit(code)
+        }
+        if let speaker {
+            speaker.wake()
+            usleep(lastBreath)
+        } else if Console.output.isReady, Console.error.isReady {
+            speak(error, exit: code)
+        }
+        _exit(code)
+    }
+
+    private static func speak(_ error: MirrorError, exit code: Int32) {
         if let words = shared.state.withLock({ $0.lastWords }) {
             words(error, code)
         } else if error.code != .cancelled {
             Console.error.write(last: Array("mirror: error: \(error.sentence)\n".utf8))
         }
-        _exit(code)
     }
 
     /// Ends the process, because its work would wait for ever for a thread.

@@ -38,13 +38,17 @@ package enum ReplacedFile {
         return try withExtendedLifetime(hold) { try body() }
     }
 
-    /// The text of a file of at most a mebibyte. Throws `MirrorError` with `inputOutput`.
+    /// The text of a regular file of at most a mebibyte. Throws `MirrorError` with `inputOutput`.
     package static func text(at path: String) throws -> String {
         do throws(Errno) {
             let file = Descriptor(
                 owning: try retrying("open", path) {
-                    linux_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0)
+                    linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
                 })
+            // A pipe would wait for its writer.
+            guard try file.status(path: path).isFile else {
+                throw Errno(number: EINVAL, call: "open", path: path)
+            }
             return String(
                 decoding: try file.bytes(at: 0, count: 1 << 20, path: path), as: UTF8.self)
         } catch { throw MirrorError(error) }

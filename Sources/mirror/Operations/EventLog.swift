@@ -13,11 +13,6 @@ final class EventLog {
     /// The `errno` of the first write that failed.
     private(set) var failure: Int32?
 
-    /// Opens the file, and makes it when it is not there. Throws `MirrorError` with `inputOutput`.
-    convenience init(_ path: String, format: LogFormat) throws {
-        self.init(path, format: format, descriptor: try EventLog.open(path))
-    }
-
     /// Takes a descriptor of `open`, which it closes at its end.
     init(_ path: String, format: LogFormat, descriptor: Int32) {
         self.path = path
@@ -25,10 +20,11 @@ final class EventLog {
         self.descriptor = descriptor
     }
 
-    /// Opens a file to append to. Throws `MirrorError` with `inputOutput`.
+    /// Opens a file to append to, and makes it when it is not there. Throws `MirrorError` with
+    /// `inputOutput`.
     ///
     /// - Parameter waitsForReader: whether a pipe that nobody reads is waited for; else it is an error.
-    static func open(_ path: String, waitsForReader: Bool = true) throws -> Int32 {
+    static func open(_ path: String, waitsForReader: Bool) throws -> Int32 {
         let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC
         let descriptor = Glibc.open(path, waitsForReader ? flags : flags | O_NONBLOCK, 0o644)
         guard descriptor >= 0 else {

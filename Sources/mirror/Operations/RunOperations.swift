@@ -13,17 +13,32 @@ final class RunOperations: Sendable {
         var failed: [String] = []
         var failures: [FailureCode: Int] = [:]
         var run = ""
+        /// Why the log could not be opened, where the run goes on without it.
+        var refusal: String?
     }
 
     private let options: OperationOptions
     private let state: Mutex<State>
 
     /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`.
-    init?(_ options: OperationOptions) throws {
+    ///
+    /// - Parameter needsLog: whether a log that cannot be opened is an error, and a pipe is waited for
+    ///   until somebody reads it; else the run goes on without the log.
+    init?(_ options: OperationOptions, needsLog: Bool) throws {
         if options.isEmpty { return nil }
         self.options = options
-        let (path, format) = (options.log, options.logFormat)
-        state = Mutex(State(log: try path.map { try EventLog($0, format: format) }))
+        var state = State()
+        if let path = options.log {
+            do {
+                state.log = EventLog(
+                    path, format: options.logFormat,
+                    descriptor: try EventLog.open(path, waitsForReader: needsLog))
+            } catch {
+                if needsLog { throw error }
+                state.refusal = CommandFailure(error).error.message
+            }
+        }
+        self.state = Mutex(state)
     }
 
     /// Has the log opened anew, because the file was moved away; where that fails, the old one goes on.
@@ -70,10 +85,10 @@ final class RunOperations: Sendable {
             defer { state.log = nil }
             return (
                 changed: state.changed, failed: state.failed, failures: state.failures,
-                run: state.run, log: state.log?.failure
+                run: state.run, log: state.log?.failure, refusal: state.refusal
             )
         }
-        var notes: [String] = []
+        var notes = [state.refusal].compactMap(\.self)
         if let number = state.log, let path = options.log {
             notes.append("\(path): the log is incomplete: \(String(cString: strerror(number))).")
         }

@@ -31,6 +31,12 @@ final class Console: Sendable {
         failure.withLock { $0 == 0 || $0 == EPIPE ? nil : $0 }
     }
 
+    /// Whether a short write would not wait for a reader now.
+    var isReady: Bool {
+        var now = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&now, 1, 0) == 1
+    }
+
     /// Whether the console is a terminal.
     let isTerminal: Bool
 

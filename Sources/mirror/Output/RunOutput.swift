@@ -120,11 +120,13 @@ struct RunOutput {
     private static let verbsWithEvents: Set<String> = ["sync", "get", "prune", "watch"]
 
     /// What the options add to a run. A file of theirs that cannot be opened is reported like every
-    /// failure before the run begins.
-    func operations(of options: OperationOptions) async throws -> RunOperations? {
+    /// failure before the run begins, unless the run can go on without it.
+    func operations(
+        of options: OperationOptions, needsLog: Bool = true
+    ) async throws -> RunOperations? {
         var operations: RunOperations?
         var failure: (any Error)?
-        do { operations = try RunOperations(options) } catch { failure = error }
+        do { operations = try RunOperations(options, needsLog: needsLog) } catch { failure = error }
         if let failure { try await reportingFailure(opening: { throw failure }, { _ in }) }
         return operations
     }

@@ -116,7 +116,10 @@ extension WatchLoop {
     private func work() async throws -> SyncEnd {
         let options = command.options
         var output = RunOutput(options: options.output)
-        do { output.operations = try await output.operations(of: options.operations) } catch {
+        do {
+            output.operations = try await output.operations(
+                of: options.operations, needsLog: !hasSynced)
+        } catch {
             throw OperationsRefusal(cause: error)
         }
         output.desk = desk
