@@ -38,9 +38,12 @@ import Testing
         defer { close(reader) }
         let page = [UInt8](repeating: 0, count: 4096)
         while write(reader, page, page.count) > 0 {}
+        // It waits for its manifest, and has written nothing: the last words are the first.
+        let never = ground.folder.full("never")
+        try #require(mkfifo(never, 0o600) == 0)
         let sync = try ground.start(
-            ["sync", try manifest(of: "a"), "--json", "--deadline", "1s"],
-            under: ["/bin/sh", "-c", "exec \"$@\" > '\(pipe)' 2>&1", "sh"])
+            ["sync", "-", "--json", "--deadline", "1s"],
+            under: ["/bin/sh", "-c", "exec \"$@\" 0<>'\(never)' > '\(pipe)' 2>&1", "sh"])
         let result = try await DetachedThread.run { sync.wait(seconds: 60) }
         #expect(result.ending == .exited(69))
     }
