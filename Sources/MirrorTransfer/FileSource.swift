@@ -51,17 +51,35 @@ struct FileSource: Sendable {
     }
 
     /// Reads a small file; blocks.
-    func readAll() throws(Errno) -> [UInt8] {
-        // One byte more than expected shows that the file grew.
-        try file.bytes(at: 0, count: Int(size) + 1, path: path)
+    func readAll(by reading: FileReading) -> FileNews {
+        do throws(Errno) {
+            return try reading.asking { () throws(Errno) in
+                // One byte more than expected shows that the file grew.
+                let bytes = try file.bytes(at: 0, count: Int(size) + 1, path: path)
+                return news(CopiedBytes(memory: bytes, length: Int64(bytes.count)))
+            }
+        } catch { return .refused(FileSource.refusal(error)) }
     }
 
     /// Copies the bytes into an empty part, shared where the file system can, and hashes them;
-    /// blocks.
-    ///
-    /// - Parameter isCancelled: called once a MiB; when it returns true, the copy ends early.
+    /// blocks. The copy ends early once the reading is given up.
     func copy(
-        to part: PartFile, digests: inout PipelineDigests, isCancelled: () -> Bool
+        to part: PartFile, of target: Target, digests: inout PipelineDigests,
+        by reading: FileReading
+    ) -> FileNews {
+        do throws(Errno) {
+            let length = try copy(to: part, digests: &digests, by: reading)
+            return reading.asking { news(CopiedBytes(memory: nil, length: length)) }
+        } catch {
+            guard error.path == path else { return .broken(MirrorError(error, target: target)) }
+            let refusal = FileSource.refusal(error)
+            return .failed(
+                TransportFailure(refusal.code, refusal.cause, isPassing: false, wasSent: true))
+        }
+    }
+
+    private func copy(
+        to part: PartFile, digests: inout PipelineDigests, by reading: FileReading
     ) throws(Errno) -> Int64 {
         let isShared = linux_ficlone(part.descriptor, file.number) >= 0
         let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 4096)
@@ -69,11 +87,18 @@ struct FileSource: Sendable {
         let buffer = UnsafeMutableRawBufferPointer(rebasing: buffers[..<(1 << 20)])
         let copy = UnsafeMutableRawBufferPointer(rebasing: buffers[(1 << 20)...])
         var offset: Int64 = 0
-        while !isCancelled() {
-            let count =
-                isShared
-                ? try part.read(into: buffer, at: offset)
-                : try file.read(into: buffer, at: offset, path: path)
+        while !reading.isGivenUp {
+            let count: Int
+            if isShared {
+                count = try part.read(into: buffer, at: offset)
+            } else {
+                count = try reading.asking { () throws(Errno) in
+                    try file.read(into: buffer, at: offset, path: path)
+                }
+                reading.received(count)
+                // Nobody may know any more what the part is for.
+                if reading.isGivenUp { break }
+            }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             if !isShared {
                 try part.write(bytes, at: offset)
@@ -84,6 +109,11 @@ struct FileSource: Sendable {
             if count < buffer.count { break }
         }
         return offset
+    }
+
+    /// The bytes that were read, unless the file is no longer the one that was opened; blocks.
+    private func news(_ bytes: CopiedBytes) -> FileNews {
+        change().map { .failed($0) } ?? .copied(bytes)
     }
 
     private func fingerprint(_ status: FileStatus) -> String {
@@ -97,7 +127,7 @@ struct FileSource: Sendable {
 
     /// Returns a failure if the file is no longer the one that was opened, and nil otherwise;
     /// blocks. After a failure the bytes that were read must not be used.
-    func change() -> TransportFailure? {
+    private func change() -> TransportFailure? {
         if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
             return nil
         }
@@ -105,18 +135,14 @@ struct FileSource: Sendable {
             .sourceChanged, "the file changed while it was read", isPassing: true, wasSent: true)
     }
 
-    /// Whether an error came from reading the source, and not from writing the bytes.
-    func isCause(of error: Errno) -> Bool { error.path == path }
-
     static func refusal(_ error: Errno) -> Refusal {
         Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
     }
 }
 
-/// The bytes of a source file, or the failure to read them.
+/// The bytes of a source file.
 struct CopiedBytes: Sendable {
     /// The bytes; nil when they are in the part.
     let memory: [UInt8]?
     let length: Int64
-    let failure: TransportFailure?
 }

@@ -25,8 +25,8 @@ final class IncomingBody {
 
     /// What the part's row is made of.
     private indirect enum Start {
-        /// The response that the bytes come with. `isCopied` says that they are those of a file.
-        case response(Reception, isCopied: Bool)
+        /// The response that the bytes come with.
+        case response(Reception)
         case part(PartRecord)
     }
 
@@ -43,11 +43,10 @@ final class IncomingBody {
     /// Makes a body that begins now. The part's row, with its name, and the pipeline are made on
     /// first use. A small body that comes at once never needs them.
     convenience init(
-        _ reception: Reception, identity: PartIdentity, isCopied: Bool, of transfer: Transfer,
+        _ reception: Reception, identity: PartIdentity, of transfer: Transfer,
         by work: TransferWork
     ) {
-        self.init(
-            .response(reception, isCopied: isCopied), identity: identity, of: transfer, by: work)
+        self.init(.response(reception), identity: identity, of: transfer, by: work)
     }
 
     /// Makes a body for a part that is being read.
@@ -72,7 +71,7 @@ final class IncomingBody {
     private func makeRecord() -> PartRecord {
         switch start {
         case .part(let record): return record
-        case .response(let reception, _):
+        case .response(let reception):
             let (target, answer) = (transfer.job.target, reception.answer)
             var record = PartRecord(
                 name: PartName.fresh(for: target, identity: identity), target: target,
@@ -86,12 +85,11 @@ final class IncomingBody {
 
     private func makePipeline() -> WritePipeline {
         var other = transfer.job.expectation.otherAlgorithm
-        var workers = work.workers
-        if case .response(let reception, let isCopied) = start {
+        if case .response(let reception) = start {
             other = other ?? reception.digests.first { $0.algorithm != .sha256 }?.algorithm
-            if isCopied { workers = work.copiers }
         }
-        return work.makePipeline(for: record, of: transfer.job, other: other, workers: workers)
+        return work.makePipeline(
+            for: record, of: transfer.job, other: other, workers: work.workers)
     }
 
     private func makeWriter(_ file: PartFile, start: Int64) -> PartWriter {

@@ -52,12 +52,9 @@ final class RequestEnds {
     /// Ends a request that received too few bytes for too long.
     func stalled(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
-        let failure = TransportFailure(
-            .stalled, "fewer than 1 KiB a second came for \(stallTimeout) s",
-            isPassing: true, wasSent: true)
         // The stalled request is over: the next one has the whole time limit.
         if active.segment == nil { active.stall.reset() }
-        ended(active, of: transfer, failure: failure)
+        ended(active, of: transfer, failure: .stalled(seconds: stallTimeout))
     }
 
     /// Breaks off requests without a response while other transfers wait for their places. The

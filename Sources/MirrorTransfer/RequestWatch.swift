@@ -11,13 +11,14 @@ final class RequestWatch {
     private let connections: FurtherConnections
     private let driver: TransferDriver
     private let ends: RequestEnds
+    private let results: WorkResults
     private let endings: TransferEndings
     private let clock: LoopClock
     private var ticked: LoadMeter
 
     init(
         _ connections: FurtherConnections, driver: TransferDriver, ends: RequestEnds,
-        endings: TransferEndings, clock: LoopClock
+        results: WorkResults, endings: TransferEndings, clock: LoopClock
     ) {
         register = connections.register
         requests = connections.requests
@@ -26,6 +27,7 @@ final class RequestWatch {
         self.connections = connections
         self.driver = driver
         self.ends = ends
+        self.results = results
         self.endings = endings
         self.clock = clock
     }
@@ -70,6 +72,9 @@ final class RequestWatch {
             guard let transfer = register.transfers[active.id], requests.isRunning(active)
             else { continue }
             tick(active, of: transfer, now: now)
+        }
+        for reading in connections.work.files.stalled(at: requests.asking.elapsed) {
+            results.stalled(reading)
         }
         ends.lendPlaces()
         connections.measure(milliseconds: elapsed)

@@ -28,10 +28,8 @@ final class ResponseIntake {
     }
 
     /// Prepares the body that an accepted response will fill.
-    ///
-    /// - Parameter isCopied: whether its bytes are those of a file, and not of a server.
     func receive(
-        _ reception: Reception, action: TransferAction, _ transfer: Transfer, isCopied: Bool
+        _ reception: Reception, action: TransferAction, _ transfer: Transfer
     ) throws(MirrorError) {
         register.tell(action.notice, transfer)
         if action.dropsPart { try transfer.drop() }
@@ -54,7 +52,7 @@ final class ResponseIntake {
             return
         }
         transfer.body = IncomingBody(
-            reception, identity: identity, isCopied: isCopied, of: transfer, by: work)
+            reception, identity: identity, of: transfer, by: work)
     }
 }
 
@@ -85,7 +83,7 @@ extension ResponseIntake: ActiveRequest.Listener {
             return false
         }
         do {
-            try receive(reception, action: action, transfer, isCopied: false)
+            try receive(reception, action: action, transfer)
             try connections.begin(reception, of: transfer)
             transfer.segments?.answered(in: head.version)
         } catch { active.find(.failedHere(error)) }

@@ -7,8 +7,10 @@ final class Transfer {
     enum State {
         /// It waits for a place among the running transfers.
         case queued
-        /// It waits for a worker, which reads its part, copies a file, or hashes.
+        /// It waits for a worker, which reads its part, or hashes.
         case working
+        /// It waits for a thread that reads its source file.
+        case reading(FileReading)
         /// It waits for libcurl.
         case exchanging(ActiveRequest)
         /// It waits for its further connections; its own connection has nothing left to fetch.
@@ -77,7 +79,7 @@ final class Transfer {
     var isFetching: Bool {
         switch state {
         case .exchanging, .joined: true
-        case .queued, .working, .waiting, .settling: false
+        case .queued, .working, .reading, .waiting, .settling: false
         }
     }
 

@@ -168,13 +168,13 @@ extension TransferDriver {
 
     /// Has the source file opened.
     private func open(_ plan: RequestPlan, for transfer: Transfer) {
-        transfer.state = .working
         guard let path = plan.url.filePath else {
+            transfer.state = .working
             return decide(transfer) {
                 $0.refused(Refusal(.sourceFileUnreadable, "its path cannot be a file's"))
             }
         }
-        work.open(path, for: transfer.job)
+        work.files.open(path, for: transfer)
     }
 }
 

@@ -104,6 +104,10 @@ final class TransferEndings {
         case .exchanging(let active):
             requests.breakOff(active)
             finish(transfer, result)
+        case .reading(let reading):
+            // It may never come back.
+            work.files.giveUp(reading, of: transfer)
+            finish(transfer, result)
         case .queued, .waiting, .joined: finish(transfer, result)
         }
     }
@@ -138,6 +142,9 @@ final class TransferEndings {
                 transfer.body?.stop()
             case .exchanging(let active):
                 requests.breakOff(active)
+                settle(transfer, result)
+            case .reading(let reading):
+                work.files.giveUp(reading, of: transfer)
                 settle(transfer, result)
             case .queued, .waiting, .joined: settle(transfer, result)
             }

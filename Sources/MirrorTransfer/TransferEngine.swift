@@ -19,9 +19,9 @@ final class TransferEngine {
         let parts: any PartStore
         let observer: any TransferObserver
         let inbox: TransferInbox
-        /// Thread pools that write and hash bytes, and that read files and parts.
+        /// Thread pools that write and hash bytes, and that read parts.
         let workers: any Workers
-        let copiers: any Workers
+        let readers: any Workers
         /// Returns the error that forbids a number of further bytes of a target; nil allows them.
         let admit: @Sendable (Int64, Target) -> MirrorError?
         /// The number of transfers at once that suited each host in earlier runs. `remember`
@@ -60,7 +60,8 @@ final class TransferEngine {
         let now = clock.monotonic()
         let work = TransferWork(
             parts: surroundings.parts, inbox: surroundings.inbox, workers: surroundings.workers,
-            copiers: surroundings.copiers, clock: clock)
+            readers: surroundings.readers, clock: clock,
+            stallTimeout: policy.stallTimeout)
         let register = TransferRegister(
             Dispatcher(
                 jobs: configuration.jobs, perHost: configuration.perHost,
@@ -88,7 +89,8 @@ final class TransferEngine {
         steering = TransferSteering(
             policy, register: register, requests: requests, driver: driver, endings: endings)
         watch = RequestWatch(
-            connections, driver: driver, ends: ends, endings: endings, clock: clock)
+            connections, driver: driver, ends: ends, results: results, endings: endings,
+            clock: clock)
         self.surroundings = surroundings
         self.register = register
         self.throttle = throttle
@@ -177,8 +179,9 @@ extension TransferEngine {
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
         if connections.needReview || requests.hasResumable { return 0 }
+        let isAsking = !requests.running.isEmpty || !work.files.isEmpty
         let longest = min(
-            requests.running.isEmpty ? 60_000 : AskingTime.look, connections.timeToPace ?? 60_000)
+            isAsking ? AskingTime.look : 60_000, connections.timeToPace ?? 60_000)
         return min(longest, register.dispatcher.timeToWait() ?? longest)
     }
 }
@@ -210,10 +213,8 @@ extension TransferEngine {
             results.hashed(id, digests, piecesHold: piecesHold)
         case .segmentHeld(let id): results.segmentHeld(id)
         case .settled(let id): results.settled(id)
-        case .fileOpened(let id, let source): results.opened(id, source)
-        case .fileCopied(let id, let bytes): results.copied(id, bytes)
         case .broken(let id, let error): results.broken(id, error)
-        case .sourceRefused(let id, let refusal): results.refused(id, refusal)
+        case .file(let reading, let news): results.file(reading, news)
         }
     }
 }

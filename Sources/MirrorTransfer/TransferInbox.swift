@@ -21,14 +21,10 @@ enum TransferMessage: Sendable {
     case segmentHeld(Int)
     /// The last milestone of a transfer that ends was logged.
     case settled(Int)
-    /// A source file was opened.
-    case fileOpened(Int, FileSource)
-    /// The bytes of a source file were copied: into memory, or into the part.
-    case fileCopied(Int, CopiedBytes)
     /// A worker failed.
     case broken(Int, MirrorError)
-    /// A source file cannot be used.
-    case sourceRefused(Int, Refusal)
+    /// A thread that reads a source file got further.
+    case file(FileReading, FileNews)
 }
 
 /// Messages on their way to the transfer thread, in order.

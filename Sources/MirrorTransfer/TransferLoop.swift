@@ -31,12 +31,12 @@ package final class TransferLoop: Sendable {
             let inbox = try TransferInbox()
             let workers = try WorkPool(name: "pipelines", threads: 2)
             pools.append(workers)
-            let copiers = try WorkPool(name: "copies", threads: 2)
-            pools.append(copiers)
+            let readers = try WorkPool(name: "parts", threads: 2)
+            pools.append(readers)
             let started = try NativeThread("transfers") {
                 var surroundings = TransferEngine.Surroundings(
                     wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
-                    observer: observer, inbox: inbox, workers: workers, copiers: copiers,
+                    observer: observer, inbox: inbox, workers: workers, readers: readers,
                     admit: admit)
                 surroundings.remembered = remembered
                 surroundings.remember = remember

@@ -40,7 +40,7 @@ final class TransferSteering {
         case .exchanging, .joined:
             requests.pause(id)
             driver.pause(transfer)
-        case .working, .settling: break
+        case .working, .reading, .settling: break
         }
     }
 
@@ -51,7 +51,7 @@ final class TransferSteering {
         case .exchanging, .joined: requests.resume(id)
         case .queued: register.waitForPlace(transfer)
         case .waiting(let until): register.dispatcher.delay(id, until: until)
-        case .working, .settling: break
+        case .working, .reading, .settling: break
         }
     }
 

@@ -13,8 +13,10 @@ final class TransferWork {
     let inbox: TransferInbox
     /// The threads that write and hash bytes.
     let workers: any Workers
-    /// The threads that read files and parts.
-    let copiers: any Workers
+    /// The threads that read parts.
+    let readers: any Workers
+    /// What reads source files.
+    let files: FileReadings
     let clock: LoopClock
     /// The capacity must not be larger. The page cache takes each write in a piece of memory of the
     /// same size, and in a virtual machine the host must find large pieces first. 256 KiB took
@@ -22,20 +24,22 @@ final class TransferWork {
     let chunks = ChunkPool(capacity: 64 << 10, kept: 64)
 
     init(
-        parts: any PartStore, inbox: TransferInbox, workers: any Workers, copiers: any Workers,
-        clock: LoopClock
+        parts: any PartStore, inbox: TransferInbox, workers: any Workers, readers: any Workers,
+        clock: LoopClock, stallTimeout: Int64
     ) {
         self.parts = parts
         self.inbox = inbox
         self.workers = workers
-        self.copiers = copiers
+        self.readers = readers
+        files = FileReadings(inbox: inbox, stallTimeout: stallTimeout)
         self.clock = clock
     }
 
-    /// Ends the threads, after the work that they have.
+    /// Ends the threads, after the work that they have; those that wait for a source file are left.
     func stop() {
+        files.stop()
         workers.stop()
-        copiers.stop()
+        readers.stop()
     }
 }
 
@@ -77,7 +81,7 @@ extension TransferWork {
         let (parts, inbox, cancellation) = (parts, inbox, transfer.earlyEnd.cancellation)
         // The read does not run on the pipeline, because bytes for other transfers must be written
         // while a worker reads a large part.
-        copiers.submit {
+        readers.submit {
             do {
                 guard let file = try parts.open(record) else {
                     inbox.post(.established(id, nil, length: 0, rangesBeyond: []))
@@ -125,59 +129,6 @@ extension TransferWork {
         body.pipeline.submit { digests in
             try? digests.log(name, in: parts, now: clock.monotonic())
             countdown.step()
-        }
-    }
-}
-
-// MARK: Sources that are files
-
-extension TransferWork {
-    /// Opens a source file; `fileOpened` or `sourceRefused` answers.
-    func open(_ path: String, for job: TransferJob) {
-        let (id, inbox) = (job.id, inbox)
-        copiers.submit {
-            do throws(Refusal) {
-                inbox.post(.fileOpened(id, try FileSource(path: path)))
-            } catch {
-                inbox.post(.sourceRefused(id, error))
-            }
-        }
-    }
-
-    /// Copies a source file into the part of a body, or into memory where there is none;
-    /// `fileCopied` answers, or the message of a failure.
-    func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
-        let (id, inbox, cancellation) = (transfer.job.id, inbox, transfer.earlyEnd.cancellation)
-        guard let file = body.file else {
-            copiers.submit {
-                do throws(Errno) {
-                    let bytes = try source.readAll()
-                    let copied = CopiedBytes(
-                        memory: bytes, length: Int64(bytes.count),
-                        failure: source.change())
-                    inbox.post(.fileCopied(id, copied))
-                } catch {
-                    inbox.post(.sourceRefused(id, FileSource.refusal(error)))
-                }
-            }
-            return
-        }
-        let target = transfer.job.target
-        body.pipeline.submit { digests in
-            do throws(Errno) {
-                let length = try source.copy(
-                    to: file, digests: &digests, isCancelled: { cancellation.isRequested })
-                let copied = CopiedBytes(memory: nil, length: length, failure: source.change())
-                inbox.post(.fileCopied(id, copied))
-            } catch {
-                guard source.isCause(of: error) else {
-                    return inbox.post(.broken(id, MirrorError(error, target: target)))
-                }
-                let refusal = FileSource.refusal(error)
-                let failure = TransportFailure(
-                    refusal.code, refusal.cause, isPassing: false, wasSent: true)
-                inbox.post(.fileCopied(id, CopiedBytes(memory: nil, length: 0, failure: failure)))
-            }
         }
     }
 }

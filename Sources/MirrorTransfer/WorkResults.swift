@@ -7,12 +7,12 @@ internal import MirrorSystem
 /// A transfer may have been cancelled, or have failed, while the work was done. Then the result
 /// only ends it.
 final class WorkResults {
-    private let register: TransferRegister
-    private let driver: TransferDriver
+    let register: TransferRegister
+    let driver: TransferDriver
     private let starts: TransferStarts
-    private let endings: TransferEndings
-    private let intake: ResponseIntake
-    private let work: TransferWork
+    let endings: TransferEndings
+    let intake: ResponseIntake
+    let work: TransferWork
 
     init(
         of register: TransferRegister, driver: TransferDriver, starts: TransferStarts,
@@ -62,65 +62,5 @@ final class WorkResults {
     func broken(_ id: Int, _ error: MirrorError) {
         // A stopped pipeline reports its waiting work as broken.
         goOn(id) { endings.failInMidst($0, error) }
-    }
-}
-
-// MARK: Sources that are files
-
-extension WorkResults {
-    /// The source file cannot be used.
-    func refused(_ id: Int, _ refusal: Refusal) {
-        goOn(id) { transfer in driver.decide(transfer) { $0.refused(refusal) } }
-    }
-
-    /// The source file is open: it is evaluated like a server's response. A worker copies its bytes
-    /// where they are wanted.
-    func opened(_ id: Int, _ source: FileSource) { goOn(id) { opened(source, for: $0) } }
-
-    private func opened(_ source: FileSource, for transfer: Transfer) {
-        guard let plan = transfer.plan else { return }
-        register.dispatcher.answered(transfer.job.id)
-        let now = work.clock.now()
-        guard let action = transfer.machine?.answered(source.answer(to: plan, at: now), at: now)
-        else {
-            return
-        }
-        guard case .receive(let reception) = action.next else {
-            return driver.act(action, transfer)
-        }
-        do {
-            try intake.receive(reception, action: action, transfer, isCopied: true)
-            if source.size > IncomingBody.memoryLimit {
-                try transfer.body?.spill(now: work.clock.monotonic())
-            }
-        } catch { return endings.fail(transfer, error) }
-        guard let body = transfer.body else { return }
-        work.copy(source, into: body, for: transfer)
-    }
-
-    /// The bytes of the source file are in memory or in the part.
-    func copied(_ id: Int, _ bytes: CopiedBytes) { goOn(id) { copied(bytes, for: $0) } }
-
-    private func copied(_ bytes: CopiedBytes, for transfer: Transfer) {
-        guard let body = transfer.body else { return }
-        if let failure = bytes.failure {
-            // Nothing of a file that changed while it was read may be used.
-            return driver.decide(transfer) { $0.interrupted(failure, length: nil) }
-        }
-        do {
-            if let memory = bytes.memory {
-                let now = work.clock.monotonic()
-                let outcome = memory.withUnsafeBytes { memory in
-                    Result<Void, MirrorError> { () throws(MirrorError) in
-                        try body.append(memory, now: now)
-                    }
-                }
-                try outcome.get()
-            } else {
-                body.adopt(copied: bytes.length)
-            }
-        } catch { return endings.fail(transfer, error) }
-        let length = body.length
-        driver.decide(transfer) { $0.bodyEnded(length: length) }
     }
 }

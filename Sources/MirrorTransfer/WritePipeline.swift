@@ -100,6 +100,13 @@ final class WritePipeline: Sendable {
         }
     }
 
+    /// Works on the digests on this thread; nothing was handed over yet.
+    func withDigests<Value: Sendable>(
+        _ work: (inout PipelineDigests) -> sending Value
+    ) -> sending Value {
+        digests.withLock { work(&$0) }
+    }
+
     /// Requests a milestone of all bytes so far, regardless of the time of the last one.
     func logRest() {
         submit { [afterBytes] digests in

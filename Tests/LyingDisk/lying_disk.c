@@ -4,6 +4,7 @@
    happened: HOW is drop (nothing is written), half (only the first half is), zero (zeros are) or
    flip (one bit is another). NTH is which of those writes it is, from 1; 0 is all of them. Each lie
    adds a byte to the file LYING_DISK_LOG.
+   LYING_DISK_HANGS="CALL PREFIX" has CALL (openat, pread) wait for ever at files whose paths begin so.
    LYING_DISK_STOP stops the process before main, so that a tracer can take hold of it there.
    LYING_DISK_FULL names a file that gets the wall clock's nanoseconds of each write that the disk
    had no room for. */
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static char how[8], place[8];
+static char how[8], place[8], hanging[8], prefix[4096];
 static long nth = -1;
 static int log_file = -1, full_file = -1;
 static atomic_long seen;
@@ -37,6 +39,8 @@ __attribute__((constructor)) static void begin(void) {
         log_file = open_log("LYING_DISK_LOG");
         if (sscanf(lie, "%7s %ld %7s", how, &nth, place) != 3) abort();
     }
+    const char *hang = getenv("LYING_DISK_HANGS");
+    if (hang && sscanf(hang, "%7s %4095s", hanging, prefix) != 2) abort();
     full_file = open_log("LYING_DISK_FULL");
     if (getenv("LYING_DISK_STOP")) {
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -108,4 +112,35 @@ ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
 
 ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
     return put(file, bytes, count, offset);
+}
+
+static void hang_at(const char *path, const char *call) {
+    if (!strcmp(hanging, call) && !strncmp(path, prefix, strlen(prefix)))
+        for (;;) pause();
+}
+
+static ssize_t get(int file, void *bytes, size_t count, off_t offset) {
+    char link[64], path[4096] = "";
+    if (hanging[0]) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        if (readlink(link, path, sizeof path - 1) > 0) hang_at(path, "pread");
+    }
+    return syscall(SYS_pread64, file, bytes, count, offset);
+}
+
+ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
+    return get(file, bytes, count, offset);
+}
+
+ssize_t pread64(int file, void *bytes, size_t count, off64_t offset) {
+    return get(file, bytes, count, offset);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    hang_at(path, "openat");
+    return (int)syscall(SYS_openat, folder, path, flags, mode);
 }

@@ -35,7 +35,7 @@ final class Stage {
         var surroundings = TransferEngine.Surroundings(
             wire: wire, parts: parts, observer: observer, inbox: inbox,
             workers: SimulatedWorkers(time, chance, slowness: story.slowness),
-            copiers: SimulatedWorkers(time, chance, slowness: story.slowness),
+            readers: SimulatedWorkers(time, chance, slowness: story.slowness),
             admit: { _, _ in nil })
         surroundings.clock = time.clock
         surroundings.jitter = { chance.number(0...max(0, $0)) }
@@ -150,7 +150,7 @@ final class Stage {
         for transfer in engine.register.transfers.values {
             switch transfer.state {
             case .queued: if !transfer.isPaused { waiting[transfer.nextHost] = transfer.job.id }
-            case .working, .exchanging, .joined: held[transfer.nextHost, default: 0] += 1
+            case .working, .reading, .exchanging, .joined: held[transfer.nextHost, default: 0] += 1
             case .waiting, .settling: break
             }
         }

@@ -24,6 +24,14 @@ package struct TransportFailure: Sendable, Hashable, Error {
         self.wasSent = wasSent
         self.mayBeProtocol = mayBeProtocol
     }
+
+    /// A source of which fewer than 1 KiB a second came for so many seconds.
+    package static func stalled(seconds: Int64) -> TransportFailure {
+        TransportFailure(
+            .stalled, "fewer than 1 KiB a second came for \(seconds) s",
+            isPassing: true, wasSent: true)
+    }
+
     /// The end of a response that promised more bytes.
     static func cutShort(at length: Int64, of end: Int64) -> TransportFailure {
         TransportFailure(

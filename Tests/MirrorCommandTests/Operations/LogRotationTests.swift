@@ -55,7 +55,7 @@ import Testing
         sync.signal(SIGHUP)
         Pause.milliseconds(500)
         origin.release()
-        let result = try await DetachedThread.run { try sync.wait(seconds: 120) }
+        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
         #expect(result.ending == .exited(0), "\(result)")
     }
 

@@ -23,8 +23,7 @@ import Testing
     @Test func aFileThatStaysTheSameHasNotChanged() throws {
         defer { folder.remove() }
         let source = try FileSource(path: path)
-        #expect(try source.readAll() == Array("bytes".utf8))
-        #expect(source.change() == nil)
+        #expect(bytes(of: source) == Array("bytes".utf8))
     }
 
     @Test func bytesOfTheSameSizeAreAChange() throws {
@@ -35,7 +34,11 @@ import Testing
         repeat {
             try folder.write("source", Array("other".utf8))
         } while changed == before
-        #expect(source.change()?.code == .sourceChanged)
+        guard case .failed(let failure) = news(of: source) else {
+            Issue.record("It was not noticed.")
+            return
+        }
+        #expect(failure.code == .sourceChanged)
     }
 
     @Test func anotherModeIsAChange() throws {
@@ -45,7 +48,16 @@ import Testing
         repeat {
             chmod(path, 0o600)
         } while changed == before
-        #expect(source.change() != nil)
+        #expect(bytes(of: source) == nil)
+    }
+
+    private func news(of source: FileSource) -> FileNews {
+        source.readAll(by: FileReading(number: 1, id: 1))
+    }
+
+    private func bytes(of source: FileSource) -> [UInt8]? {
+        guard case .copied(let bytes) = news(of: source) else { return nil }
+        return bytes.memory
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {

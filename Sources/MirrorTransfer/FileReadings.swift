@@ -1,0 +1,111 @@
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The source files that are being read for transfers. Only the transfer thread calls this class.
+///
+/// A transfer that waits for one is in the state `reading`. What is found out about a reading that has
+/// ended, or was given up, is for nobody any more.
+final class FileReadings {
+    /// One reading, and the clock that tells when too few bytes of it came for too long.
+    private struct Entry {
+        let reading: FileReading
+        var stall: StallClock
+    }
+
+    /// The readings under way, by the ids of their jobs.
+    private var running: [Int: Entry] = [:]
+    private let threads = FileThreads()
+    private let inbox: TransferInbox
+    /// Seconds.
+    let stallTimeout: Int64
+    private var made = 0
+
+    init(inbox: TransferInbox, stallTimeout: Int64) {
+        self.inbox = inbox
+        self.stallTimeout = stallTimeout
+    }
+
+    /// Whether no file is being read.
+    var isEmpty: Bool { running.isEmpty }
+
+    /// The readings of which too few bytes came for too long, at a time of `AskingTime`.
+    func stalled(at time: Int64) -> [FileReading] {
+        if running.isEmpty { return [] }
+        var stalled: [FileReading] = []
+        for id in Array(running.keys) {
+            guard let reading = running[id]?.reading else { continue }
+            running[id]?.stall.receive(reading.takeReceived())
+            if reading.isAsking {
+                running[id]?.stall.begin(at: time)
+            } else {
+                running[id]?.stall.end(at: time)
+            }
+            if running[id]?.stall.hasStalled(at: time) == true { stalled.append(reading) }
+        }
+        return stalled
+    }
+
+    /// Opens a source file.
+    func open(_ path: String, for transfer: Transfer) {
+        submit(for: transfer) { reading in
+            do throws(Refusal) {
+                return .opened(
+                    try reading.asking { () throws(Refusal) in try FileSource(path: path) })
+            } catch { return .refused(error) }
+        }
+    }
+
+    /// Copies a source file into the part of a body, or into memory where there is none.
+    func copy(_ source: FileSource, into body: IncomingBody, for transfer: Transfer) {
+        guard let file = body.file else {
+            return submit(for: transfer) { source.readAll(by: $0) }
+        }
+        let (target, pipeline) = (transfer.job.target, body.pipeline)
+        submit(for: transfer) { reading in
+            pipeline.withDigests { source.copy(to: file, of: target, digests: &$0, by: reading) }
+        }
+    }
+
+    /// Ends the reading of a transfer, which waits for no thread then; false where it waits for another
+    /// reading, or for none.
+    func ended(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard case .reading(let current) = transfer.state, current === reading else {
+            return false
+        }
+        end(transfer)
+        return true
+    }
+
+    /// Has a transfer wait no more for its file.
+    func giveUp(_ reading: FileReading, of transfer: Transfer) {
+        threads.giveUp(reading)
+        end(transfer)
+    }
+
+    /// Lets the threads end; those that wait for a file are left behind.
+    func stop() { threads.stop() }
+
+    private func end(_ transfer: Transfer) {
+        running[transfer.job.id] = nil
+        transfer.state = .working
+    }
+
+    private func submit(
+        for transfer: Transfer, _ read: @escaping @Sendable (FileReading) -> FileNews
+    ) {
+        made += 1
+        let reading = FileReading(number: made, id: transfer.job.id)
+        running[reading.id] = Entry(
+            reading: reading, stall: StallClock(timeout: stallTimeout))
+        transfer.state = .reading(reading)
+        let inbox = inbox
+        threads.submit(
+            FileThreads.Piece(reading: reading) {
+                inbox.post(.file(reading, read(reading)))
+            } refuse: { cause in
+                let failure = TransportFailure(
+                    .stalled, cause, isPassing: true, wasSent: false)
+                inbox.post(.file(reading, .failed(failure)))
+            })
+    }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorTorture
+
+/// `file:` sources on a disk or a server that does not answer.
+@Suite(.timeLimit(.minutes(15)))
+struct HangingSourceTests {
+    private let ground: Playground
+    private let shelf = MemoryShelf()
+    private let server: OriginServer
+    private let bytes = TestBytes.make(300_000, seed: 1)
+
+    init() throws {
+        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+        server = try OriginServer(responder: ShelfOrigin(shelf))
+        shelf.put("/there", bytes)
+    }
+
+    private func end() {
+        server.stop()
+        ground.remove()
+    }
+
+    /// Runs with source files that hang in a call, and with one from the server.
+    private func sync(
+        hangingIn call: String, _ sizes: [Int], mirrored: Bool = false, _ options: [String] = []
+    ) throws -> Command {
+        var resources = [
+            "{\"path\":\"Caches/there\",\"url\":\"\(server.url)/there\",\"priority\":-1}"
+        ]
+        for (number, size) in sizes.enumerated() {
+            let name = "hangs\(number)"
+            let content = TestBytes.make(size, seed: UInt64(number + 2))
+            try ground.folder.write(name, content)
+            shelf.put("/" + name, content)
+            let path = ground.folder.full(name)
+            let further = mirrored ? ",\"mirrors\":[\"\(server.url)/\(name)\"]" : ""
+            resources.append(
+                "{\"path\":\"Caches/\(name)\",\"url\":\"file://\(path)\"\(further)}")
+        }
+        let manifest = try ground.write(
+            manifest: "{\"name\":\"m\",\"resources\":[" + resources.joined(separator: ",") + "]}")
+        return try ground.sync(
+            manifest, ["--stall-timeout", "1s", "--retries", "1"] + options,
+            adding: [
+                "LD_PRELOAD": try LyingDisk.path(),
+                "LYING_DISK_HANGS": "\(call) \(ground.folder.full("hangs"))",
+            ])
+    }
+
+    @Test(arguments: ["openat", "pread"], [900, 300_000])
+    func aSourceThatHangsHasStalled(_ call: String, _ size: Int) async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: call, [size])
+        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.output.contains("\"code\":\"stalled\""), "\(result.output)")
+        #expect(ground.root.read("Caches/there") == bytes)
+        #expect(ground.parts().isEmpty, "\(ground.parts())")
+    }
+
+    @Test(arguments: ["openat", "pread"])
+    func anotherSourceTakesItsPlace(_ call: String) async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: call, [900, 300_000], mirrored: true)
+        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        #expect(result.ending == .exited(0), "\(result)")
+        for (number, size) in [900, 300_000].enumerated() {
+            let content = TestBytes.make(size, seed: UInt64(number + 2))
+            #expect(ground.root.read("Caches/hangs\(number)") == content)
+        }
+    }
+
+    /// No more threads are left behind than a few: from then on, files are not read any more.
+    @Test func manySourcesThatHangEndToo() async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: "pread", Array(repeating: 900, count: 40))
+        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.output.contains("8 other files did not come"))
+        #expect(ground.root.read("Caches/there") == bytes)
+    }
+
+    @Test func aRunThatIsInterruptedDoesNotWaitForThem() async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: "pread", [900], ["--stall-timeout", "1h"])
+        for _ in 0..<1200 where ground.root.read("Caches/there") == nil { Pause.milliseconds(50) }
+        #expect(ground.root.read("Caches/there") == bytes)
+        sync.signal(SIGINT)
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
+        #expect(result.ending == .exited(130), "\(result)")
+        #expect(!result.errors.contains("took its time"), "\(result)")
+    }
+}
