@@ -7,13 +7,18 @@ final class FileReading: Sendable {
     let number: Int
     /// The id of the job.
     let id: Int
+    /// How many bytes to ask for at once, so that a file which is fast enough brings some of them
+    /// before it counts as stalled.
+    let piece: Int
     private let asks = Atomic(false)
     private let arrived = Atomic(0)
     private let givenUp = Atomic(false)
 
-    init(number: Int, id: Int) {
+    /// - Parameter stallTimeout: seconds.
+    init(number: Int, id: Int, stallTimeout: Int64) {
         self.number = number
         self.id = id
+        piece = Int(min(64, max(4, stallTimeout))) << 10
     }
 
     /// Whether nobody waits for it any more; then it ends soon, if the system lets it.
@@ -40,8 +45,8 @@ final class FileReading: Sendable {
 
 /// What a thread found out about a source file.
 enum FileNews: Sendable {
-    /// It was opened.
-    case opened(FileSource)
+    /// It was looked at.
+    case found(FileSource)
     /// Its bytes were copied: into memory, or into the part.
     case copied(CopiedBytes)
     /// It cannot be used.

@@ -18,9 +18,11 @@ final class FileReadings {
     private let inbox: TransferInbox
     /// Seconds.
     let stallTimeout: Int64
+    private var asking: AskingTime
     private var made = 0
 
-    init(inbox: TransferInbox, stallTimeout: Int64) {
+    init(inbox: TransferInbox, stallTimeout: Int64, now: Int64) {
+        asking = AskingTime(now: now)
         self.inbox = inbox
         self.stallTimeout = stallTimeout
     }
@@ -28,9 +30,13 @@ final class FileReadings {
     /// Whether no file is being read.
     var isEmpty: Bool { running.isEmpty }
 
-    /// The readings of which too few bytes came for too long, at a time of `AskingTime`.
-    func stalled(at time: Int64) -> [FileReading] {
+    /// The readings of which too few bytes came for too long; `now` is in milliseconds.
+    ///
+    /// Files are read whether or not sockets are, so their time is one of their own.
+    func stalled(now: Int64) -> [FileReading] {
+        asking.look(now: now)
         if running.isEmpty { return [] }
+        let time = asking.elapsed
         var stalled: [FileReading] = []
         for id in Array(running.keys) {
             guard let reading = running[id]?.reading else { continue }
@@ -45,11 +51,11 @@ final class FileReadings {
         return stalled
     }
 
-    /// Opens a source file.
-    func open(_ path: String, for transfer: Transfer) {
+    /// Looks at a source file.
+    func look(at path: String, for transfer: Transfer) {
         submit(for: transfer) { reading in
             do throws(Refusal) {
-                return .opened(
+                return .found(
                     try reading.asking { () throws(Refusal) in try FileSource(path: path) })
             } catch { return .refused(error) }
         }
@@ -72,29 +78,28 @@ final class FileReadings {
         guard case .reading(let current) = transfer.state, current === reading else {
             return false
         }
-        end(transfer)
+        running[transfer.job.id] = nil
+        transfer.state = .working
         return true
     }
 
-    /// Has a transfer wait no more for its file.
-    func giveUp(_ reading: FileReading, of transfer: Transfer) {
+    /// Has a transfer wait no more for its file; false where it does not wait for this reading.
+    @discardableResult
+    func giveUp(_ reading: FileReading, of transfer: Transfer) -> Bool {
+        guard ended(reading, of: transfer) else { return false }
         threads.giveUp(reading)
-        end(transfer)
+        return true
     }
 
     /// Lets the threads end; those that wait for a file are left behind.
     func stop() { threads.stop() }
 
-    private func end(_ transfer: Transfer) {
-        running[transfer.job.id] = nil
-        transfer.state = .working
-    }
-
     private func submit(
         for transfer: Transfer, _ read: @escaping @Sendable (FileReading) -> FileNews
     ) {
         made += 1
-        let reading = FileReading(number: made, id: transfer.job.id)
+        let reading = FileReading(
+            number: made, id: transfer.job.id, stallTimeout: stallTimeout)
         running[reading.id] = Entry(
             reading: reading, stall: StallClock(timeout: stallTimeout))
         transfer.state = .reading(reading)

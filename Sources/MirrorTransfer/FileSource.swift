@@ -4,26 +4,23 @@ internal import MirrorModel
 internal import MirrorParts
 internal import MirrorSystem
 
-/// A source that is a local file, read by mirror itself (`file:`).
+/// A source that is a local file, read by mirror itself (`file:`), as it was when it was looked at.
 ///
 /// It responds as a server would, so that the rules of transfers apply unchanged. Its entity tag is
 /// made of device, inode, size, mtime and ctime. The bytes are accepted only if these values are
 /// the same before and after the bytes were read.
+///
+/// It holds no descriptor: closing one may wait for a server, as opening and reading do. All of that
+/// happens within one piece of work of a thread that reads files.
 struct FileSource: Sendable {
-    private let file: Descriptor
     private let path: String
     private let status: FileStatus
 
-    /// Opens a regular file; blocks.
+    /// Looks at a regular file; blocks.
     init(path: String) throws(Refusal) {
         self.path = path
         do throws(Errno) {
-            let number = try retrying("open", path) {
-                // O_NONBLOCK: a named pipe must not hang the open.
-                linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
-            }
-            file = Descriptor(owning: number)
-            status = try file.status(path: path)
+            status = try FileSource.open(path).status(path: path)
         } catch {
             throw FileSource.refusal(error)
         }
@@ -32,7 +29,19 @@ struct FileSource: Sendable {
         }
     }
 
-    /// The size in bytes when it was opened.
+    private static func open(_ path: String) throws(Errno) -> Descriptor {
+        let number = try retrying("open", path) {
+            // O_NONBLOCK: a named pipe must not hang the open.
+            linux_openat(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0)
+        }
+        return Descriptor(owning: number)
+    }
+
+    private static func refusal(_ error: Errno) -> Refusal {
+        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    }
+
+    /// The size in bytes when it was looked at.
     var size: Int64 { status.stamp.size }
 
     /// The response that a server would give to a request.
@@ -50,13 +59,31 @@ struct FileSource: Sendable {
         return ResponseHead(status: 200, fields)
     }
 
+    private func fingerprint(_ status: FileStatus) -> String {
+        let stamp = status.stamp
+        return [
+            String(status.device, radix: 16), String(stamp.inode, radix: 16),
+            String(stamp.size, radix: 16), String(stamp.modified, radix: 16),
+            String(stamp.changed, radix: 16),
+        ].joined(separator: "-")
+    }
+}
+
+// MARK: Reading
+
+extension FileSource {
     /// Reads a small file; blocks.
     func readAll(by reading: FileReading) -> FileNews {
         do throws(Errno) {
             return try reading.asking { () throws(Errno) in
+                let file = try FileSource.open(path)
                 // One byte more than expected shows that the file grew.
-                let bytes = try file.bytes(at: 0, count: Int(size) + 1, path: path)
-                return news(CopiedBytes(memory: bytes, length: Int64(bytes.count)))
+                let buffer = UnsafeMutableRawBufferPointer.allocate(
+                    byteCount: Int(size) + 1, alignment: 16)
+                defer { buffer.deallocate() }
+                let count = try read(file, into: buffer, at: 0, by: reading)
+                let bytes = CopiedBytes(memory: Array(buffer[..<count]), length: Int64(count))
+                return news(bytes, of: file)
             }
         } catch { return .refused(FileSource.refusal(error)) }
     }
@@ -68,8 +95,9 @@ struct FileSource: Sendable {
         by reading: FileReading
     ) -> FileNews {
         do throws(Errno) {
-            let length = try copy(to: part, digests: &digests, by: reading)
-            return reading.asking { news(CopiedBytes(memory: nil, length: length)) }
+            let file = try reading.asking { () throws(Errno) in try FileSource.open(path) }
+            let length = try copy(file, to: part, digests: &digests, by: reading)
+            return reading.asking { news(CopiedBytes(memory: nil, length: length), of: file) }
         } catch {
             guard error.path == path else { return .broken(MirrorError(error, target: target)) }
             let refusal = FileSource.refusal(error)
@@ -79,7 +107,8 @@ struct FileSource: Sendable {
     }
 
     private func copy(
-        to part: PartFile, digests: inout PipelineDigests, by reading: FileReading
+        _ file: Descriptor, to part: PartFile, digests: inout PipelineDigests,
+        by reading: FileReading
     ) throws(Errno) -> Int64 {
         let isShared = linux_ficlone(part.descriptor, file.number) >= 0
         let buffers = UnsafeMutableRawBufferPointer.allocate(byteCount: 2 << 20, alignment: 4096)
@@ -93,9 +122,8 @@ struct FileSource: Sendable {
                 count = try part.read(into: buffer, at: offset)
             } else {
                 count = try reading.asking { () throws(Errno) in
-                    try file.read(into: buffer, at: offset, path: path)
+                    try read(file, into: buffer, at: offset, by: reading)
                 }
-                reading.received(count)
                 // Nobody may know any more what the part is for.
                 if reading.isGivenUp { break }
             }
@@ -111,32 +139,33 @@ struct FileSource: Sendable {
         return offset
     }
 
-    /// The bytes that were read, unless the file is no longer the one that was opened; blocks.
-    private func news(_ bytes: CopiedBytes) -> FileNews {
-        change().map { .failed($0) } ?? .copied(bytes)
-    }
-
-    private func fingerprint(_ status: FileStatus) -> String {
-        let stamp = status.stamp
-        return [
-            String(status.device, radix: 16), String(stamp.inode, radix: 16),
-            String(stamp.size, radix: 16), String(stamp.modified, radix: 16),
-            String(stamp.changed, radix: 16),
-        ].joined(separator: "-")
-    }
-
-    /// Returns a failure if the file is no longer the one that was opened, and nil otherwise;
-    /// blocks. After a failure the bytes that were read must not be used.
-    private func change() -> TransportFailure? {
-        if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
-            return nil
+    /// Fills a buffer from the file, up to its end, in pieces that count as they come.
+    private func read(
+        _ file: Descriptor, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64,
+        by reading: FileReading
+    ) throws(Errno) -> Int {
+        var done = 0
+        while done < buffer.count, !reading.isGivenUp {
+            let end = min(done + reading.piece, buffer.count)
+            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<end])
+            let count = try file.read(into: piece, at: offset + Int64(done), path: path)
+            reading.received(count)
+            done += count
+            if count < piece.count { break }
         }
-        return TransportFailure(
-            .sourceChanged, "the file changed while it was read", isPassing: true, wasSent: true)
+        return done
     }
 
-    static func refusal(_ error: Errno) -> Refusal {
-        Refusal(.sourceFileUnreadable, "it cannot be read: \(error)")
+    /// The bytes that were read, unless the file is no longer the one that was looked at; blocks.
+    /// After a failure the bytes must not be used.
+    private func news(_ bytes: CopiedBytes, of file: Descriptor) -> FileNews {
+        if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
+            return .copied(bytes)
+        }
+        return .failed(
+            TransportFailure(
+                .sourceChanged, "the file changed while it was read", isPassing: true,
+                wasSent: true))
     }
 }
 

@@ -73,7 +73,7 @@ final class RequestWatch {
             else { continue }
             tick(active, of: transfer, now: now)
         }
-        for reading in connections.work.files.stalled(at: requests.asking.elapsed) {
+        for reading in connections.work.files.stalled(now: now) {
             results.stalled(reading)
         }
         ends.lendPlaces()

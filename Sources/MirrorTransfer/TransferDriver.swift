@@ -174,7 +174,7 @@ extension TransferDriver {
                 $0.refused(Refusal(.sourceFileUnreadable, "its path cannot be a file's"))
             }
         }
-        work.files.open(path, for: transfer)
+        work.files.look(at: path, for: transfer)
     }
 }
 

@@ -38,7 +38,11 @@ final class TransferEndings {
     /// Ends a transfer with a failure on this side while connections are open.
     func failInMidst(_ transfer: Transfer, _ error: MirrorError) {
         if case .settling = transfer.state { return }
-        if case .exchanging(let active) = transfer.state { requests.breakOff(active) }
+        switch transfer.state {
+        case .exchanging(let active): requests.breakOff(active)
+        case .reading(let reading): work.files.giveUp(reading, of: transfer)
+        case .queued, .working, .joined, .waiting, .settling: break
+        }
         fail(transfer, error)
     }
 

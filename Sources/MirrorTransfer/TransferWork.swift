@@ -31,7 +31,8 @@ final class TransferWork {
         self.inbox = inbox
         self.workers = workers
         self.readers = readers
-        files = FileReadings(inbox: inbox, stallTimeout: stallTimeout)
+        files = FileReadings(
+            inbox: inbox, stallTimeout: stallTimeout, now: clock.monotonic())
         self.clock = clock
     }
 

@@ -9,7 +9,7 @@ extension WorkResults {
             work.files.ended(reading, of: transfer)
         else { return }
         switch news {
-        case .opened(let source): opened(source, for: transfer)
+        case .found(let source): found(source, for: transfer)
         case .copied(let bytes): copied(bytes, for: transfer)
         case .refused(let refusal): driver.decide(transfer) { $0.refused(refusal) }
         case .failed(let failure): interrupted(transfer, failure)
@@ -19,13 +19,14 @@ extension WorkResults {
 
     /// Too few bytes of a source file came for too long.
     func stalled(_ reading: FileReading) {
-        guard let transfer = register.transfers[reading.id] else { return }
-        work.files.giveUp(reading, of: transfer)
+        guard let transfer = register.transfers[reading.id],
+            work.files.giveUp(reading, of: transfer)
+        else { return }
         interrupted(transfer, .stalled(seconds: work.files.stallTimeout))
     }
 
     /// The file is evaluated like a server's response. A thread copies its bytes where they are wanted.
-    private func opened(_ source: FileSource, for transfer: Transfer) {
+    private func found(_ source: FileSource, for transfer: Transfer) {
         guard let plan = transfer.plan else { return }
         register.dispatcher.answered(transfer.job.id)
         let now = work.clock.now()
@@ -67,9 +68,9 @@ extension WorkResults {
     }
 
     /// Nothing of a file that was not read to its end, or that changed meanwhile, may be used. Bytes of
-    /// an earlier source stay where the file has sent none.
+    /// an earlier source stay where no byte of the file was asked for.
     private func interrupted(_ transfer: Transfer, _ failure: TransportFailure) {
-        if transfer.machine?.reception != nil {
+        if transfer.machine?.reception != nil, transfer.body?.file != nil {
             do { try transfer.drop() } catch { return endings.fail(transfer, error) }
         }
         let length = transfer.body?.length

@@ -4,7 +4,8 @@
    happened: HOW is drop (nothing is written), half (only the first half is), zero (zeros are) or
    flip (one bit is another). NTH is which of those writes it is, from 1; 0 is all of them. Each lie
    adds a byte to the file LYING_DISK_LOG.
-   LYING_DISK_HANGS="CALL PREFIX" has CALL (openat, pread) wait for ever at files whose paths begin so.
+   LYING_DISK_HANGS="CALL PREFIX" has CALL (openat, pread) wait for ever at files whose paths begin so;
+   with the word slow for CALL, they are read at 20 KiB a second.
    LYING_DISK_STOP stops the process before main, so that a tracer can take hold of it there.
    LYING_DISK_FULL names a file that gets the wall clock's nanoseconds of each write that the disk
    had no room for. */
@@ -114,8 +115,12 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t offset) {
     return put(file, bytes, count, offset);
 }
 
+static int is_meant(const char *path, const char *call) {
+    return !strcmp(hanging, call) && !strncmp(path, prefix, strlen(prefix));
+}
+
 static void hang_at(const char *path, const char *call) {
-    if (!strcmp(hanging, call) && !strncmp(path, prefix, strlen(prefix)))
+    if (is_meant(path, call))
         for (;;) pause();
 }
 
@@ -123,7 +128,10 @@ static ssize_t get(int file, void *bytes, size_t count, off_t offset) {
     char link[64], path[4096] = "";
     if (hanging[0]) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-        if (readlink(link, path, sizeof path - 1) > 0) hang_at(path, "pread");
+        if (readlink(link, path, sizeof path - 1) > 0) {
+            hang_at(path, "pread");
+            if (is_meant(path, "slow")) usleep((useconds_t)(count * 1000000 / (20 << 10)));
+        }
     }
     return syscall(SYS_pread64, file, bytes, count, offset);
 }

@@ -1,4 +1,3 @@
-import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -45,7 +44,7 @@ struct HangingSourceTests {
         return try ground.sync(
             manifest, ["--stall-timeout", "1s", "--retries", "1"] + options,
             adding: [
-                "LD_PRELOAD": try LyingDisk.path(),
+                "LD_PRELOAD": try LyingDisk.path(), "XDG_RUNTIME_DIR": ground.folder.path,
                 "LYING_DISK_HANGS": "\(call) \(ground.folder.full("hangs"))",
             ])
     }
@@ -54,7 +53,7 @@ struct HangingSourceTests {
     func aSourceThatHangsHasStalled(_ call: String, _ size: Int) async throws {
         defer { end() }
         let sync = try sync(hangingIn: call, [size])
-        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
         #expect(result.ending == .exited(69), "\(result)")
         #expect(result.output.contains("\"code\":\"stalled\""), "\(result.output)")
         #expect(ground.root.read("Caches/there") == bytes)
@@ -65,7 +64,7 @@ struct HangingSourceTests {
     func anotherSourceTakesItsPlace(_ call: String) async throws {
         defer { end() }
         let sync = try sync(hangingIn: call, [900, 300_000], mirrored: true)
-        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
         #expect(result.ending == .exited(0), "\(result)")
         for (number, size) in [900, 300_000].enumerated() {
             let content = TestBytes.make(size, seed: UInt64(number + 2))
@@ -73,24 +72,47 @@ struct HangingSourceTests {
         }
     }
 
+    /// It needs three times the limit, and brings bytes all the time.
+    @Test func aSourceThatIsSlowDoesNotStall() async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: "slow", [60_000])
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(!result.output.contains("stalled"), "\(result.output)")
+    }
+
+    /// Its time goes on while the loop holds sockets back.
+    @Test func aSourceThatHangsBesideASlowTransferHasStalledBeforeThatEnds() async throws {
+        defer { end() }
+        let sync = try sync(hangingIn: "pread", [900], ["--limit-rate", "60KiB"])
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
+        let stalled = try #require(result.output.firstRange(of: "\"cause\":\"stalled\""))
+        let done = try #require(result.output.firstRange(of: "\"event\":\"done\""))
+        #expect(stalled.lowerBound < done.lowerBound, "\(result.output)")
+    }
+
     /// No more threads are left behind than a few: from then on, files are not read any more.
     @Test func manySourcesThatHangEndToo() async throws {
         defer { end() }
         let sync = try sync(hangingIn: "pread", Array(repeating: 900, count: 40))
-        let result = try await DetachedThread.run { sync.wait(seconds: 120) }
+        let result = try await DetachedThread.run { sync.wait(seconds: 60) }
         #expect(result.ending == .exited(69), "\(result)")
         #expect(result.output.contains("8 other files did not come"))
         #expect(ground.root.read("Caches/there") == bytes)
     }
 
-    @Test func aRunThatIsInterruptedDoesNotWaitForThem() async throws {
+    @Test func aTransferThatIsCancelledDoesNotWaitForIt() async throws {
         defer { end() }
         let sync = try sync(hangingIn: "pread", [900], ["--stall-timeout", "1h"])
         for _ in 0..<1200 where ground.root.read("Caches/there") == nil { Pause.milliseconds(50) }
         #expect(ground.root.read("Caches/there") == bytes)
-        sync.signal(SIGINT)
+        let cancel = try ground.start(
+            ["cancel", "Caches/hangs0"],
+            under: ["/usr/bin/env", "XDG_RUNTIME_DIR=\(ground.folder.path)"])
+        let cancelled = try await DetachedThread.run { cancel.wait(seconds: 60) }
+        #expect(cancelled.ending == .exited(0), "\(cancelled)")
         let result = try await DetachedThread.run { sync.wait(seconds: 60) }
-        #expect(result.ending == .exited(130), "\(result)")
-        #expect(!result.errors.contains("took its time"), "\(result)")
+        #expect(result.output.contains("\"code\":\"cancelled\""), "\(result)")
+        #expect(result.output.contains("\"event\":\"summary\""), "\(result)")
     }
 }

@@ -78,6 +78,7 @@ struct Scan: ~Copyable {
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten
+        plan.orphanBytes = findings.orphanBytes
         plan.owners = findings.owners
         plan.released = findings.released
         for (target, parts) in view.parts {

@@ -16,6 +16,8 @@ struct ScanFindings: Sendable {
     var owned: [String: Int] = [:]
     /// Orphans whose files are those of wanted targets.
     private(set) var respelled: Set<Target> = []
+    /// The bytes of orphans that steps take over although no digest pins them.
+    var orphanBytes: [Target: Digest] = [:]
     /// Rows of orphans whose files are gone, or are those of other targets.
     var forgotten: [Target] = []
     /// The owners of targets, if they are more than the manifest of the step.

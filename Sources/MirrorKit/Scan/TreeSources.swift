@@ -36,6 +36,11 @@ struct TreeSources {
             step.kind = decision.kind
             step.reason = decision.reason
             step.means = decision.means
+            if let orphan = situation.orphan, step.rowTarget == orphan.target,
+                resource.pin == nil
+            {
+                findings.orphanBytes[orphan.target] = orphan.sha256
+            }
             if step.size == nil { step.size = situation.orphan?.stamp.size }
             findings.steps.replace(at: position, with: step)
         }

@@ -35,6 +35,9 @@ public struct Plan: Sendable {
     /// Parts that no manifest wants and that are older than parts are kept: file names in `tmp/`.
     public var abandonedParts: [String] = []
 
+    /// The bytes of orphans that steps take over although no digest pins them, by the orphans' targets.
+    package var orphanBytes: [Target: Digest] = [:]
+
     /// The rows that the steps have; nil where they may change before the plan is carried out.
     package var rowsMark: RowsMark?
 

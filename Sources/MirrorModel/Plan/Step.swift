@@ -108,7 +108,7 @@ public struct Step: Sendable, Hashable {
     }
 
     /// Whose row in the index the step depends on: that of the file it copies or moves, or its own.
-    var rowTarget: Target {
+    package var rowTarget: Target {
         switch means {
         case .copy(let source), .move(let source): source
         case .nothing, .adoption, .transfer, .removal: target

@@ -60,8 +60,8 @@ extension Settler {
     private func isWanted(_ localSource: IndexRecord, for step: Step) -> Bool {
         guard let resource = plan.resource(of: step) else { return false }
         guard resource.pin != nil else {
-            // The plan chose it by its source and its validators.
-            return localSource.promotedAt < plan.now
+            // The plan chose these bytes by their source and its validators.
+            return plan.orphanBytes[localSource.target] == localSource.sha256
         }
         return (resource.size ?? localSource.stamp.size) == localSource.stamp.size
             && resource.digests.contains(where: localSource.isProven)

@@ -18,19 +18,22 @@ struct CheckedFiles {
     /// The stamp of a work's file since its mode was set; nil where it has the mode that it had.
     func stamp(of at: Int) -> FileStamp? { stamps[at] }
 
-    /// Looks at the file of a work, and gives it its mode.
+    /// Looks at the file of a work, and gives it its mode. Returns whether no group flush writes out
+    /// its name.
     ///
     /// - Parameter groupDevice: the file system that a group flush writes out; nil when there is none.
     mutating func check(
         _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
-    ) throws(MirrorError) {
-        guard confirmed.isOfOthers || confirmed.mode != nil else { return }
+    ) throws(MirrorError) -> Bool {
+        guard confirmed.isOfOthers || confirmed.mode != nil else { return false }
         hasLooked = true
         let target = confirmed.target
         do throws(Errno) {
             let file = try folders.entry(target.path).open(O_RDONLY)
             let status = try file.status(path: target.path)
             guard status.isFile, status.stamp == confirmed.record.stamp else {
+                // The row will speak of a file that is gone, so that the next run reads this one.
+                if !confirmed.isAdoption, confirmed.mode == nil { return false }
                 throw Errno(number: ESTALE, call: "statx", path: target.path)
             }
             if let mode = confirmed.mode {
@@ -39,7 +42,9 @@ struct CheckedFiles {
             }
             if status.device != groupDevice {
                 unflushed.append((file, hasNewMode: confirmed.mode != nil))
+                return confirmed.isOfOthers
             }
+            return false
         } catch {
             if error.number == ESTALE {
                 throw MirrorError(

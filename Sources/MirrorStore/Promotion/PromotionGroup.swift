@@ -65,10 +65,10 @@ struct PromotionGroup {
 
     /// Looks at the file of a confirmation, and gives it its mode.
     mutating func check(_ confirmed: Confirmed, at: Int) throws(MirrorError) {
-        try checked.check(
+        let isByItself = try checked.check(
             confirmed, at: at, folders: &folders.cache, groupDevice: groupDevice)
         // Whoever wrote the file need not have flushed its name either.
-        if confirmed.isOfOthers { folders.touch(confirmed.target.folder) }
+        if isByItself { folders.touch(confirmed.target.folder) }
     }
 
     /// Notes that a work has failed, before anything of it was staged.

@@ -52,7 +52,7 @@ import Testing
     }
 
     private func news(of source: FileSource) -> FileNews {
-        source.readAll(by: FileReading(number: 1, id: 1))
+        source.readAll(by: FileReading(number: 1, id: 1, stallTimeout: 30))
     }
 
     private func bytes(of source: FileSource) -> [UInt8]? {
