@@ -46,7 +46,7 @@ struct FileSource: Sendable {
 
     /// The response that a server would give to a request.
     func answer(to plan: RequestPlan, at now: Instant) -> ResponseHead {
-        let tag = "\"file-\(fingerprint(status))\""
+        let tag = "\"file-\(fingerprint)\""
         let modified = Instant(milliseconds: status.stamp.modified / 1_000_000)
         var fields = [
             ("ETag", tag), ("Last-Modified", HTTPDate(seconds: modified.seconds).description),
@@ -59,7 +59,7 @@ struct FileSource: Sendable {
         return ResponseHead(status: 200, fields)
     }
 
-    private func fingerprint(_ status: FileStatus) -> String {
+    private var fingerprint: String {
         let stamp = status.stamp
         return [
             String(status.device, radix: 16), String(stamp.inode, radix: 16),
@@ -159,7 +159,9 @@ extension FileSource {
     /// The bytes that were read, unless the file is no longer the one that was looked at; blocks.
     /// After a failure the bytes must not be used.
     private func news(_ bytes: CopiedBytes, of file: Descriptor) -> FileNews {
-        if let now = try? file.status(path: path), fingerprint(now) == fingerprint(status) {
+        if let now = try? file.status(path: path), now.device == status.device,
+            now.stamp == status.stamp
+        {
             return .copied(bytes)
         }
         return .failed(
