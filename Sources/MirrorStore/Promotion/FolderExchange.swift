@@ -29,6 +29,11 @@ struct FolderExchange {
     /// What became of the old folder's files in the new one.
     private var built = FolderBuilder.Contents()
     private var oldInode: UInt64?
+    /// The stamps that the files which stay had before, by their paths.
+    private var carried: [[UInt8]: FileStamp] {
+        Dictionary(
+            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+    }
 
     /// Nil where the set has no folder to itself.
     init?(_ set: SetLanding, root: RootDirectory, index: Index, now: Instant) {
@@ -95,9 +100,7 @@ struct FolderExchange {
     /// Removes what is left of the old folder, once the exchange lasts; returns the folders whose
     /// entries changed.
     mutating func settle() throws -> Set<String> {
-        let dropped = built.dropped
-        let carried = Dictionary(
-            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+        let (dropped, carried) = (built.dropped, carried)
         let old = OldFolder(root: root, now: now) { path, _, status in
             dropped[Array(path.utf8)]?.isSameVersion(as: status.stamp) == true
         } isReplaced: { path, _, status in
@@ -132,8 +135,7 @@ struct FolderExchange {
         of staying: [SetLanding.Staying], _ folders: inout FolderCache
     ) -> [Int: FileStamp] {
         if staying.isEmpty { return [:] }
-        let carried = Dictionary(
-            built.carried.map { (Array($0.path.utf8), $0.stamp) }, uniquingKeysWith: { $1 })
+        let carried = carried
         var stamps: [Int: FileStamp] = [:]
         for member in staying {
             let (path, seen) = (member.confirmed.target.path, member.confirmed.record.stamp)

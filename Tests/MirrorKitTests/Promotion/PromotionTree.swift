@@ -105,6 +105,23 @@ final class PromotionTree: Sendable {
         }
     }
 
+    /// Confirms a row and waits for the end; nil when it was confirmed.
+    func confirm(_ confirmed: Confirmed) async -> MirrorError? {
+        await withCheckedContinuation { continuation in
+            let listener = PromotionListener { ends in
+                if case .notConfirmed(let error)? = ends.first?.result {
+                    continuation.resume(returning: error)
+                } else {
+                    continuation.resume(returning: nil)
+                }
+            }
+            promoter.submit([
+                PromotionWork(task: .confirm(confirmed), number: 0, receiver: listener)
+            ])
+            promoter.hurry()
+        }
+    }
+
     /// Removes a file and waits for the end.
     func remove(_ path: String, stamp: FileStamp?) async throws -> MirrorError? {
         let removal = Removal(target: try Target(path), stamp: stamp)

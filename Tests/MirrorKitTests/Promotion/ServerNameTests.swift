@@ -53,13 +53,7 @@ import Testing
         var record = try tree.landing("Caches/in/dl", "1").record
         record.stamp = stamp
         let confirmed = Confirmed(.replaced(by: record), isAdoption: true, serverName: key)
-        await withCheckedContinuation { continuation in
-            let listener = PromotionListener { _ in continuation.resume() }
-            tree.promoter.submit([
-                PromotionWork(task: .confirm(confirmed), number: 0, receiver: listener)
-            ])
-            tree.promoter.hurry()
-        }
+        #expect(await tree.confirm(confirmed) == nil)
         #expect(try tree.serverName(key) == ("Caches/in/dl", true))
         await tree.promoter.stop()
     }

@@ -1,0 +1,49 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorStore
+@testable import MirrorModel
+
+/// Files that stay, and that somebody changes between the look at them and their confirmation.
+@Suite struct ConfirmationTests {
+    private let tree: PromotionTree
+
+    init() throws { tree = try PromotionTree() }
+
+    /// A row as a plan makes it that found the file rewritten; then the file is rewritten again.
+    private func rewrittenTwice() async throws -> IndexRecord {
+        var record = try await tree.put("Caches/a", "hello")
+        try tree.folder.write("hello", to: "Caches/a")
+        record.stamp = try stamp()
+        repeat { try tree.folder.write("hello", to: "Caches/a") } while try stamp() == record.stamp
+        return record
+    }
+
+    private func stamp() throws -> FileStamp {
+        let file = try tree.look("Caches/a")
+        guard case .file(let stamp, _) = file else { return try #require(nil, "\(file)") }
+        return stamp
+    }
+
+    /// The row speaks of a file that is gone, so that the next run reads the one that is there.
+    @Test func aFileThatIsRewrittenOnceMoreIsReadByTheNextRun() async throws {
+        let record = try await rewrittenTwice()
+        let confirmed = Confirmed(.replaced(by: record), isRewritten: true)
+        #expect(await tree.confirm(confirmed) == nil)
+        #expect(try tree.record("Caches/a")?.stamp == record.stamp)
+        #expect(try stamp() != record.stamp)
+        await tree.promoter.stop()
+    }
+
+    /// A mode is given to the bytes that were looked at, and to no others.
+    @Test(arguments: [(true, UInt32?.none), (false, 0o755)])
+    func aFileToAdoptOrToMakeExecutableMustBeTheOneThatWasSeen(
+        isAdoption: Bool, mode: UInt32?
+    ) async throws {
+        let record = try await rewrittenTwice()
+        let confirmed = Confirmed(
+            .replaced(by: record), isAdoption: isAdoption, isRewritten: true, mode: mode)
+        #expect(await tree.confirm(confirmed)?.code == .sourceChanged)
+        await tree.promoter.stop()
+    }
+}
