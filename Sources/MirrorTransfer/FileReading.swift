@@ -51,7 +51,7 @@ enum FileNews: Sendable {
     case copied(CopiedBytes)
     /// It cannot be used.
     case refused(Refusal)
-    /// No thread can read it at the moment.
+    /// It changed while it was read, could not be read to its end, or no thread can read it now.
     case failed(TransportFailure)
     /// The bytes could not be written.
     case broken(MirrorError)

@@ -107,9 +107,7 @@ final class FileReadings {
         threads.submit(
             FileThreads.Piece(reading: reading) {
                 inbox.post(.file(reading, read(reading)))
-            } refuse: { cause in
-                let failure = TransportFailure(
-                    .stalled, cause, isPassing: true, wasSent: false)
+            } refuse: { failure in
                 inbox.post(.file(reading, .failed(failure)))
             })
     }

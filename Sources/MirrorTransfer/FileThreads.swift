@@ -12,7 +12,7 @@ final class FileThreads: Sendable {
     struct Piece: Sendable {
         let reading: FileReading
         let work: @Sendable () -> Void
-        let refuse: @Sendable (_ cause: String) -> Void
+        let refuse: @Sendable (TransportFailure) -> Void
     }
 
     static let most = 2
@@ -74,13 +74,18 @@ final class FileThreads: Sendable {
 
     /// Starts the threads that are needed, or refuses what waits for one that cannot be had.
     private func provide() {
-        var refusal: String?
+        var failure = TransportFailure(
+            .stalled,
+            "\(FileThreads.mostGivenUp) other source files have not come, so no further one is read",
+            isPassing: true, wasSent: false)
         while state.withLock({ $0.takeThread() }) {
             do throws(Errno) {
                 try NativeThread("files") { self.run() }.detach()
             } catch {
                 state.withLock { $0.threads -= 1 }
-                refusal = "no thread can be had: \(error)"
+                failure = TransportFailure(
+                    .sourceFileUnreadable, "no thread can be had to read it: \(error)",
+                    isPassing: true, wasSent: false)
                 break
             }
         }
@@ -89,8 +94,7 @@ final class FileThreads: Sendable {
             defer { state.queue = [] }
             return state.queue
         }
-        let cause = refusal ?? "\(FileThreads.mostGivenUp) other files did not come"
-        for piece in refused { piece.refuse(cause) }
+        for piece in refused { piece.refuse(failure) }
     }
 
     private func run() {

@@ -97,7 +97,7 @@ struct HangingSourceTests {
         let sync = try sync(hangingIn: "pread", Array(repeating: 900, count: 40))
         let result = try await DetachedThread.run { sync.wait(seconds: 60) }
         #expect(result.ending == .exited(69), "\(result)")
-        #expect(result.output.contains("8 other files did not come"))
+        #expect(result.output.contains("8 other source files have not come"))
         #expect(ground.root.read("Caches/there") == bytes)
     }
 

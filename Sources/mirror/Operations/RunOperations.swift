@@ -35,7 +35,7 @@ final class RunOperations: Sendable {
                     descriptor: try EventLog.open(path, waitsForReader: needsLog))
             } catch {
                 if needsLog { throw error }
-                state.refusal = CommandFailure(error).error.message
+                state.refusal = "\(CommandFailure(error).error.message) This sync is not in it."
             }
         }
         self.state = Mutex(state)
