@@ -166,7 +166,9 @@ import Testing
         #expect(
             try await happens { socket.messages.count { $0.hasPrefix("STATUS=Next sync at ") } > 1 }
         )
-        // The queue of a socket that nobody reads is short, and the signs of life would fill it.
+        // The queue of a socket that nobody reads is short, and the signs of life fill it while this
+        // task waits for its turn.
+        _ = socket.messages
         watch.signal(SIGTERM)
         #expect(socket.hears { $0 == "STOPPING=1" })
         _ = try await DetachedThread.run { watch.wait() }
