@@ -1,6 +1,6 @@
 package import MirrorModel
 package import MirrorParts
-internal import MirrorSystem
+package import MirrorSystem
 internal import Synchronization
 
 /// Runs transfers on a thread of its own, which owns all libcurl objects.
@@ -9,10 +9,12 @@ internal import Synchronization
 /// the transfer thread. The last event of every job is `ended`. After a failure that ends
 /// everything, no other transfer begins before the observer has had the time to cancel it.
 package final class TransferLoop: Sendable {
-    private let inbox: TransferInbox
-    private let thread: Mutex<NativeThread?>
+    private let threads: TransferThreads
+    private let isStopped = Atomic(false)
+    private var inbox: TransferInbox { threads.inbox }
 
-    /// Starts the thread and its workers; throws where the system provides no more threads.
+    /// Starts the loop on the threads that wait for one, or on new ones; throws where the system provides no
+    /// more threads.
     ///
     /// - Parameters:
     ///   - remembered: the number of transfers at once that suited each host in earlier runs.
@@ -26,42 +28,25 @@ package final class TransferLoop: Sendable {
         remember: @escaping @Sendable ([Host: Int]) -> Void = { _ in },
         admit: @escaping @Sendable (Int64, Target) -> MirrorError? = { _, _ in nil }
     ) throws(MirrorError) {
-        var pools: [WorkPool] = []
-        do throws(Errno) {
-            let inbox = try TransferInbox()
-            let workers = try WorkPool(name: "pipelines", threads: 2)
-            pools.append(workers)
-            let readers = try WorkPool(name: "parts", threads: 2)
-            pools.append(readers)
-            let started = try NativeThread("transfers") {
-                var surroundings = TransferEngine.Surroundings(
-                    wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
-                    observer: observer, inbox: inbox, workers: workers, readers: readers,
-                    admit: admit)
-                surroundings.remembered = remembered
-                surroundings.remember = remember
-                TransferEngine(configuration, surroundings).run()
-            }
-            thread = Mutex(started)
-            self.inbox = inbox
-        } catch {
-            for pool in pools { pool.stop() }
-            throw MirrorError(error)
+        do throws(Errno) { threads = try TransferThreads.take() } catch { throw MirrorError(error) }
+        let (inbox, workers, readers) = (threads.inbox, threads.workers, threads.readers)
+        threads.begin {
+            var surroundings = TransferEngine.Surroundings(
+                wire: CurlWire(configuration, signal: inbox.signal), parts: parts,
+                observer: observer, inbox: inbox, workers: workers, readers: readers,
+                admit: admit)
+            surroundings.remembered = remembered
+            surroundings.remember = remember
+            let engine = TransferEngine(configuration, surroundings)
+            engine.run()
+            return engine
         }
     }
 
-    /// Begins to load what requests are made with, on another thread.
+    /// Starts the threads of the process's first loop, and begins to load what requests are made with.
     ///
     /// That takes about as long as a small run needs for its plan and the way to its first request.
-    package static func loadLibrary() { loading }
-
-    private static let loading: Void = {
-        // Without a thread, the first request waits for it.
-        guard let thread = try? NativeThread("library", { _ = CurlLibrary.functions }) else {
-            return
-        }
-        thread.detach()
-    }()
+    package static func prepare() { TransferThreads.prepare() }
 
     /// Adds jobs to the queue.
     package func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }
@@ -89,13 +74,13 @@ package final class TransferLoop: Sendable {
     package func cancelAll() { inbox.post(.cancelAll) }
 
     /// Ends every job and the threads, and waits for that; parts stay.
-    package func stop() {
-        let ending = thread.withLock { thread in
-            defer { thread = nil }
-            return thread
-        }
-        guard let ending else { return }
+    package func stop() { finish()?.join() }
+
+    /// Ends every job, and waits for that; parts stay. Returns the transfer thread, which still closes its
+    /// connections, or nil the second time.
+    package func finish() -> NativeThread? {
+        if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return nil }
         inbox.post(.stop)
-        ending.join()
+        return threads.waitForLoop()
     }
 }

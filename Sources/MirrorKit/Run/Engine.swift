@@ -81,13 +81,21 @@ final class Engine: Sendable {
     func close() async throws {
         defer { lock.withLock { $0?.release() } }
         let loop = loop.withLock { $0.take() }
-        try await Offload.run { loop?.stop() }
+        // The connections close while the last rows are written.
+        let ending = try await Offload.run { loop?.finish() }
         await promoter.stop()
-        try await Offload.run { [index] in try index.close() }
+        try await Offload.run { [index] in
+            defer { ending?.join() }
+            try index.close()
+        }
     }
 
-    /// Begins to load what requests are made with, for a run that will make some.
-    func expectRequests() { TransferLoop.loadLibrary() }
+    /// Prepares the loop for a run that will make requests.
+    func expectRequests() {
+        if loop.withLock({ $0 == nil }) { TransferLoop.prepare() }
+        // The jobs get the error of a loop that cannot be had.
+        _ = try? startedLoop()
+    }
 
     /// Hands jobs to the loop, which is created for the first job.
     ///

@@ -122,7 +122,8 @@ public actor MirrorSession {
     package nonisolated func expectRequests(of manifests: [Manifest]) {
         let isEmpty = (try? location.openIfThere()?.isRoot) != true
         if manifests.contains(where: { $0.beginsWithRequests(inEmptyTree: isEmpty) }) {
-            TransferLoop.loadLibrary()
+            Offload.prepareThread()
+            TransferLoop.prepare()
         }
     }
 

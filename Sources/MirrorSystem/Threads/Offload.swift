@@ -11,13 +11,13 @@ package enum Offload {
             let body: @Sendable () -> Void = {
                 continuation.resume(with: Result { try work() })
             }
-            if OffloadThread.reuse(for: body) { return }
             // Where the system gives no thread, blocking one of the pool is the lesser evil.
-            let worker = OffloadThread(body)
-            guard let thread = try? NativeThread("session", { worker.run() }) else { return body() }
-            thread.detach()
+            if !OffloadThread.reuse(for: body), !OffloadThread.start(with: body) { body() }
         }
     }
+
+    /// Starts a thread for work that comes soon, at a time when starting one would wait.
+    package static func prepareThread() { OffloadThread.start(with: {}) }
 }
 
 /// A thread that runs one piece of work after another, and ends when none has arrived for a while.
@@ -38,6 +38,15 @@ private final class OffloadThread: Sendable {
         guard let thread = idle.withLock({ $0.popLast() }) else { return false }
         thread.next.withLock { $0 = body }
         thread.wakeup.post()
+        return true
+    }
+
+    /// Starts a thread with its first work; false if the system gives none.
+    @discardableResult
+    static func start(with body: @escaping @Sendable () -> Void) -> Bool {
+        let worker = OffloadThread(body)
+        guard let thread = try? NativeThread("session", { worker.run() }) else { return false }
+        thread.detach()
         return true
     }
 

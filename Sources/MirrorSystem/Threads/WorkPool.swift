@@ -11,42 +11,56 @@ package protocol Workers: Sendable {
     func stop()
 }
 
-/// A few threads that take closures from one queue, in order.
+/// A few threads that take closures from one queue, in order. All but the first start when there is work
+/// that no thread waits for.
 package final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
+        /// How many pieces of work wait or are being done, and how many threads may be started yet.
+        var unfinished = 0
+        var missing: Int
         var isStopping = false
     }
 
-    private let state = Mutex(State())
+    private let name: String
+    private let state: Mutex<State>
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
-    /// Starts as many of the threads as the system allows; throws when it allows none.
+    /// Starts the first of the threads; throws when the system gives none.
     package init(name: String, threads count: Int) throws(Errno) {
+        self.name = name
+        state = Mutex(State(missing: count - 1))
         let pool = self
         try threads.withLock { (threads) throws(Errno) in
-            for _ in 0..<count {
-                do throws(Errno) {
-                    threads.append(try NativeThread(name) { pool.run() })
-                } catch {
-                    if threads.isEmpty { throw error }
-                }
-            }
+            threads.append(try NativeThread(name) { pool.run() })
         }
     }
 
     /// Adds work; false after `stop`, when the work is dropped.
     @discardableResult
     package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
-        let isTaken = state.withLock { state in
-            if state.isStopping { return false }
+        let (isTaken, isMore) = state.withLock { state in
+            if state.isStopping { return (false, false) }
             state.queue.append(work)
-            return true
+            state.unfinished += 1
+            let isMore = state.unfinished > 1 && state.missing > 0
+            if isMore { state.missing -= 1 }
+            return (true, isMore)
         }
+        if isMore { startAnother() }
         if isTaken { available.post() }
         return isTaken
+    }
+
+    /// Starts one of the missing threads. Where the system gives none, those that are there do the work.
+    private func startAnother() {
+        threads.withLock { threads in
+            // Whoever stops the pool takes the threads after it has said so.
+            if state.withLock({ $0.isStopping }) { return }
+            if let thread = try? NativeThread(name, { self.run() }) { threads.append(thread) }
+        }
     }
 
     /// Waits until the submitted work and the threads have ended, and accepts no more work.
@@ -76,6 +90,7 @@ package final class WorkPool: Workers {
             }
             guard let work else { return }
             work()
+            state.withLock { $0.unfinished -= 1 }
         }
     }
 }

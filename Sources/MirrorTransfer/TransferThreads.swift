@@ -1,0 +1,81 @@
+internal import MirrorSystem
+internal import Synchronization
+
+/// The threads that a transfer loop has for itself, and their messages.
+///
+/// Who expects requests starts them before it knows of a loop, and they load meanwhile what requests are
+/// made with. All are started first: pthread_create(3) waits for a dlopen(3) under way.
+final class TransferThreads: Sendable {
+    /// Those that wait for the first loop of the process.
+    private static let standby = Mutex<TransferThreads?>(nil)
+    private static let prepared: Void = standby.withLock {
+        // Without them, the first loop starts its own.
+        $0 = try? TransferThreads(loadsLibrary: true)
+    }
+
+    let inbox: TransferInbox
+    /// Threads that write and hash bytes, and that read parts.
+    let workers: WorkPool
+    let readers: WorkPool
+    private let loop: LoopSlot
+    private let thread: NativeThread
+
+    /// Starts the threads of the first loop of the process, once.
+    static func prepare() { prepared }
+
+    /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads
+    /// or descriptors.
+    static func take() throws(Errno) -> TransferThreads {
+        if let waiting = standby.withLock({ $0.take() }) { return waiting }
+        return try TransferThreads(loadsLibrary: false)
+    }
+
+    private init(loadsLibrary: Bool) throws(Errno) {
+        inbox = try TransferInbox()
+        workers = try WorkPool(name: "pipelines", threads: 2)
+        var pools = [workers]
+        do throws(Errno) {
+            readers = try WorkPool(name: "parts", threads: 2)
+            pools.append(readers)
+            let loop = LoopSlot()
+            self.loop = loop
+            thread = try NativeThread("transfers") {
+                if loadsLibrary { _ = CurlLibrary.functions }
+                loop.run()
+            }
+        } catch {
+            for pool in pools { pool.stop() }
+            throw error
+        }
+    }
+
+    /// Lets the transfer thread run a loop, once. It has finished when it returns a value, which is freed
+    /// on the thread.
+    func begin(_ loop: @escaping @Sendable () -> AnyObject) { self.loop.put(loop) }
+
+    /// Waits until the loop has finished. Returns the thread, which still frees what the loop had.
+    func waitForLoop() -> NativeThread {
+        loop.waitForEnd()
+        return thread
+    }
+}
+
+/// The loop that a thread runs when it is known.
+private final class LoopSlot: Sendable {
+    private let loop = Mutex<(@Sendable () -> AnyObject)?>(nil)
+    private let isThere = Semaphore()
+    private let hasFinished = Semaphore()
+
+    func put(_ loop: @escaping @Sendable () -> AnyObject) {
+        self.loop.withLock { $0 = loop }
+        isThere.post()
+    }
+
+    func run() {
+        isThere.wait()
+        let loop = loop.withLock { $0.take() }
+        withExtendedLifetime(loop?()) { hasFinished.post() }
+    }
+
+    func waitForEnd() { hasFinished.wait() }
+}
