@@ -44,27 +44,6 @@ import Testing
         #expect(await rests.first { $0 > 0 } == 1)
     }
 
-    @Test func threadsThatWaitForALoopServeTheFirstOneAndAreNotStartedAgain() async throws {
-        let shelf = MemoryShelf()
-        shelf.put("/f", small)
-        let server = try OriginServer(responder: ShelfOrigin(shelf))
-        defer { server.stop() }
-        TransferLoop.prepare()
-        for _ in 0..<2 {
-            let rig = try TransferRig()
-            let result = await rig.run(try .fetching(server.url + "/f"))
-            #expect(rig.bytes(result) == small)
-            let ending = try #require(rig.loop.finish())
-            #expect(rig.loop.finish() == nil, "only one may wait for the thread")
-            ending.join()
-        }
-    }
-
-    @Test func aLoopThatNeverBeganToLoadEndsAsSoonAsItIsAsked() throws {
-        TransferLoop.prepare()
-        try TransferRig().loop.stop()
-    }
-
     @Test func aLargeBodyIsAPartWithMilestones() async throws {
         let shelf = MemoryShelf()
         shelf.put("/f", large)

@@ -1,0 +1,29 @@
+import MirrorTestSupport
+import Testing
+
+@testable import MirrorSystem
+@testable import MirrorTransfer
+
+@Suite(.timeLimit(.minutes(1))) struct TransferThreadsTests {
+    @Test func threadsThatWaitForALoopServeOneOnly() async throws {
+        let body = TestBytes.make(1000, seed: 1)
+        let shelf = MemoryShelf()
+        shelf.put("/f", body)
+        let server = try OriginServer(responder: ShelfOrigin(shelf))
+        defer { server.stop() }
+        TransferLoop.prepare()
+        for _ in 0..<2 {
+            let rig = try TransferRig()
+            let result = await rig.run(try .fetching(server.url + "/f"))
+            #expect(rig.bytes(result) == body)
+            let ending = try #require(rig.loop.finish())
+            #expect(rig.loop.finish() == nil, "only one may wait for the thread")
+            ending.join()
+        }
+    }
+
+    @Test func aLoopEndsThoughItNeverHadAJob() throws {
+        TransferLoop.prepare()
+        try TransferRig().loop.stop()
+    }
+}
