@@ -162,7 +162,9 @@ package final class HTTPServer: @unchecked Sendable {
         request.after = cmicrohttpd_argument(library, connection, "after").map {
             String(cString: $0)
         }
-        cmicrohttpd_fields(library, connection, HTTPServer.collect, &request)
+        withUnsafeMutablePointer(to: &request) {
+            cmicrohttpd_fields(library, connection, HTTPServer.collect, $0)
+        }
         let isRepeated = Progress(mark) == .workDone
         switch responder.reply(to: request, isRepeated: isRepeated) {
         case .answer(let answer, let file):

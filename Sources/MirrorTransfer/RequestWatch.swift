@@ -23,7 +23,7 @@ final class RequestWatch {
         register = connections.register
         requests = connections.requests
         throttle = connections.throttle
-        ticked = LoadMeter(now: clock.monotonic())
+        ticked = LoadMeter(now: clock.monotonic(), busy: clock.threadBusy())
         self.connections = connections
         self.driver = driver
         self.ends = ends

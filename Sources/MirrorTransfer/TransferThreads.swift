@@ -7,8 +7,8 @@ internal import Synchronization
 /// made with. All are started first: pthread_create(3) waits for a dlopen(3) under way.
 final class TransferThreads: Sendable {
     /// Those that wait for the first loop of the process.
-    private static let standby = Mutex<TransferThreads?>(nil)
-    private static let prepared: Void = standby.withLock {
+    private static let waiting = Mutex<TransferThreads?>(nil)
+    private static let prepared: Void = waiting.withLock {
         // Without them, the first loop starts its own.
         $0 = try? TransferThreads(loadsLibrary: true)
     }
@@ -26,7 +26,7 @@ final class TransferThreads: Sendable {
     /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads
     /// or descriptors.
     static func take() throws(Errno) -> TransferThreads {
-        if let waiting = standby.withLock({ $0.take() }) { return waiting }
+        if let ready = waiting.withLock({ $0.take() }) { return ready }
         return try TransferThreads(loadsLibrary: false)
     }
 

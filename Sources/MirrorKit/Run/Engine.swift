@@ -90,12 +90,8 @@ final class Engine: Sendable {
         }
     }
 
-    /// Prepares the loop for a run that will make requests.
-    func expectRequests() {
-        if loop.withLock({ $0 == nil }) { TransferLoop.prepare() }
-        // The jobs get the error of a loop that cannot be had.
-        _ = try? startedLoop()
-    }
+    /// Prepares the first loop of the process for a run that will make requests.
+    func expectRequests() { if loop.withLock({ $0 == nil }) { TransferLoop.prepare() } }
 
     /// Hands jobs to the loop, which is created for the first job.
     ///

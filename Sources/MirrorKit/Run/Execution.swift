@@ -40,10 +40,7 @@ final class Execution: Sendable {
     ///
     /// The calling thread is blocked until the run is over. The summary is sent as an event once
     /// everything that the run used is closed.
-    func run() -> (Summary, RunTotals) {
-        if !options.isOffline, plan.beginsWithRequests { engine.expectRequests() }
-        return RunThread(self).run()
-    }
+    func run() -> (Summary, RunTotals) { RunThread(self).run() }
 
     /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }

@@ -34,10 +34,10 @@ package struct SegmentedTransfers: Sendable {
 /// Tells whether a thread was busy since the last check.
 package struct LoadMeter: Sendable {
     private var since: Int64
-    private var busy: Int64 = 0
+    private var busy: Int64
 
-    /// - Parameter now: milliseconds.
-    package init(now: Int64 = 0) { since = now }
+    /// - Parameter busy: the processor time of the thread so far; both in milliseconds.
+    package init(now: Int64 = 0, busy: Int64 = 0) { (since, self.busy) = (now, busy) }
 
     /// The time since the last check, in milliseconds.
     package func elapsed(now: Int64) -> Int64 { now - since }

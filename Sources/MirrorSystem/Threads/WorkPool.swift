@@ -11,27 +11,28 @@ package protocol Workers: Sendable {
     func stop()
 }
 
-/// A few threads that take closures from one queue, in order. All but the first start when there is work
-/// that no thread waits for.
+/// A few threads that take closures from one queue, in order. All but the first start when work arrives
+/// while the others are at work.
 package final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
-        /// How many pieces of work wait or are being done, and how many threads may be started yet.
+        /// How many pieces of work wait or are being done, and how many threads there are for them.
         var unfinished = 0
-        var missing: Int
+        var started = 1
         var isStopping = false
     }
 
     private let name: String
-    private let state: Mutex<State>
+    private let most: Int
+    private let state = Mutex(State())
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
     /// Starts the first of the threads; throws when the system gives none.
     package init(name: String, threads count: Int) throws(Errno) {
         self.name = name
-        state = Mutex(State(missing: count - 1))
+        most = count
         let pool = self
         try threads.withLock { (threads) throws(Errno) in
             threads.append(try NativeThread(name) { pool.run() })
@@ -45,21 +46,27 @@ package final class WorkPool: Workers {
             if state.isStopping { return (false, false) }
             state.queue.append(work)
             state.unfinished += 1
-            let isMore = state.unfinished > 1 && state.missing > 0
-            if isMore { state.missing -= 1 }
+            let isMore = state.unfinished > state.started && state.started < most
+            if isMore { state.started += 1 }
             return (true, isMore)
         }
-        if isMore { startAnother() }
+        // First, because to start a thread may take a while.
         if isTaken { available.post() }
+        if isMore { startAnother() }
         return isTaken
     }
 
-    /// Starts one of the missing threads. Where the system gives none, those that are there do the work.
+    /// Starts one more thread. Where the system gives none, those that are there do the work, and the next
+    /// piece of work asks again.
     private func startAnother() {
         threads.withLock { threads in
             // Whoever stops the pool takes the threads after it has said so.
             if state.withLock({ $0.isStopping }) { return }
-            if let thread = try? NativeThread(name, { self.run() }) { threads.append(thread) }
+            if let thread = try? NativeThread(name, { self.run() }) {
+                threads.append(thread)
+            } else {
+                state.withLock { $0.started -= 1 }
+            }
         }
     }
 

@@ -42,7 +42,7 @@ struct FetchWork {
         _ shown: RunOutput, afterwards: @Sendable () async throws -> Void = {}
     ) async throws {
         try await shown.concluding {
-            async let _: Void = network.offline ? () : session.expectRequests(of: manifests)
+            if !network.offline { session.expectRequests(of: manifests) }
             CommandStage.enter(.waitingForLock)
             try await session.withPlan(
                 of: manifests, options: planning, waitingSeconds: running.waitingSeconds

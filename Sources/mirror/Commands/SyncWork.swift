@@ -14,7 +14,7 @@ struct SyncWork {
     /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
     func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
         try await output.concluding(due: { try await due(manifests, in: session) }) {
-            async let _: Void = options.network.offline ? () : session.expectRequests(of: manifests)
+            if !options.network.offline { session.expectRequests(of: manifests) }
             CommandStage.enter(.waitingForLock)
             var isAnnounced = isAnnounced
             try await session.withPlan(
