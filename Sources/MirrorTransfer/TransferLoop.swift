@@ -11,6 +11,7 @@ internal import Synchronization
 package final class TransferLoop: Sendable {
     private let threads: TransferThreads
     private let isStopped = Atomic(false)
+    private let hasJobs = Atomic(false)
     private var inbox: TransferInbox { threads.inbox }
 
     /// Starts the loop on the threads that wait for one, or on new ones; throws where the system provides no
@@ -49,7 +50,10 @@ package final class TransferLoop: Sendable {
     package static func prepare() { TransferThreads.prepare() }
 
     /// Adds jobs to the queue.
-    package func submit(_ jobs: [TransferJob]) { inbox.post(.submit(jobs)) }
+    package func submit(_ jobs: [TransferJob]) {
+        hasJobs.store(true, ordering: .releasing)
+        inbox.post(.submit(jobs))
+    }
 
     /// Requests no more bytes of a job until it is resumed; a running job keeps its place.
     package func pause(_ id: Int) { inbox.post(.pause(id)) }
@@ -77,9 +81,15 @@ package final class TransferLoop: Sendable {
     package func stop() { finish()?.join() }
 
     /// Ends every job, and waits for that; parts stay. Returns the transfer thread, which still closes its
-    /// connections, or nil the second time.
+    /// connections.
+    ///
+    /// Returns nil the second time, and where the loop never had a job and libcurl is still being loaded.
     package func finish() -> NativeThread? {
         if isStopped.exchange(true, ordering: .acquiringAndReleasing) { return nil }
+        if !hasJobs.load(ordering: .acquiring), threads.withdraw() {
+            threads.waitForAnother()
+            return nil
+        }
         inbox.post(.stop)
         return threads.waitForLoop()
     }

@@ -10,7 +10,7 @@ final class TransferThreads: Sendable {
     private static let waiting = Mutex<TransferThreads?>(nil)
     private static let prepared: Void = waiting.withLock {
         // Without them, the first loop starts its own.
-        $0 = try? TransferThreads(loadsLibrary: true)
+        $0 = try? TransferThreads { _ = CurlLibrary.functions }
     }
 
     let inbox: TransferInbox
@@ -27,10 +27,11 @@ final class TransferThreads: Sendable {
     /// or descriptors.
     static func take() throws(Errno) -> TransferThreads {
         if let ready = waiting.withLock({ $0.take() }) { return ready }
-        return try TransferThreads(loadsLibrary: false)
+        return try TransferThreads {}
     }
 
-    private init(loadsLibrary: Bool) throws(Errno) {
+    /// - Parameter prepare: what the transfer thread does before it takes a loop.
+    init(_ prepare: @escaping @Sendable () -> Void) throws(Errno) {
         inbox = try TransferInbox()
         workers = try WorkPool(name: "pipelines", threads: 2)
         var pools = [workers]
@@ -40,7 +41,7 @@ final class TransferThreads: Sendable {
             let loop = LoopSlot()
             self.loop = loop
             thread = try NativeThread("transfers") {
-                if loadsLibrary { _ = CurlLibrary.functions }
+                prepare()
                 loop.run()
             }
         } catch {
@@ -52,6 +53,16 @@ final class TransferThreads: Sendable {
     /// Lets the transfer thread run a loop, once. It has finished when it returns a value, which is freed
     /// on the thread.
     func begin(_ loop: @escaping @Sendable () -> AnyObject) { self.loop.put(loop) }
+
+    /// Takes back a loop that the thread has not taken yet, with its messages; false where it has.
+    func withdraw() -> Bool {
+        guard loop.withdraw() else { return false }
+        _ = inbox.take()
+        return true
+    }
+
+    /// Lets the threads wait for another loop, after the one that they had was taken back.
+    func waitForAnother() { TransferThreads.waiting.withLock { $0 = self } }
 
     /// Waits until the loop has finished. Returns the thread, which still frees what the loop had.
     func waitForLoop() -> NativeThread {
@@ -71,9 +82,14 @@ private final class LoopSlot: Sendable {
         isThere.post()
     }
 
+    func withdraw() -> Bool { loop.withLock { $0.take() } != nil }
+
     func run() {
-        isThere.wait()
-        let loop = loop.withLock { $0.take() }
+        var loop: (@Sendable () -> AnyObject)?
+        repeat {
+            isThere.wait()
+            loop = self.loop.withLock { $0.take() }
+        } while loop == nil
         withExtendedLifetime(loop?()) { hasFinished.post() }
     }
 

@@ -93,9 +93,15 @@ final class Engine: Sendable {
     /// Prepares the first loop of the process for a run that will make requests.
     func expectRequests() { if loop.withLock({ $0 == nil }) { TransferLoop.prepare() } }
 
-    /// Hands jobs to the loop, which is created for the first job.
+    /// Creates the loop while a run that will make requests still writes its first rows.
+    func beginLoop() {
+        // The jobs get the error of a loop that cannot be had.
+        _ = try? startedLoop()
+    }
+
+    /// Hands jobs to the loop, which is created for the first job at the latest.
     ///
-    /// A run without transfers therefore has no loop.
+    /// A run without transfers has no loop, unless requests were expected.
     func submit(_ jobs: [TransferJob]) {
         guard !jobs.isEmpty else { return }
         do throws(MirrorError) {

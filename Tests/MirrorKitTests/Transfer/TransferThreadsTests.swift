@@ -22,6 +22,24 @@ import Testing
         }
     }
 
+    @Test func aLoopThatTheThreadHasNotTakenIsTakenBackWithoutWaiting() throws {
+        let (goesOn, isDone) = (Semaphore(), Semaphore())
+        let threads = try TransferThreads { goesOn.wait() }
+        threads.begin { fatalError("it was taken back") }
+        #expect(threads.withdraw())
+        #expect(!threads.withdraw())
+        goesOn.post()
+        threads.begin {
+            isDone.post()
+            return goesOn
+        }
+        #expect(isDone.wait(seconds: 30), "the next loop runs")
+        #expect(!threads.withdraw())
+        threads.waitForLoop().join()
+        threads.workers.stop()
+        threads.readers.stop()
+    }
+
     @Test func aLoopEndsThoughItNeverHadAJob() throws {
         TransferLoop.prepare()
         try TransferRig().loop.stop()
