@@ -29,6 +29,8 @@ import Testing
         #expect(threads.withdraw())
         #expect(!threads.withdraw())
         goesOn.post()
+        // It most likely looks for the loop that was taken back.
+        Pause.milliseconds(50)
         threads.begin {
             isDone.post()
             return goesOn
