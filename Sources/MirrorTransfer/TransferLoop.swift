@@ -44,7 +44,7 @@ package final class TransferLoop: Sendable {
         }
     }
 
-    /// Starts the threads of the process's first loop, and begins to load what requests are made with.
+    /// Starts the threads of the next loop, and begins to load what requests are made with; once in a process.
     ///
     /// That takes about as long as a small run needs for its plan and the way to its first request.
     package static func prepare() { TransferThreads.prepare() }

@@ -4,14 +4,18 @@ internal import Synchronization
 /// The threads that a transfer loop has for itself, and their messages.
 ///
 /// Who expects requests starts them before it knows of a loop, and they load meanwhile what requests are
-/// made with. All are started first: pthread_create(3) waits for a dlopen(3) under way.
+/// made with. All are started first, and one for the session's next call: pthread_create(3) waits for a
+/// dlopen(3) under way.
 final class TransferThreads: Sendable {
-    /// Those that wait for the first loop of the process.
+    /// Those that wait for a loop.
     private static let waiting = Mutex<TransferThreads?>(nil)
-    private static let prepared: Void = waiting.withLock {
-        // Without them, the first loop starts its own.
-        $0 = try? TransferThreads { _ = CurlLibrary.functions }
-    }
+    private static let prepared: Void = {
+        Offload.prepareThread()
+        waiting.withLock { waiting in
+            // Without them, the next loop starts its own.
+            if waiting == nil { waiting = try? TransferThreads { _ = CurlLibrary.functions } }
+        }
+    }()
 
     let inbox: TransferInbox
     /// Threads that write and hash bytes, and that read parts.
@@ -20,7 +24,7 @@ final class TransferThreads: Sendable {
     private let loop: LoopSlot
     private let thread: NativeThread
 
-    /// Starts the threads of the first loop of the process, once.
+    /// Starts the threads of the next loop; once in a process, which loads a library once.
     static func prepare() { prepared }
 
     /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads

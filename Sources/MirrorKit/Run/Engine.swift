@@ -90,7 +90,7 @@ final class Engine: Sendable {
         }
     }
 
-    /// Prepares the first loop of the process for a run that will make requests.
+    /// Prepares the loop for a run that will make requests, if there is none yet.
     func expectRequests() { if loop.withLock({ $0 == nil }) { TransferLoop.prepare() } }
 
     /// Creates the loop while a run that will make requests still writes its first rows.

@@ -122,7 +122,6 @@ public actor MirrorSession {
     package nonisolated func expectRequests(of manifests: [Manifest]) {
         let isEmpty = (try? location.openIfThere()?.isRoot) != true
         if manifests.contains(where: { $0.beginsWithRequests(inEmptyTree: isEmpty) }) {
-            Offload.prepareThread()
             TransferLoop.prepare()
         }
     }
