@@ -18,7 +18,7 @@ private final class Feeding {
     var count: Int { feed.count }
     var isRunningLow: Bool { feed.isRunningLow }
 
-    func took() -> [Int] { feed.take() }
+    func took(atMost limit: Int = .max) -> [Int] { feed.take(atMost: limit) }
     func tookAll() -> [Int] { feed.takeAll() }
     func ended(_ position: Int) -> Bool { feed.ended(position) }
     func delayed(_ position: Int) -> Bool { feed.delayed(position) }
@@ -46,6 +46,14 @@ private final class Feeding {
     @Test func higherPrioritiesComeFirst() {
         let feed = Feeding("aabb", window: 4, priorities: [0, 5, -1, 5])
         #expect(feed.took() == [1, 3, 0, 2])
+    }
+
+    @Test func noMoreAreTakenThanWereAskedFor() {
+        let feed = Feeding("aabba", window: 5, priorities: [0, 5, 5, 0, 0])
+        #expect(feed.took(atMost: 1) == [1])
+        #expect(feed.isRunningLow)
+        #expect(feed.took(atMost: 2) == [2, 0])
+        #expect(feed.took() == [3, 4])
     }
 
     @Test func noMoreThanTheWindowAreTaken() {

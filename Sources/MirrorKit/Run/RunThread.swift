@@ -220,7 +220,10 @@ extension RunThread {
         switch action {
         case .tell(let body): tell(body)
         case .read(let wishes): read(wishes)
-        case .claim(let wishes): claim(wishes)
+        case .claim(let wishes):
+            // The loop connects for those that have their targets, while others take theirs.
+            outbox.submitJobs()
+            claim(wishes)
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
             for submission in submissions { outbox.add(execution.job(for: submission)) }

@@ -110,13 +110,15 @@ package struct JobFeed: Sendable {
         tallyAll()
     }
 
-    /// Takes the next transfers for the loop. The caller reports each of them with `ended`, even if
-    /// it never began.
-    package mutating func take() -> [Int] {
+    /// Takes the next transfers for the loop, up to a limit. The caller reports each of them with `ended`,
+    /// even if it never began.
+    package mutating func take(atMost limit: Int = .max) -> [Int] {
         var taken: [Int] = []
         for level in levels.indices.reversed() {
             var passed = 0
-            while known.count < window, belowShare > 0, passed < levels[level].queues.count {
+            while known.count < window, belowShare > 0, taken.count < limit,
+                passed < levels[level].queues.count
+            {
                 let turn = levels[level].turn % levels[level].queues.count
                 if hosts[levels[level].queues[turn].host].known < share {
                     passed = 0
@@ -126,7 +128,7 @@ package struct JobFeed: Sendable {
                     levels[level].turn = turn + 1
                 }
             }
-            if known.count == window || belowShare == 0 { break }
+            if known.count == window || belowShare == 0 || taken.count == limit { break }
         }
         if levels.contains(where: \.queues.isEmpty) { levels.removeAll(where: \.queues.isEmpty) }
         return taken

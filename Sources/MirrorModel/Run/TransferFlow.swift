@@ -30,13 +30,14 @@ struct TransferFlow: ~Copyable {
         window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
     }
 
-    /// Begins as many transfers as may begin now.
+    /// Begins transfers that may begin now. If their targets are to be taken, the others begin once the
+    /// answer is there, after which this is asked again.
     mutating func beginMore(_ book: inout StepBook) {
         // Without servers each ends at once, and takes memory until its row was read.
         while !book.isEnding, book.table.count < StepQueue.mostUnderWay,
             case let positions = window.next(), !positions.isEmpty
         {
-            begin(positions, &book)
+            if begin(positions, &book) { return }
         }
     }
 
@@ -60,8 +61,9 @@ struct TransferFlow: ~Copyable {
         add([position], &book)
     }
 
-    /// Begins transfers; the target of each is taken first.
-    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
+    /// Begins transfers; the target of each is taken first. Returns whether there are any to take.
+    @discardableResult
+    private mutating func begin(_ positions: [Int], _ book: inout StepBook) -> Bool {
         var claims: [RowWish] = []
         var offline: [Int] = []
         var postponed: [(position: Int, deferral: Deferral)] = []
@@ -110,6 +112,7 @@ struct TransferFlow: ~Copyable {
         }
         if !claims.isEmpty { book.act(.claim(claims)) }
         claimSets(&book)
+        return !claims.isEmpty
     }
 
     /// Hands transfers whose targets are this run's to the loop.
@@ -184,7 +187,9 @@ extension TransferFlow {
         switch end {
         case .done(let done): book.begin([position]) { _ in .sharesEnd(done) }
         case .failed(let error): book.fail(position, error)
-        case .abandoned: return begin([position], &book)
+        case .abandoned:
+            begin([position], &book)
+            return
         }
         addFollowers(of: position, &book)
     }

@@ -7,8 +7,12 @@ struct TransferWindow: Sendable {
     /// The greatest number of files, and of their bytes in memory, that wait for the promotion.
     private static let mostLandings = 4096
     private static let mostLandingBytes = 8 << 20
+    /// How many transfers go ahead of all others: connections are made for them while the others are
+    /// prepared.
+    private static let mostAtFirst = 16
 
     private var feed = JobFeed()
+    private var hasBegun = false
     /// Steps whose transfers the loop has.
     private(set) var running = PositionSet()
     /// Steps whose transfers became ready to begin while the run was paused.
@@ -31,7 +35,8 @@ struct TransferWindow: Sendable {
     mutating func next() -> [Int] {
         guard feed.isRunningLow, landings < Self.mostLandings, landingBytes < Self.mostLandingBytes
         else { return [] }
-        return feed.take()
+        defer { hasBegun = true }
+        return feed.take(atMost: hasBegun ? .max : Self.mostAtFirst)
     }
 
     /// Records that a step's transfer begins; false when the transfer is held back instead.

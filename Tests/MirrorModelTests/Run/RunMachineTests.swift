@@ -20,6 +20,37 @@ import Testing
         #expect(summary.exit == 0)
     }
 
+    /// Connections are made for them while the others take their targets.
+    @Test func aFewTransfersGoAheadOfTheOthers() throws {
+        let machine = try RunRig(fetching: (0..<40).map { "f\($0)" }).machine
+        func asked(after input: RunInput) -> [[Int]] {
+            machine.take(input, at: RunMoment(elapsed: 0, time: Instant(seconds: 0)))
+            var actions: [RunAction] = []
+            machine.takeActions(into: &actions)
+            return actions.compactMap { action in
+                switch action {
+                case .claim(let wishes): wishes.map(\.position)
+                case .submit(let submissions): submissions.map { -$0.position }
+                default: nil
+                }
+            }
+        }
+        func claimed(_ positions: Range<Int>) -> RunInput {
+            .claimed(positions.map { KnownRow($0, nil) })
+        }
+        #expect(asked(after: .ready) == [Array(0..<16)])
+        #expect(asked(after: .tick) == [Array(16..<40)], "none waits for the first ones' targets")
+        #expect(asked(after: claimed(0..<16)) == [(0..<16).map { -$0 }])
+        #expect(asked(after: claimed(16..<40)) == [(16..<40).map { -$0 }])
+    }
+
+    /// What the first transfers bring is followed by the others at once.
+    @Test func theOthersFollowOnceTheFirstHaveTheirTargets() throws {
+        var rig = try RunRig(fetching: (0..<40).map { "f\($0)" })
+        rig.tell(.ready)
+        #expect(rig.submitted == Array(0..<40))
+    }
+
     @Test func aLandingThatIsToldTwiceCountsOnce() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready)
