@@ -6,6 +6,9 @@ internal import MirrorParts
 /// A transfer starts with the part of an earlier run, if it has one: a worker establishes how much
 /// of it can be trusted. Then its state machine begins.
 final class TransferStarts {
+    /// The most transfers that start at one time: a handshake, and what else is under way, goes on meanwhile.
+    private static let mostAtATime = 16
+
     private let register: TransferRegister
     private let connections: FurtherConnections
     private let driver: TransferDriver
@@ -14,6 +17,8 @@ final class TransferStarts {
     private let policy: TransferPolicy
     /// Picks a number from 0 to its argument.
     private let jitter: @Sendable (Int64) -> Int64
+    /// Whether more transfers may have places than were started.
+    private(set) var hasMore = false
 
     init(
         _ connections: FurtherConnections, driver: TransferDriver, endings: TransferEndings,
@@ -28,10 +33,15 @@ final class TransferStarts {
         self.jitter = jitter
     }
 
-    /// Starts transfers as long as there are places.
+    /// Starts transfers as long as there are places, up to the most that start at one time.
     func startNext() {
+        hasMore = false
         guard !connections.throttle.limits.isPaused, !endings.isStopping else { return }
-        while let transfer = register.nextToStart() { start(transfer) }
+        for _ in 0..<Self.mostAtATime {
+            guard let transfer = register.nextToStart() else { return }
+            start(transfer)
+        }
+        hasMore = true
     }
 
     /// Wakes transfers whose waiting time is over.

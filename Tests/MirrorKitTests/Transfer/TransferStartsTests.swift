@@ -1,0 +1,64 @@
+import Testing
+
+@testable import MirrorKit
+@testable import MirrorModel
+@testable import MirrorSystem
+@testable import MirrorTransfer
+
+@Suite struct TransferStartsTests {
+    /// The first connection's handshake does not wait until a hundred requests are prepared.
+    @Test func requestsUnderWayGoOnWhileTransfersStart() throws {
+        let wire = UnansweringWire()
+        let inbox = try TransferInbox()
+        var configuration = Configuration()
+        (configuration.jobs, configuration.perHost) = (100, 100)
+        let engine = TransferEngine(
+            configuration,
+            TransferEngine.Surroundings(
+                wire: wire, parts: ScratchPartStore(), observer: DeafObserver(), inbox: inbox,
+                workers: NoWorkers(), readers: NoWorkers(), admit: { _, _ in nil }))
+        inbox.post(
+            .submit(
+                try (0..<100).map {
+                    try .fetching("https://a.example/\($0)", id: $0, target: "Caches/\($0)")
+                }))
+        var turns = 0
+        while wire.begun < 100, turns < 100 {
+            turns += 1
+            let before = wire.begun
+            let rest = try #require(engine.iterate())
+            #expect(wire.begun > before, "turn \(turns) started none")
+            if wire.begun < 100 { #expect(rest == .watching(0), "nothing else wakes the loop") }
+        }
+        #expect(wire.begun == 100)
+        #expect(wire.performed == turns)
+        #expect(turns >= 4)
+        // Everything has started, so the loop waits.
+        #expect(try #require(engine.iterate()) != .watching(0))
+    }
+}
+
+/// Makes requests that get no answer.
+private final class UnansweringWire: Wire {
+    private(set) var begun = 0
+    private(set) var performed = 0
+
+    func prepare(_ request: WireRequest, for active: ActiveRequest) {}
+    func begin(_ active: ActiveRequest) { begun += 1 }
+    func end(_ active: ActiveRequest) {}
+    func resume(_ active: ActiveRequest) -> WireEnd? { nil }
+    func perform() { performed += 1 }
+    func nextEnd() -> WireEnd? { nil }
+    func watchNetwork() {}
+    func networkHasReturned() -> Bool { false }
+    func wait(milliseconds: Int64) {}
+}
+
+private struct DeafObserver: TransferObserver {
+    func tell(_ job: TransferJob, _ event: TransferEvent) {}
+}
+
+private struct NoWorkers: Workers {
+    func submit(_ work: @escaping @Sendable () -> Void) -> Bool { true }
+    func stop() {}
+}
