@@ -157,7 +157,7 @@ extension TransferEngine {
         if pause > 0 {
             throttle.limits.wasHeldBack = true
             isHoldingBack = true
-            return .holdingBack(starts.hasMore ? 0 : min(pause, AskingTime.look))
+            return .holdingBack(min(pause, AskingTime.look))
         }
         watch.look()
         if requests.running.isEmpty { surroundings.observer.rested() }
@@ -178,7 +178,7 @@ extension TransferEngine {
     /// The milliseconds for which the loop has nothing to do unless a message arrives.
     private var timeToWait: Int64 {
         // A request that the tick ended may have left connections to check.
-        if connections.needReview || requests.hasResumable || starts.hasMore { return 0 }
+        if connections.needReview || requests.hasResumable { return 0 }
         let isAsking = !requests.running.isEmpty || !work.files.isEmpty
         let longest = min(
             isAsking ? AskingTime.look : 60_000, connections.timeToPace ?? 60_000)

@@ -17,8 +17,6 @@ final class TransferStarts {
     private let policy: TransferPolicy
     /// Picks a number from 0 to its argument.
     private let jitter: @Sendable (Int64) -> Int64
-    /// Whether more transfers may have places than were started.
-    private(set) var hasMore = false
 
     init(
         _ connections: FurtherConnections, driver: TransferDriver, endings: TransferEndings,
@@ -33,15 +31,14 @@ final class TransferStarts {
         self.jitter = jitter
     }
 
-    /// Starts transfers as long as there are places, up to the most that start at one time.
+    /// Starts transfers as long as there are places, up to the most that start at one time. While there are
+    /// more, the dispatcher lets nobody wait.
     func startNext() {
-        hasMore = false
         guard !connections.throttle.limits.isPaused, !endings.isStopping else { return }
         for _ in 0..<Self.mostAtATime {
             guard let transfer = register.nextToStart() else { return }
             start(transfer)
         }
-        hasMore = true
     }
 
     /// Wakes transfers whose waiting time is over.

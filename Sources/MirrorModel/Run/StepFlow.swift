@@ -29,7 +29,7 @@ struct StepFlow: ~Copyable {
         cancelledEarly = []
     }
 
-    /// Begins as many transfers as may begin now, and settles the sets that are complete.
+    /// Begins transfers that may begin now, and settles the sets that are complete.
     mutating func advance() {
         if !book.isEnding { transfers.beginMore(&book) }
         sets.settle(&book)
@@ -169,6 +169,7 @@ extension StepFlow {
     /// Ends steps whose rows cannot be read. Where the end is known without the row, it stays that end.
     private mutating func unreadable(_ positions: [Int], _ error: MirrorError) {
         for position in positions {
+            transfers.hasAnswer(position)
             guard let work = book.table[position] else { continue }
             switch work.purpose {
             case .failed, .deferred, .sharesEnd: found(nil, for: position)

@@ -6,6 +6,8 @@ struct TransferFlow: ~Copyable {
     /// The transfers that the loop has, and those whose turn comes.
     var window = TransferWindow()
     private var steering: Steering
+    /// Steps whose targets were asked for, and that have no answer yet.
+    private var claiming = PositionSet()
     /// Steps whose targets another run of the process has.
     private var joined: Set<Int> = []
     /// The sets, whose transfers begin once all targets of their set are this run's.
@@ -30,14 +32,14 @@ struct TransferFlow: ~Copyable {
         window.fill(JobFeed(book.plan.turns(of: turns), window: book.rules.window))
     }
 
-    /// Begins transfers that may begin now. If their targets are to be taken, the others begin once the
-    /// answer is there, after which this is asked again.
+    /// Begins transfers that may begin now; none while others wait for the answer whether they have their
+    /// targets, so that these go ahead.
     mutating func beginMore(_ book: inout StepBook) {
         // Without servers each ends at once, and takes memory until its row was read.
-        while !book.isEnding, book.table.count < StepQueue.mostUnderWay,
+        while claiming.isEmpty, !book.isEnding, book.table.count < StepQueue.mostUnderWay,
             case let positions = window.next(), !positions.isEmpty
         {
-            if begin(positions, &book) { return }
+            begin(positions, &book)
         }
     }
 
@@ -61,9 +63,8 @@ struct TransferFlow: ~Copyable {
         add([position], &book)
     }
 
-    /// Begins transfers; the target of each is taken first. Returns whether there are any to take.
-    @discardableResult
-    private mutating func begin(_ positions: [Int], _ book: inout StepBook) -> Bool {
+    /// Begins transfers; the target of each is taken first.
+    private mutating func begin(_ positions: [Int], _ book: inout StepBook) {
         var claims: [RowWish] = []
         var offline: [Int] = []
         var postponed: [(position: Int, deferral: Deferral)] = []
@@ -110,15 +111,21 @@ struct TransferFlow: ~Copyable {
             window.ended(position)
             book.begin([position]) { _ in .deferred(deferral) }
         }
-        if !claims.isEmpty { book.act(.claim(claims)) }
+        if !claims.isEmpty {
+            for claim in claims { claiming.insert(claim.position) }
+            book.act(.claim(claims))
+        }
         claimSets(&book)
-        return !claims.isEmpty
     }
+
+    /// Notes that there is an answer whether a step has its target.
+    mutating func hasAnswer(_ position: Int) { claiming.remove(position) }
 
     /// Hands transfers whose targets are this run's to the loop.
     mutating func claimed(_ rows: [KnownRow], _ book: inout StepBook) {
         var submissions: [Submission] = []
         for known in rows {
+            hasAnswer(known.position)
             guard let work = book.table[known.position] else { continue }
             work.row = known.row
             book.claimed.insert(known.position)
@@ -164,6 +171,7 @@ extension TransferFlow {
     /// Has steps wait for another run of the process.
     mutating func occupied(_ positions: [Int], _ book: inout StepBook) {
         for position in positions {
+            hasAnswer(position)
             window.ended(position)
             book.table.remove(position)
         }
@@ -187,9 +195,7 @@ extension TransferFlow {
         switch end {
         case .done(let done): book.begin([position]) { _ in .sharesEnd(done) }
         case .failed(let error): book.fail(position, error)
-        case .abandoned:
-            begin([position], &book)
-            return
+        case .abandoned: return begin([position], &book)
         }
         addFollowers(of: position, &book)
     }

@@ -9,7 +9,7 @@ struct TransferWindow: Sendable {
     private static let mostLandingBytes = 8 << 20
     /// How many transfers go ahead of all others: connections are made for them while the others are
     /// prepared.
-    private static let mostAtFirst = 16
+    private static let mostAtFirst = 32
 
     private var feed = JobFeed()
     private var hasBegun = false

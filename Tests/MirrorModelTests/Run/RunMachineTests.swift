@@ -22,7 +22,7 @@ import Testing
 
     /// Connections are made for them while the others take their targets.
     @Test func aFewTransfersGoAheadOfTheOthers() throws {
-        let machine = try RunRig(fetching: (0..<40).map { "f\($0)" }).machine
+        let machine = try RunRig(fetching: (0..<80).map { "f\($0)" }).machine
         func asked(after input: RunInput) -> [[Int]] {
             machine.take(input, at: RunMoment(elapsed: 0, time: Instant(seconds: 0)))
             var actions: [RunAction] = []
@@ -38,17 +38,16 @@ import Testing
         func claimed(_ positions: Range<Int>) -> RunInput {
             .claimed(positions.map { KnownRow($0, nil) })
         }
-        #expect(asked(after: .ready) == [Array(0..<16)])
-        #expect(asked(after: .tick) == [Array(16..<40)], "none waits for the first ones' targets")
-        #expect(asked(after: claimed(0..<16)) == [(0..<16).map { -$0 }])
-        #expect(asked(after: claimed(16..<40)) == [(16..<40).map { -$0 }])
-    }
-
-    /// What the first transfers bring is followed by the others at once.
-    @Test func theOthersFollowOnceTheFirstHaveTheirTargets() throws {
-        var rig = try RunRig(fetching: (0..<40).map { "f\($0)" })
-        rig.tell(.ready)
-        #expect(rig.submitted == Array(0..<40))
+        let submitted = { (positions: Range<Int>) in positions.map { -$0 } }
+        #expect(asked(after: .ready) == [Array(0..<32)])
+        #expect(asked(after: .tick) == [], "the others follow when these have their targets")
+        #expect(asked(after: claimed(0..<20)) == [submitted(0..<20)])
+        // Of the rest, one belongs to another run, and the next is blocked.
+        #expect(asked(after: claimed(20..<30)) == [submitted(20..<30)])
+        #expect(asked(after: .occupied([30])) == [])
+        let blocked = MirrorError(.conflict, "an earlier run left it in the middle")
+        #expect(asked(after: .unreadable([31], blocked)) == [Array(32..<80)])
+        #expect(asked(after: claimed(32..<80)) == [submitted(32..<80)])
     }
 
     @Test func aLandingThatIsToldTwiceCountsOnce() throws {
