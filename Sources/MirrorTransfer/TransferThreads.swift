@@ -8,12 +8,15 @@ internal import Synchronization
 /// dlopen(3) under way.
 final class TransferThreads: Sendable {
     /// Those that wait for a loop.
-    private static let waiting = Mutex<TransferThreads?>(nil)
+    private static let waiting = Mutex<[TransferThreads]>([])
     private static let prepared: Void = {
         Offload.prepareThread()
         waiting.withLock { waiting in
             // Without them, the next loop starts its own.
-            if waiting == nil { waiting = try? TransferThreads { _ = CurlLibrary.functions } }
+            guard waiting.isEmpty else { return }
+            if let made = try? TransferThreads({ _ = CurlLibrary.functions }) {
+                waiting.append(made)
+            }
         }
     }()
 
@@ -30,7 +33,7 @@ final class TransferThreads: Sendable {
     /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads
     /// or descriptors.
     static func take() throws(Errno) -> TransferThreads {
-        if let ready = waiting.withLock({ $0.take() }) { return ready }
+        if let ready = waiting.withLock({ $0.popLast() }) { return ready }
         return try TransferThreads {}
     }
 
@@ -66,7 +69,7 @@ final class TransferThreads: Sendable {
     }
 
     /// Lets the threads wait for another loop, after the one that they had was taken back.
-    func waitForAnother() { TransferThreads.waiting.withLock { $0 = self } }
+    func waitForAnother() { TransferThreads.waiting.withLock { $0.append(self) } }
 
     /// Waits until the loop has finished. Returns the thread, which still frees what the loop had.
     func waitForLoop() -> NativeThread {
