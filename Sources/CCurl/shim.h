@@ -141,13 +141,6 @@ static inline long ccurl_get_long(const struct ccurl *curl, CURL *easy, CURLINFO
     return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
-/* The socket of the transfer's connection, or CURL_SOCKET_BAD. */
-static inline curl_socket_t ccurl_get_socket(const struct ccurl *curl, CURL *easy) {
-    curl_socket_t value = CURL_SOCKET_BAD;
-    return curl->easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value
-                                                                               : CURL_SOCKET_BAD;
-}
-
 static inline void *ccurl_get_pointer(const struct ccurl *curl, CURL *easy, CURLINFO info) {
     char *value = 0;
     return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;

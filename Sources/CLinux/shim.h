@@ -439,6 +439,18 @@ static inline int64_t linux_peer_user(int descriptor) {
     return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.user : -1;
 }
 
+/* The local port of a socket for IPv4 or IPv6; -1 where it has none. */
+static inline int32_t linux_local_port(int number) {
+    struct sockaddr_storage storage;
+    socklen_t length = sizeof storage;
+    if (getsockname(number, (struct sockaddr *)&storage, &length) < 0) return -1;
+    switch (storage.ss_family) {
+    case AF_INET: return ntohs(((struct sockaddr_in *)&storage)->sin_port);
+    case AF_INET6: return ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
+    default: return -1;
+    }
+}
+
 /* Holds back what is written to a socket, or sends it. The kernel holds no byte for longer than 200 ms. */
 static inline void linux_set_cork(int socket, bool holds) {
     int value = holds;

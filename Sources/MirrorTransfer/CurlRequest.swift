@@ -18,6 +18,8 @@ final class CurlRequest {
     private var isSettledByNext = false
     /// How often libcurl began to send the request: again where a kept connection had died.
     private var sendings = 0
+    /// The local port of the connection over which it is sent; 0 before.
+    private var localPort: Int32 = 0
 
     /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
     init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
@@ -46,7 +48,10 @@ final class CurlRequest {
     }
 
     /// Lets go of the request, which has been removed from the multi handle.
-    func release() { active = nil }
+    func release() {
+        leaveConnection()
+        active = nil
+    }
 
     /// Registers the callbacks with the handle.
     private func connect() {
@@ -71,9 +76,6 @@ final class CurlRequest {
         // libcurl counts its own repetitions over all requests of a handle until it is reset.
         keepsSettings = isSettledByNext && result == CURLE_OK && sendings == 1
         let wasSent = easy.sentBytes > 0
-        if result == CURLE_OK, easy.usedHTTP2 {
-            shared.add(localPort: active.socket.localPort) { easy.socket }
-        }
         return WireEnd(
             active: active, failure: failure(result, of: active, wasSent: wasSent),
             wasSent: wasSent)
@@ -81,7 +83,15 @@ final class CurlRequest {
 
     fileprivate func begins(localPort: Int32) {
         sendings += 1
+        leaveConnection()
+        self.localPort = localPort
+        shared.began(localPort: localPort)
         active?.requestBegins(localPort: localPort)
+    }
+
+    private func leaveConnection() {
+        if localPort > 0 { shared.ended(localPort: localPort) }
+        localPort = 0
     }
 
     private func failure(
@@ -103,6 +113,7 @@ final class CurlRequest {
         let made = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
             address.pointee.protocol)
+        if made >= 0 { shared.opened(made) }
         let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
         if let active {
             active.socket.wasOpened = active.socket.wasOpened || made >= 0
@@ -177,7 +188,7 @@ private func closingCallback(
     _ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t
 ) -> Int32 {
     if let context {
-        Unmanaged<SharedConnections>.fromOpaque(context).takeUnretainedValue().remove(socket)
+        Unmanaged<SharedConnections>.fromOpaque(context).takeUnretainedValue().closes(socket)
     }
     return close(socket)
 }

@@ -31,7 +31,6 @@ final class CurlWire: Wire {
 
     func begin(_ active: ActiveRequest) {
         guard let request = CurlWire.request(of: active) else { return }
-        shared.began()
         request.multi.add(request.easy)
     }
 

@@ -149,18 +149,6 @@ final class EasyHandle {
     /// Bytes of the request that were sent.
     var sentBytes: Int { ccurl_get_long(curl, handle, CURLINFO_REQUEST_SIZE) }
 
-    /// Whether the last response came over HTTP/2, on a connection that others may share.
-    var usedHTTP2: Bool {
-        ccurl_get_long(curl, handle, CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0)
-    }
-
-    /// The socket of the last request; nil when it is closed, or while other requests use it
-    /// (CURLINFO_ACTIVESOCKET(3)).
-    var socket: curl_socket_t? {
-        let socket = ccurl_get_socket(curl, handle)
-        return socket == CURL_SOCKET_BAD ? nil : socket
-    }
-
     /// Resumes receiving after a callback has paused it (curl_easy_pause(3)). The bytes held back
     /// are delivered before this returns. An error ends the transfer, and the multi handle does not
     /// report that end.

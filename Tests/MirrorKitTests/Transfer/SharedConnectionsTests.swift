@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import MirrorTestSupport
 import Testing
@@ -10,65 +11,94 @@ import Testing
 struct SharedConnectionsTests {
     private let shared = SharedConnections()
 
-    @Test func requestsThatBeginTogetherAreGatheredUntilTheyAreSent() throws {
+    /// A connection over which a number of requests are under way.
+    private func pair(requests: Int) throws -> TCPPair {
         let pair = try TCPPair()
-        shared.add(localPort: 1) { pair.near }
-        for _ in 0..<2 { shared.began() }
+        shared.opened(pair.near)
+        for _ in 0..<requests { shared.began(localPort: pair.localPort) }
+        return pair
+    }
+
+    @Test func whatSeveralRequestsWriteIsGatheredUntilItIsSent() throws {
+        let pair = try pair(requests: 2)
+        #expect(!pair.isHeldBack)
         shared.gather()
+        #expect(pair.isHeldBack)
+        shared.send()
+        #expect(!pair.isHeldBack)
+        #expect(shared.gatherings == 1)
+    }
+
+    @Test func oneRequestGoesAtOnce() throws {
+        let pair = try pair(requests: 1)
+        shared.gather()
+        #expect(!pair.isHeldBack)
+        shared.send()
+        #expect(shared.gatherings == 0)
+    }
+
+    @Test func theSecondRequestShowsThatAConnectionIsShared() throws {
+        let pair = try pair(requests: 0)
+        shared.gather()
+        shared.began(localPort: pair.localPort)
+        #expect(!pair.isHeldBack)
+        shared.began(localPort: pair.localPort)
+        #expect(pair.isHeldBack)
+        // A third one finds it held back.
+        shared.began(localPort: pair.localPort)
+        #expect(shared.gatherings == 1)
+        shared.send()
+        #expect(!pair.isHeldBack)
+    }
+
+    @Test func theLastOfSeveralRequestsGoesAtOnce() throws {
+        let pair = try pair(requests: 2)
+        shared.ended(localPort: pair.localPort)
+        shared.gather()
+        #expect(!pair.isHeldBack)
+    }
+
+    @Test func connectionsWithOneRequestEachAreLeftAlone() throws {
+        let alone = [try pair(requests: 1), try pair(requests: 1)]
+        let pair = try pair(requests: 9)
+        shared.gather()
+        #expect(alone.allSatisfy { !$0.isHeldBack })
         #expect(pair.isHeldBack)
         shared.send()
         #expect(!pair.isHeldBack)
     }
 
-    @Test func oneRequestGoesAtOnce() throws {
-        let pair = try TCPPair()
-        shared.add(localPort: 1) { pair.near }
-        shared.began()
-        shared.gather()
-        #expect(!pair.isHeldBack)
-        // What began before counts no more.
-        shared.began()
-        shared.gather()
-        #expect(!pair.isHeldBack)
-    }
-
-    @Test func fewRequestsOverManyConnectionsAreNotGathered() throws {
-        let pairs = [try TCPPair(), try TCPPair(), try TCPPair()]
-        for (port, pair) in pairs.enumerated() {
-            shared.add(localPort: Int32(port + 1)) { pair.near }
-        }
-        for _ in 0..<3 { shared.began() }
-        shared.gather()
-        #expect(pairs.allSatisfy { !$0.isHeldBack })
-        for _ in 0..<4 { shared.began() }
-        shared.gather()
-        #expect(pairs.allSatisfy { $0.isHeldBack })
-        shared.send()
-        #expect(pairs.allSatisfy { !$0.isHeldBack })
-    }
-
     /// The number of a closed socket may be that of a connection of somebody else in the process.
     @Test func aClosedSocketIsNotTouched() throws {
-        let pair = try TCPPair()
-        shared.add(localPort: 1) { pair.near }
-        shared.remove(pair.near)
-        for _ in 0..<9 { shared.began() }
+        let pair = try pair(requests: 2)
+        shared.closes(pair.near)
+        shared.ended(localPort: pair.localPort)
         shared.gather()
         #expect(!pair.isHeldBack)
-        shared.add(localPort: 1) { pair.near }
-        #expect(shared.sockets == [pair.near])
+        shared.send()
+        #expect(shared.connections.isEmpty)
     }
 
-    @Test func aConnectionIsLookedUpOnce() throws {
-        var lookups = 0
-        for _ in 0..<3 {
-            shared.add(localPort: 7) {
-                lookups += 1
-                return 99
-            }
-        }
-        #expect(lookups == 1)
-        #expect(shared.sockets == [99])
+    @Test func aConnectionThatIsClosedWhileItIsHeldBackIsForgotten() throws {
+        let pair = try pair(requests: 2)
+        shared.gather()
+        shared.closes(pair.near)
+        shared.send()
+        #expect(pair.isHeldBack)
+    }
+
+    @Test func anUnknownPortIsOfNoConnection() throws {
+        let pair = try pair(requests: 0)
+        for _ in 0..<2 { shared.began(localPort: pair.localPort ^ 1) }
+        shared.ended(localPort: pair.localPort)
+        #expect(shared.connections.map(\.requests) == [0])
+    }
+
+    @Test(arguments: TCPPair.families)
+    func aPortIsThatOfTheSocket(family: Int32) throws {
+        let pair = try TCPPair(family: family)
+        #expect(linux_local_port(pair.near) == pair.localPort)
+        #expect(linux_local_port(-1) == -1)
     }
 }
 
@@ -98,50 +128,59 @@ struct SharedWireTests {
     @Test func onlyConnectionsOfHTTP2AreShared() throws {
         defer { nginx.stop() }
         try expect([200, 200], of: "http")
-        #expect(wire.shared.sockets.isEmpty)
         #expect(wire.shared.gatherings == 0)
         try expect([200, 200], of: "https")
-        #expect(wire.shared.sockets.count == 1)
         let earlier = wire.shared.gatherings
+        // Both waited for the handshake, and began together.
+        #expect(earlier > 0)
         try expect([200, 200], of: "https")
-        #expect(wire.shared.sockets.count == 1)
-        // Both began together, and what they wrote is on its way.
         #expect(wire.shared.gatherings > earlier)
-        #expect(!wire.shared.isGathering)
+        #expect(wire.shared.connections.allSatisfy { $0.requests == 0 && !$0.isHeld })
     }
 
     @Test func aConnectionThatTheServerClosedIsForgotten() throws {
         defer { nginx.stop() }
         try expect([200, 200], of: "https")
-        #expect(wire.shared.sockets.count == 1)
+        #expect(wire.shared.connections.count == 1)
         nginx.stop()
         try expect([nil, nil], of: "https")
-        #expect(wire.shared.sockets.isEmpty)
+        #expect(wire.shared.connections.isEmpty)
     }
 }
 
 /// The two ends of a TCP connection over loopback.
 private final class TCPPair {
     let near: Int32
+    let localPort: Int32
     private let far: Int32
 
-    init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    /// Those that this machine has.
+    static let families = [AF_INET, AF_INET6].filter { (try? TCPPair(family: $0)) != nil }
+
+    init(family: Int32 = AF_INET) throws {
+        var port: UInt16 = 0
+        let listener = linux_internet_listen(family == AF_INET ? "127.0.0.1" : "::1", &port)
+        if listener < 0 { throw MirrorError(.inputOutput, "no listener") }
         defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let near = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        near = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let near = near
         let isConnected = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 1) == 0
-                    && getsockname(listener, address, &length) == 0
+                getsockname(listener, address, &length) == 0
                     && connect(near, address, length) == 0
+                    && getsockname(near, address, &length) == 0
             }
         }
         try #require(isConnected)
-        self.near = near
+        // The port follows the family in both forms (ip(7), ipv6(7)).
+        localPort = withUnsafeBytes(of: &address) {
+            Int32(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)))
+        }
+        // The listener does not block.
+        var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+        _ = poll(&entry, 1, 5_000)
         far = accept(listener, nil, nil)
     }
 
