@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 import MirrorTestSupport
 import Testing
@@ -95,10 +94,13 @@ struct SharedConnectionsTests {
     }
 
     @Test(arguments: TCPPair.families)
-    func aPortIsThatOfTheSocket(family: Int32) throws {
+    func aConnectionIsFoundByItsPort(family: Int32) throws {
+        let other = try TCPPair(family: family)
         let pair = try TCPPair(family: family)
-        #expect(linux_local_port(pair.near) == pair.localPort)
-        #expect(linux_local_port(-1) == -1)
+        for near in [other.near, pair.near] { shared.opened(near) }
+        shared.began(localPort: pair.localPort)
+        #expect(shared.connections.map(\.requests) == [0, 1])
+        #expect(shared.connections.map(\.localPort) == [0, pair.localPort])
     }
 }
 
@@ -158,29 +160,26 @@ private final class TCPPair {
     static let families = [AF_INET, AF_INET6].filter { (try? TCPPair(family: $0)) != nil }
 
     init(family: Int32 = AF_INET) throws {
-        var port: UInt16 = 0
-        let listener = linux_internet_listen(family == AF_INET ? "127.0.0.1" : "::1", &port)
-        if listener < 0 { throw MirrorError(.inputOutput, "no listener") }
+        let listener = socket(family, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }
-        near = socket(family, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let near = near
+        let near = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        address.sin6_family = sa_family_t(family)
+        // sin_addr is where sin6_flowinfo is (ip(7), ipv6(7)); the ports share a place too.
+        address.sin6_flowinfo = family == AF_INET ? inet_addr("127.0.0.1") : 0
+        address.sin6_addr = in6addr_loopback
         let isConnected = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                getsockname(listener, address, &length) == 0
+                bind(listener, address, length) == 0 && listen(listener, 1) == 0
+                    && getsockname(listener, address, &length) == 0
                     && connect(near, address, length) == 0
                     && getsockname(near, address, &length) == 0
             }
         }
-        try #require(isConnected)
-        // The port follows the family in both forms (ip(7), ipv6(7)).
-        localPort = withUnsafeBytes(of: &address) {
-            Int32(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)))
-        }
-        // The listener does not block.
-        var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-        _ = poll(&entry, 1, 5_000)
+        if !isConnected { throw MirrorError(.connectFailed, "no loopback") }
+        self.near = near
+        localPort = Int32(UInt16(bigEndian: address.sin6_port))
         far = accept(listener, nil, nil)
     }
 
