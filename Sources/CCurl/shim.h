@@ -43,6 +43,20 @@ static inline int ccurl_load(const char *name, struct ccurl *curl, char *problem
     return -1;
 }
 
+/* Makes a TLS context and frees it, with the OpenSSL that a loaded libcurl brought (SSL_CTX_new(3)): false
+   where it is not loaded, or brought none. */
+static inline bool ccurl_prepare_tls(const char *name) {
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!library) return false;
+    const void *(*method)(void) = (const void *(*)(void))dlsym(library, "TLS_client_method");
+    void *(*make)(const void *) = (void *(*)(const void *))dlsym(library, "SSL_CTX_new");
+    void (*end)(void *) = (void (*)(void *))dlsym(library, "SSL_CTX_free");
+    void *context = method && make && end ? make(method()) : NULL;
+    if (context) end(context);
+    dlclose(library);
+    return context;
+}
+
 static inline CURL *ccurl_easy_init(const struct ccurl *curl) { return curl->easy_init(); }
 
 static inline void ccurl_easy_cleanup(const struct ccurl *curl, CURL *easy) {

@@ -10,6 +10,13 @@ enum CurlLibrary {
     /// Its functions, or the error that prevented loading. The first access loads the library.
     static let functions: Result<LoadedLibrary<ccurl>, MirrorError> = load(CCURL_LIBRARY)
 
+    /// Makes the first TLS context of the process, for which OpenSSL looks up every algorithm (1 ms).
+    ///
+    /// libcurl would make it between the handshake of TCP and that of TLS. Returns false, and does
+    /// nothing, where libcurl is not loaded, or has another library for TLS.
+    @discardableResult
+    static func prepareTLS(of name: String = CCURL_LIBRARY) -> Bool { ccurl_prepare_tls(name) }
+
     /// Loads the library with this name.
     static func load(_ name: String) -> Result<LoadedLibrary<ccurl>, MirrorError> {
         do throws(LoadedLibrary<ccurl>.Failure) {

@@ -47,7 +47,9 @@ package final class TransferLoop: Sendable {
     /// Starts the threads of the next loop, and begins to load what requests are made with; once in a process.
     ///
     /// That takes about as long as a small run needs for its plan and the way to its first request.
-    package static func prepare() { TransferThreads.prepare() }
+    ///
+    /// - Parameter forTLS: whether there is time, too, for what the first connection over TLS needs.
+    package static func prepare(forTLS: Bool = false) { TransferThreads.prepare(forTLS: forTLS) }
 
     /// Adds jobs to the queue.
     package func submit(_ jobs: [TransferJob]) {

@@ -7,18 +7,14 @@ internal import Synchronization
 /// made with. All are started first, and one for the session's next call: pthread_create(3) waits for a
 /// dlopen(3) under way.
 final class TransferThreads: Sendable {
-    /// Those that wait for a loop.
-    private static let waiting = Mutex<[TransferThreads]>([])
-    private static let prepared: Void = {
-        Offload.prepareThread()
-        waiting.withLock { waiting in
-            // Without them, the next loop starts its own.
-            guard waiting.isEmpty else { return }
-            if let made = try? TransferThreads({ _ = CurlLibrary.functions }) {
-                waiting.append(made)
-            }
-        }
-    }()
+    private struct Spare {
+        /// Those that wait for a loop.
+        var waiting: [TransferThreads] = []
+        /// Whether some were started before they were needed.
+        var wasPrepared = false
+    }
+
+    private static let spare = Mutex(Spare())
 
     let inbox: TransferInbox
     /// Threads that write and hash bytes, and that read parts.
@@ -28,12 +24,27 @@ final class TransferThreads: Sendable {
     private let thread: NativeThread
 
     /// Starts the threads of the next loop; once in a process, which loads a library once.
-    static func prepare() { prepared }
+    ///
+    /// - Parameter forTLS: whether what a connection over TLS needs is prepared, too.
+    static func prepare(forTLS: Bool) {
+        spare.withLock { spare in
+            guard !spare.wasPrepared else { return }
+            spare.wasPrepared = true
+            Offload.prepareThread()
+            guard spare.waiting.isEmpty else { return }
+            let made = try? TransferThreads {
+                _ = CurlLibrary.functions
+                if forTLS { CurlLibrary.prepareTLS() }
+            }
+            // Without them, the next loop starts its own.
+            if let made { spare.waiting.append(made) }
+        }
+    }
 
     /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads
     /// or descriptors.
     static func take() throws(Errno) -> TransferThreads {
-        if let ready = waiting.withLock({ $0.popLast() }) { return ready }
+        if let ready = spare.withLock({ $0.waiting.popLast() }) { return ready }
         return try TransferThreads {}
     }
 
@@ -69,7 +80,7 @@ final class TransferThreads: Sendable {
     }
 
     /// Lets the threads wait for another loop, after the one that they had was taken back.
-    func waitForAnother() { TransferThreads.waiting.withLock { $0.append(self) } }
+    func waitForAnother() { TransferThreads.spare.withLock { $0.waiting.append(self) } }
 
     /// Waits until the loop has finished. Returns the thread, which still frees what the loop had.
     func waitForLoop() -> NativeThread {

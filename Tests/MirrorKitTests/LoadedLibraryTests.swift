@@ -47,4 +47,12 @@ import Testing
         _ = try XMLLibrary.functions.get()
         _ = try MicrohttpdLibrary.functions.get()
     }
+
+    @Test func tlsIsPreparedByTheLibraryThatLibcurlBrought() throws {
+        _ = try CurlLibrary.functions.get()
+        #expect(CurlLibrary.prepareTLS())
+        #expect(!CurlLibrary.prepareTLS(of: "libcurl-that-is-not-there.so.4"))
+        // It is loaded, and brings no TLS.
+        #expect(!CurlLibrary.prepareTLS(of: "libsqlite3.so.0"))
+    }
 }

@@ -121,9 +121,8 @@ public actor MirrorSession {
     /// likely.
     package nonisolated func expectRequests(of manifests: [Manifest]) {
         let isEmpty = (try? location.openIfThere()?.isRoot) != true
-        if manifests.contains(where: { $0.beginsWithRequests(inEmptyTree: isEmpty) }) {
-            TransferLoop.prepare()
-        }
+        let likely = manifests.lazy.compactMap { $0.likelyRequest(inEmptyTree: isEmpty) }.first
+        if let likely { TransferLoop.prepare(forTLS: likely.scheme == .https) }
     }
 
     /// Holds the root's lock while the body runs.
