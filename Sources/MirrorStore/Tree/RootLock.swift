@@ -44,9 +44,10 @@ package final class RootLock: Sendable {
                 if error.number == EWOULDBLOCK { heldBy = holder(in: file) }
                 throw error
             }
-            let text = "\(hostName())\n\(getpid())\n\(now.rfc3339)\n"
-            try retryingLibc("ftruncate", path) { ftruncate(file.number, 0) }
-            try file.write(Array(text.utf8), at: 0, path: path)
+            let text = Array("\(hostName())\n\(getpid())\n\(now.rfc3339)\n".utf8)
+            try file.write(text, at: 0, path: path)
+            // Not emptied before: a file that is emptied gives its block back, and gets another one.
+            try retryingLibc("ftruncate", path) { ftruncate(file.number, off_t(text.count)) }
             return RootLock(file: file, warning: warning(for: FileSystemKind(of: file)))
         } catch {
             if let heldBy {

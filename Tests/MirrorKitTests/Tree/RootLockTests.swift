@@ -27,6 +27,17 @@ import Testing
         _ = try RootLock.tryAcquire(root, now: now)
     }
 
+    @Test func theFileHasNothingOfAHolderBefore() throws {
+        let folder = try TemporaryFolder()
+        let root = try RootDirectory(opening: folder.path)
+        try folder.write(String(repeating: "x", count: 5000), to: ".mirror/lock")
+        let lock = try RootLock.tryAcquire(root, now: now)
+        let bytes = try #require(folder.bytes(of: ".mirror/lock"))
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(!text.contains("x\n") && text.hasSuffix("\n\(getpid())\n\(now.rfc3339)\n"))
+        withExtendedLifetime(lock) {}
+    }
+
     /// As in a child process between fork and exec.
     @Test func aSecondDescriptorOfTheFileDoesNotKeepTheLock() throws {
         let folder = try TemporaryFolder()
