@@ -54,6 +54,8 @@ final class ActiveRequest {
     struct Socket {
         /// Whether one was opened for it.
         var wasOpened = false
+        /// Whether it is connected and the request is being sent. From then on the stall clock runs.
+        var isConnected = false
         /// Whether the process had no descriptor left for one.
         var lacksDescriptor = false
         /// Whether an address was refused because it is not public.
@@ -62,18 +64,20 @@ final class ActiveRequest {
         var localPort: Int32 = 0
     }
 
-    /// The lines of heads and trailers so far.
-    private struct HeadIntake {
+    /// What came of the response so far.
+    private struct Intake {
+        /// The lines of heads and trailers, and their bytes.
         var collector = HeadCollector()
-        var bytes = 0
-    }
+        var headBytes = 0
+        var wish = BodyWish.unknown
 
-    /// Whether the body is wanted, which the final head decides.
-    private enum BodyWish {
-        case unknown
-        case wanted
-        /// So many bytes of it came all the same.
-        case declined(bytes: Int64)
+        /// Whether the body is wanted, which the final head decides.
+        enum BodyWish {
+            case unknown
+            case wanted
+            /// So many bytes of it came all the same.
+            case declined(bytes: Int64)
+        }
     }
 
     /// Unique in the run.
@@ -83,12 +87,7 @@ final class ActiveRequest {
     unowned let listener: any Listener
     /// An object that the wire attaches to the request while it runs.
     var connection: AnyObject?
-    private var head = HeadIntake()
-    private var wish = BodyWish.unknown
-
-    /// Whether the connection is established and the request is being sent. From then on the stall
-    /// clock runs.
-    private(set) var isAsking = false
+    private var intake = Intake()
     var socket = Socket()
     /// The time at which the final head came, in the time of `AskingTime`; nil before it.
     var answeredAt: Int64?
@@ -131,7 +130,7 @@ final class ActiveRequest {
 
     /// The request has a connection and is being sent.
     func requestBegins(localPort: Int32) {
-        isAsking = true
+        socket.isConnected = true
         socket.localPort = localPort
         listener.began(self)
     }
@@ -144,22 +143,22 @@ final class ActiveRequest {
     }
 
     private func takeIn(line: UnsafeRawBufferPointer) -> Bool {
-        head.bytes += line.count
-        guard head.bytes <= ActiveRequest.headerLimit else {
+        intake.headBytes += line.count
+        guard intake.headBytes <= ActiveRequest.headerLimit else {
             let limit = ActiveRequest.headerLimit >> 10
             find(
                 .refused(
                     Refusal(.malformedResponse, "its header lines are longer than \(limit) KiB")))
             return false
         }
-        switch head.collector.take(line: line) {
+        switch intake.collector.take(line: line) {
         case .more: return true
         case .refused(let flaw):
             find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
             return false
         case .head(let head):
             let isWanted = listener.received(head: head, on: self)
-            wish = isWanted ? .wanted : .declined(bytes: 0)
+            intake.wish = isWanted ? .wanted : .declined(bytes: 0)
             return isWanted || ActiveRequest.mayKeepConnection(after: head)
         }
     }
@@ -178,7 +177,7 @@ final class ActiveRequest {
 
     /// Whether an unwanted body has occupied its place too long, at a time of `AskingTime`.
     func isOverdue(at time: Int64) -> Bool {
-        guard case .declined = wish, let answeredAt else { return false }
+        guard case .declined = intake.wish, let answeredAt else { return false }
         return time - answeredAt >= ActiveRequest.unwantedPatience
     }
 
@@ -190,7 +189,7 @@ final class ActiveRequest {
     }
 
     private func takeIn(body: UnsafeRawBufferPointer) -> Reply {
-        switch wish {
+        switch intake.wish {
         case .wanted:
             let reply = listener.received(bytes: body, on: self)
             if case .pause = reply {
@@ -205,7 +204,7 @@ final class ActiveRequest {
         case .declined(let earlier):
             arrivedBytes += body.count
             let bytes = earlier + Int64(body.count)
-            wish = .declined(bytes: bytes)
+            intake.wish = .declined(bytes: bytes)
             return bytes > ActiveRequest.unwantedLimit ? .stop : .proceed
         case .unknown: return .stop
         }

@@ -103,7 +103,7 @@ extension ActiveRequests {
     func resume(_ id: Int) {
         for active in running.values where active.id == id {
             active.stall.reset()
-            if active.isAsking { active.stall.begin(at: asking.elapsed) }
+            if active.socket.isConnected { active.stall.begin(at: asking.elapsed) }
         }
     }
 

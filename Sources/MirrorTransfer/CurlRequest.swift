@@ -98,7 +98,7 @@ final class CurlRequest {
         _ result: CURLcode, of active: ActiveRequest, wasSent: Bool
     ) -> TransportFailure? {
         if result == CURLE_OK { return nil }
-        if active.socket.refusedAddress, !active.isAsking {
+        if active.socket.refusedAddress, !active.socket.isConnected {
             return TransportFailure(
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
         }

@@ -14,6 +14,8 @@ final class IncomingBody {
     private(set) var memory: [UInt8] = []
     /// The part's row, which may not be stored yet.
     private(set) lazy var record = makeRecord()
+    /// The digests of the bytes, once they are complete.
+    var digests: [Digest] = []
     private var startedPipeline: WritePipeline?
     private let identity: PartIdentity
     private let start: Start

@@ -36,8 +36,6 @@ final class Transfer {
     var cost = TransferCost()
     var hasStarted = false
     var isPaused = false
-    /// The digests of the complete bytes.
-    var digests: [Digest] = []
     /// How it is ended from outside.
     var earlyEnd = EarlyEnd()
     /// Detects that too few bytes come for too long, over all requests of its own connection.

@@ -246,14 +246,14 @@ extension TransferDriver {
     /// The digests are known.
     func hashed(_ transfer: Transfer, _ digests: [Digest], piecesHold: Bool?) {
         guard let body = transfer.body else { return }
-        transfer.digests = digests
+        body.digests = digests
         let size = body.length
         decide(transfer) { $0.checked(size: size, digests: digests, piecesHold: piecesHold) }
     }
 
     private func accept(_ transfer: Transfer, _ verification: Verification, _ answer: Answer) {
         guard let body = transfer.body,
-            let sha256 = transfer.digests.first(where: { $0.algorithm == .sha256 })
+            let sha256 = body.digests.first(where: { $0.algorithm == .sha256 })
         else {
             let error = MirrorError(.internalError, "\(transfer.job.target): no bytes to keep.")
             return endings.fail(transfer, error)
@@ -270,7 +270,7 @@ extension TransferDriver {
         let result = ReceivedBody(
             content: content,
             size: body.length, sha256: sha256,
-            otherDigest: transfer.digests.first { $0 != sha256 && declared.contains($0) },
+            otherDigest: body.digests.first { $0 != sha256 && declared.contains($0) },
             verified: verification, answer: answer, cost: transfer.cost)
         register.end(transfer, .received(result))
     }

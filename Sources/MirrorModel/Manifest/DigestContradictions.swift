@@ -1,10 +1,14 @@
-extension ResourceTable {
-    /// The requests that are declared to give bytes of two digests.
-    ///
-    /// A request is a method, a body and a URL; only digests of one algorithm can contradict each
-    /// other.
-    func contradictions() -> [ManifestFlaw] {
-        var known = RepeatedHashes(expecting: count)
+/// Finds the requests that are declared to give bytes of two digests.
+///
+/// A request is a method, a body and a URL; only digests of one algorithm can contradict each other.
+struct DigestContradictions {
+    private let resources: ResourceTable
+
+    init(_ resources: ResourceTable) { self.resources = resources }
+
+    /// A flaw for each resource that contradicts an earlier one.
+    func flaws() -> [ManifestFlaw] {
+        var known = RepeatedHashes(expecting: resources.count)
         forEachRequest { hash, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
         known.find()
         if known.repeated.isEmpty { return [] }
@@ -26,14 +30,14 @@ extension ResourceTable {
 
     /// Passes a hash of each request whose response has a declared digest to the body.
     private func forEachRequest(_ body: (_ hash: Int, _ position: Int) -> Void) {
-        for position in indices where mayHaveDigest(at: position) {
-            if let hash = plainRequestHash(at: position) {
+        for position in resources.indices where resources.mayHaveDigest(at: position) {
+            if let hash = resources.plainRequestHash(at: position) {
                 body(hash, position)
                 continue
             }
-            let resource = self[position]
+            let resource = resources[position]
             for source in resource.sources where !resource.digests.isEmpty {
-                body(requestHash(resource.method, source.url), position)
+                body(resources.requestHash(resource.method, source.url), position)
             }
         }
     }
@@ -52,10 +56,10 @@ extension ResourceTable {
     ) {
         var first: [Declaration] = []
         for (hash, position) in requests {
-            let resource = self[position]
+            let resource = resources[position]
             var isContradicted = false
             for url in resource.sources.lazy.map(\.url)
-            where requestHash(resource.method, url) == hash {
+            where resources.requestHash(resource.method, url) == hash {
                 for digest in resource.digests {
                     let earlier = first.first {
                         $0.url == url && $0.method == resource.method

@@ -52,7 +52,7 @@ extension Manifest {
     package func flawsOfTargets() -> [ManifestFlaw] { resources.collisions() }
 
     /// The flaws of requests that are declared to give bytes of two digests.
-    package func flawsOfDigests() -> [ManifestFlaw] { resources.contradictions() }
+    package func flawsOfDigests() -> [ManifestFlaw] { DigestContradictions(resources).flaws() }
 
     /// A flaw as a sentence that names the resources concerned.
     public func sentence(on flaw: ManifestFlaw) -> String {

@@ -113,52 +113,18 @@ package struct SegmentMachine: Sendable {
     }
 }
 
-/// More connections for the bytes in hand.
+// MARK: More connections for the bytes in hand
+
 extension TransferMachine {
     /// The positions of the sources that may fetch ranges of the bytes in hand.
     ///
     /// The source that is asked already comes first. The list is empty where a single connection
-    /// has to suffice.
-    ///
-    /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
-    /// them, where the size is known, and not in a download that has to be clean.
-    package var segmentSources: [Int] {
-        let current = course.sources.current
-        guard !course.file.isPost, !wasCleaned, !course.asking.bypassesCaches, let reception,
-            let part, reception.allowsRanges, course.knownTotal != nil,
-            course.asking.plan.url.scheme != .file
-        else { return [] }
-        let own = course.sources.givesRanges(current) ? [current] : []
-        switch part.identity {
-        case .version(let provenance, _):
-            return reception.answer.provenance == provenance ? own : []
-        case .digest:
-            return part.isPinned(by: course.file) ? own + course.sources.othersThatGiveRanges : []
-        case .anonymous: return []
-        }
-    }
+    /// has to suffice, and in a download that has to be clean.
+    package var segmentSources: [Int] { wasCleaned ? [] : course.segmentSources }
 
     /// The request for a range of the bytes in hand, from one of the `segmentSources`.
     package func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
-        guard let part else { return nil }
-        let source = course.sources.states[position].source
-        // The source that answers already is asked where it answered; others at their own URLs.
-        var plan = RequestDraft(source: position, url: source.url)
-        let last = course.asking.plan
-        if position == last.source {
-            plan.url = last.url
-            plan.carriesCredentials = last.carriesCredentials
-        }
-        plan.offset = range.lowerBound
-        plan.end = range.upperBound
-        plan.isLong = TransferRequests.isLong(
-            course.knownTotal ?? 0, plan, of: course.sources, isPost: course.file.isPost)
-        let provenance = Provenance(source: source.key, answeredBy: plan.url.withoutSecrets)
-        if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
-        if case .version = part.identity, plan.ifRange == nil { return nil }
-        return SegmentMachine(
-            source: source, plan: RequestPlan(plan), part: part, range: range,
-            expectation: course.file.expectation, policy: course.file.policy)
+        course.segment(of: range, from: position)
     }
 
     /// Notes that bytes of a further connection were added to the part.
@@ -168,22 +134,9 @@ extension TransferMachine {
     package mutating func segmentsEnded(length: Int64) -> TransferAction {
         course.progressed(to: length)
         course.bytes.breakOff()
-        guard length == course.knownTotal else { return askForMissing() }
+        guard length == course.knownTotal else { return course.askForMissing() }
         course.bytes.complete()
         return TransferAction(.check)
-    }
-
-    /// Asks for the bytes that no further connection could fetch.
-    ///
-    /// A source that gives no ranges would send the whole file for them, and the bytes of the others
-    /// would come again and again. So another source is asked first, and the next time costs a retry.
-    private mutating func askForMissing() -> TransferAction {
-        guard course.sources.givesRanges(course.sources.current) else {
-            return course.retry(
-                Refusal(.rangeIgnored, "the server gives no ranges, and bytes are missing"),
-                after: nil)
-        }
-        return TransferAction(course.request())
     }
 
     /// Starts over, because a further connection learned that the source has another version.
@@ -195,4 +148,61 @@ extension TransferMachine {
     ///
     /// The next range ends there.
     package mutating func know(gapEnd: Int64?) { course.bytes.know(gapEnd: gapEnd) }
+}
+
+extension TransferCourse {
+    /// The positions of the sources that may fetch ranges of the bytes in hand, the current one first.
+    ///
+    /// Ranges are joined only where a pin, or the strong validator of the one source, vouches for
+    /// them, and where the size is known.
+    var segmentSources: [Int] {
+        let current = sources.current
+        guard !file.isPost, !asking.bypassesCaches, let reception = bytes.reception,
+            let part = bytes.part, reception.allowsRanges, knownTotal != nil,
+            asking.plan.url.scheme != .file
+        else { return [] }
+        let own = sources.givesRanges(current) ? [current] : []
+        switch part.identity {
+        case .version(let provenance, _):
+            return reception.answer.provenance == provenance ? own : []
+        case .digest: return part.isPinned(by: file) ? own + sources.othersThatGiveRanges : []
+        case .anonymous: return []
+        }
+    }
+
+    /// The request for a range of the bytes in hand; nil where nothing vouches for its answer.
+    func segment(of range: Range<Int64>, from position: Int) -> SegmentMachine? {
+        guard let part = bytes.part else { return nil }
+        let source = sources.states[position].source
+        // The source that answers already is asked where it answered; others at their own URLs.
+        var plan = RequestDraft(source: position, url: source.url)
+        let last = asking.plan
+        if position == last.source {
+            plan.url = last.url
+            plan.carriesCredentials = last.carriesCredentials
+        }
+        plan.offset = range.lowerBound
+        plan.end = range.upperBound
+        plan.isLong = TransferRequests.isLong(
+            knownTotal ?? 0, plan, of: sources, isPost: file.isPost)
+        let provenance = Provenance(source: source.key, answeredBy: plan.url.withoutSecrets)
+        if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
+        if case .version = part.identity, plan.ifRange == nil { return nil }
+        return SegmentMachine(
+            source: source, plan: RequestPlan(plan), part: part, range: range,
+            expectation: file.expectation, policy: file.policy)
+    }
+
+    /// Asks for the bytes that no further connection could fetch.
+    ///
+    /// A source that gives no ranges would send the whole file for them, and the bytes of the others
+    /// would come again and again. So another source is asked first, and the next time costs a retry.
+    mutating func askForMissing() -> TransferAction {
+        guard sources.givesRanges(sources.current) else {
+            return retry(
+                Refusal(.rangeIgnored, "the server gives no ranges, and bytes are missing"),
+                after: nil)
+        }
+        return TransferAction(request())
+    }
 }
