@@ -439,7 +439,14 @@ static inline int64_t linux_peer_user(int descriptor) {
     return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.user : -1;
 }
 
-/* The local port of a socket for IPv4 or IPv6; -1 where it has none. */
+/* What no other socket of this boot is called (SO_COOKIE of socket(7)); 0 for what is no socket. */
+static inline uint64_t linux_socket_cookie(int number) {
+    uint64_t cookie = 0;
+    socklen_t length = sizeof cookie;
+    return getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
+}
+
+/* The local port of a socket for IPv4 or IPv6, 0 where it has none yet; -1 for what is no such socket. */
 static inline int32_t linux_local_port(int number) {
     struct sockaddr_storage storage;
     socklen_t length = sizeof storage;

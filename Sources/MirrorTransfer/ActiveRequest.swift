@@ -70,6 +70,8 @@ final class ActiveRequest {
         var collector = HeadCollector()
         var headBytes = 0
         var wish = BodyWish.unknown
+        /// That of the final head.
+        var version: HTTPVersion?
 
         /// Whether the body is wanted, which the final head decides.
         enum BodyWish {
@@ -115,6 +117,9 @@ final class ActiveRequest {
         self.listener = listener
     }
 
+    /// The version of the final head; nil before it.
+    var version: HTTPVersion? { intake.version }
+
     /// Whether the final head came.
     var hasAnswered: Bool { answeredAt != nil }
 
@@ -157,6 +162,7 @@ final class ActiveRequest {
             find(.refused(Refusal(.malformedResponse, "the answer cannot be trusted: \(flaw)")))
             return false
         case .head(let head):
+            intake.version = head.version
             let isWanted = listener.received(head: head, on: self)
             intake.wish = isWanted ? .wanted : .declined(bytes: 0)
             return isWanted || ActiveRequest.mayKeepConnection(after: head)

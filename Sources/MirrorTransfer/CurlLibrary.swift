@@ -12,8 +12,9 @@ enum CurlLibrary {
 
     /// Makes the first TLS context of the process, for which OpenSSL looks up every algorithm (1 ms).
     ///
-    /// libcurl would make it between the handshake of TCP and that of TLS. Returns false, and does
-    /// nothing, where libcurl is not loaded, or has another library for TLS.
+    /// libcurl would make it between the handshake of TCP and that of TLS. Returns false where libcurl
+    /// is not loaded, or brought no OpenSSL. Only for a process that ends by _exit(2): OpenSSL frees
+    /// what this uses when exit(3) is called, on whatever thread that is.
     @discardableResult
     static func prepareTLS(of name: String = CCURL_LIBRARY) -> Bool { ccurl_prepare_tls(name) }
 

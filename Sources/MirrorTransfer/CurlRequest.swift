@@ -89,6 +89,15 @@ final class CurlRequest {
         active?.requestBegins(localPort: localPort)
     }
 
+    fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
+        guard let active else { return false }
+        let goesOn = active.take(line: line)
+        if let version = active.version, version != .http2 {
+            shared.carriesOne(localPort: localPort)
+        }
+        return goesOn
+    }
+
     private func leaveConnection() {
         if localPort > 0 { shared.ended(localPort: localPort) }
         localPort = 0
@@ -152,7 +161,7 @@ private func headerCallback(
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-    return activeRequest(context)?.take(line: line) == true ? line.count : -1
+    return request(context)?.take(line: line) == true ? line.count : -1
 }
 
 private func bodyCallback(

@@ -18,7 +18,7 @@ final class MultiHandle {
     ///
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
-    ///   - shared: is told of connections that are closed.
+    ///   - shared: is told of connections and of the requests that they carry.
     init(connections: Int, shared: SharedConnections) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }

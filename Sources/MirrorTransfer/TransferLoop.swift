@@ -48,7 +48,7 @@ package final class TransferLoop: Sendable {
     ///
     /// That takes about as long as a small run needs for its plan and the way to its first request.
     ///
-    /// - Parameter forTLS: whether there is time, too, for what the first connection over TLS needs.
+    /// - Parameter forTLS: whether the first request is likely one over TLS, for which more is prepared.
     package static func prepare(forTLS: Bool = false) { TransferThreads.prepare(forTLS: forTLS) }
 
     /// Adds jobs to the queue.

@@ -25,7 +25,7 @@ final class TransferThreads: Sendable {
 
     /// Starts the threads of the next loop; once in a process, which loads a library once.
     ///
-    /// - Parameter forTLS: whether what a connection over TLS needs is prepared, too.
+    /// - Parameter forTLS: whether the first request is likely one over TLS, for which more is prepared.
     static func prepare(forTLS: Bool) {
         spare.withLock { spare in
             guard !spare.wasPrepared else { return }

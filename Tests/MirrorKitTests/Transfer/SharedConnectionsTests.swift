@@ -78,6 +78,43 @@ struct SharedConnectionsTests {
         #expect(shared.connections.isEmpty)
     }
 
+    /// libcurl 7.88 does not tell when it closes a socket that is not connected.
+    @Test func aSocketThatWasClosedUnseenIsNotTouched() throws {
+        let (pair, foreign) = (try TCPPair(), try TCPPair())
+        shared.opened(pair.near)
+        // Its number is that of another file now.
+        try #require(dup2(foreign.near, pair.near) == pair.near)
+        for _ in 0..<2 { shared.began(localPort: foreign.localPort) }
+        #expect(shared.connections.isEmpty)
+        shared.gather()
+        #expect(!foreign.isHeldBack)
+    }
+
+    @Test func aNumberThatIsOpenedAgainIsAnotherConnection() throws {
+        let pair = try pair(requests: 2)
+        shared.opened(pair.near)
+        #expect(shared.connections.map(\.requests) == [0])
+    }
+
+    @Test(arguments: [Int32(0), -1])
+    func aRequestWithoutAPortIsOfNoConnection(port: Int32) throws {
+        _ = try pair(requests: 0)
+        shared.began(localPort: port)
+        #expect(shared.connections.map(\.requests) == [0])
+    }
+
+    /// The next request begins in the turn in which the last one ends, which is noted after it.
+    @Test func aConnectionOfHTTP1IsLeftAlone() throws {
+        let pair = try pair(requests: 1)
+        shared.gather()
+        shared.carriesOne(localPort: pair.localPort)
+        shared.began(localPort: pair.localPort)
+        #expect(!pair.isHeldBack)
+        shared.send()
+        shared.gather()
+        #expect(!pair.isHeldBack)
+    }
+
     @Test func aConnectionThatIsClosedWhileItIsHeldBackIsForgotten() throws {
         let pair = try pair(requests: 2)
         shared.gather()
@@ -130,6 +167,9 @@ struct SharedWireTests {
     @Test func onlyConnectionsOfHTTP2AreShared() throws {
         defer { nginx.stop() }
         try expect([200, 200], of: "http")
+        // Most of these begin over a connection whose last request ends in the same turn.
+        let url = try SourceURL(nginx.url("http") + "/a")
+        _ = try probe.reports(on: Array(repeating: url, count: 500))
         #expect(wire.shared.gatherings == 0)
         try expect([200, 200], of: "https")
         let earlier = wire.shared.gatherings

@@ -34,7 +34,8 @@ import Testing
         let lock = try RootLock.tryAcquire(root, now: now)
         let bytes = try #require(folder.bytes(of: ".mirror/lock"))
         let text = String(decoding: bytes, as: UTF8.self)
-        #expect(!text.contains("x\n") && text.hasSuffix("\n\(getpid())\n\(now.rfc3339)\n"))
+        #expect(text.hasSuffix("\n\(getpid())\n\(now.rfc3339)\n"))
+        #expect(text.split(separator: "\n").count == 3)
         withExtendedLifetime(lock) {}
     }
 
