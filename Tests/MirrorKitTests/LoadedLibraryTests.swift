@@ -3,6 +3,7 @@ import Testing
 
 @testable import MirrorManifests
 @testable import MirrorServer
+@testable import MirrorSystem
 @testable import MirrorTransfer
 
 /// Libraries that are loaded when they are needed, and what is said where they are not there.
@@ -34,12 +35,24 @@ import Testing
         #expect(error.message.contains("Debian: libmicrohttpd12"))
     }
 
+    @Test func aMissingLibcryptoIsNamedWithWhatToDo() throws {
+        let error = try #require(throws: MirrorError.self) {
+            try CryptoLibrary.load("libcrypto-that-is-not-there.so.3").get()
+        }
+        #expect(error.message.contains("libcrypto-that-is-not-there.so.3"))
+        #expect(error.message.contains("Debian: libssl3"))
+    }
+
     /// A library of the right name that is another one has none of the functions.
     @Test func libraryWithoutTheNeededFunctionsIsRefused() throws {
         let error = try #require(throws: MirrorError.self) {
             try CurlLibrary.load("libsqlite3.so.0").get()
         }
         #expect(error.message.contains("libsqlite3.so.0 has no curl_global_init"))
+        let other = try #require(throws: MirrorError.self) {
+            try CryptoLibrary.load("libsqlite3.so.0").get()
+        }
+        #expect(other.message.contains("libsqlite3.so.0 has no EVP_MD_fetch"))
     }
 
     @Test func theLibrariesLoadOnThisMachine() throws {
