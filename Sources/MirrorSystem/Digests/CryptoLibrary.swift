@@ -29,7 +29,7 @@ enum CryptoLibrary {
 
     /// Algorithms, each fetched once: it would be looked up anew for each digest (crypto(7ssl), on
     /// implicit fetching).
-    static func algorithm(_ algorithm: DigestAlgorithm) -> OpaquePointer? {
+    static func algorithm(_ algorithm: DigestAlgorithm) -> OpaquePointer {
         switch algorithm {
         case .md5: md5.pointer
         case .sha1: sha1.pointer
@@ -48,8 +48,14 @@ enum CryptoLibrary {
     private struct Fetched: @unchecked Sendable {
         // The pointer describes an algorithm that is never changed or freed; any threads may use it
         // at once (EVP_MD_fetch(3ssl)).
-        let pointer: OpaquePointer?
+        let pointer: OpaquePointer
 
-        init(_ name: String) { pointer = ccrypto_fetch(functions.table, name) }
+        /// Without the algorithm, OpenSSL would call a function that is not there.
+        init(_ name: String) {
+            guard let pointer = ccrypto_fetch(functions.table, name) else {
+                fatalError("OpenSSL is set up to provide no \(name) (openssl.cnf(5)).")
+            }
+            self.pointer = pointer
+        }
     }
 }
