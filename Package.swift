@@ -75,7 +75,8 @@ let package = Package(
             path: "docs/examples/prefetch", swiftSettings: strict),
         .target(
             name: "MirrorTestSupport", dependencies: ["CCrypto", "CSQLite", "CTestSupport"],
-            path: "Tests/MirrorTestSupport", swiftSettings: strict),
+            path: "Tests/MirrorTestSupport", swiftSettings: strict,
+            linkerSettings: [.linkedLibrary("crypto")]),
         .executableTarget(
             name: "mirror-library-driver", dependencies: ["MirrorKit", "MirrorModel"],
             path: "Tests/MirrorLibraryDriver", swiftSettings: strict),

@@ -4,9 +4,8 @@
 #include <openssl/opensslv.h>
 #include <stdio.h>
 
-/* Loading libcrypto takes 0.6 ms, a tenth of a run that finds nothing to do and needs no digest. So nothing is
-   linked: it is loaded for the first digest, and called through this table. Its name carries the version of its
-   interface. */
+/* Loading libcrypto takes a tenth of a run that finds nothing to do and needs no digest. So nothing is linked: it
+   is loaded beside other work, and called through this table. Its name carries the version of its interface. */
 #define CCRYPTO_TEXT_OF(version) "libcrypto.so." #version
 #define CCRYPTO_NAME_OF(version) CCRYPTO_TEXT_OF(version)
 static inline const char *ccrypto_library(void) { return CCRYPTO_NAME_OF(OPENSSL_SHLIB_VERSION); }

@@ -78,6 +78,12 @@ final class SharedConnections {
     private func hold(_ position: Int) {
         let connection = connections[position]
         guard connection.isShared, !connection.isHeld else { return }
+        // Connections to two hosts may have one port, and this may be the wrong one of them.
+        guard linux_socket_cookie(connection.socket) == connection.cookie else {
+            connections[position].localPort = 0
+            connections[position].requests = 0
+            return
+        }
         connections[position].isHeld = true
         gatherings += 1
         linux_set_cork(connection.socket, true)

@@ -38,6 +38,10 @@ enum Interruption {
         var cancel: (@Sendable () -> Void)?
         /// Whether the runtime was asked for a sign of life and has not given it yet.
         var isAwaited = false
+        /// The thread that cancels; nil before the command begins.
+        var standby: StandbyThread?
+        /// What the standby thread does while the command begins.
+        var meanwhile: (@Sendable () throws(MirrorError) -> Void)?
     }
 
     private struct Deadline {
@@ -131,6 +135,16 @@ enum Interruption {
         shared.state.withLock { $0.lastWords = words }
     }
 
+    /// Has the standby thread do something that takes a moment, while the command goes on. An error ends
+    /// the process, with exit 74.
+    static func meanwhile(_ body: @escaping @Sendable () throws(MirrorError) -> Void) {
+        let standby = shared.state.withLock { state in
+            state.meanwhile = body
+            return state.standby
+        }
+        standby?.wake()
+    }
+
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
     /// Returns the exit code; throws where the process gets no two further threads.
     static func supervise(
@@ -142,6 +156,7 @@ enum Interruption {
         let main = pthread_self()
         shared.state.withLock { state in
             state.main = main
+            state.standby = standby
             state.begin = {
                 let task = Task {
                     let code = await command()
@@ -211,6 +226,8 @@ enum Interruption {
             return state.hasHungUp ? state.hangUp : nil
         }
         hangUp?()
+        let meanwhile = shared.state.withLock { $0.meanwhile.take() }
+        do throws(MirrorError) { try meanwhile?() } catch { endProcess(error, exit: 74) }
         let (received, isOverdue, cancel, isAwaited) = shared.state.withLock {
             ($0.received, $0.isOverdue, $0.cancel, $0.isAwaited)
         }

@@ -47,6 +47,8 @@ enum Main {
     }
 
     private static func work() async -> Int32 {
+        // Not before: the runtime has started its threads, and would wait for the library to be loaded.
+        Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.requireDigests() }
         guard let words = Arguments.words() else {
             Console.error.line(
                 "mirror: error: The command line cannot be read, because there is no /proc. Mount it, then run again."

@@ -56,6 +56,7 @@ import Testing
     }
 
     @Test func theLibrariesLoadOnThisMachine() throws {
+        try CryptoLibrary.require()
         _ = try CurlLibrary.functions.get()
         _ = try XMLLibrary.functions.get()
         _ = try MicrohttpdLibrary.functions.get()

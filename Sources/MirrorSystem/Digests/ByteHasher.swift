@@ -16,7 +16,7 @@ package struct ByteHasher: ~Copyable, @unchecked Sendable {
     /// Begins a digest of no bytes.
     package init(_ algorithm: DigestAlgorithm) {
         self.algorithm = algorithm
-        crypto = CryptoLibrary.functions.table
+        crypto = CryptoLibrary.table
         // It fails only where malloc fails; Swift itself traps there.
         guard let context = ccrypto_new(crypto) else {
             preconditionFailure("EVP_MD_CTX_new: out of memory")

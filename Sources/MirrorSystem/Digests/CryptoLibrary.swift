@@ -1,18 +1,26 @@
 internal import CCrypto
-internal import MirrorModel
+package import MirrorModel
 
-/// libcrypto, which is loaded for the first digest: most runs find nothing to do, and need none.
-enum CryptoLibrary {
-    /// Its functions. The first access loads the library.
+/// libcrypto, which is loaded for the first digest, or when a program has time for it: it takes a while,
+/// and most runs find nothing to do and need no digest.
+package enum CryptoLibrary {
+    /// Its functions, or the error that prevented loading. The first access loads the library.
+    static let functions: Result<LoadedLibrary<ccrypto>, MirrorError> = load(
+        String(cString: ccrypto_library()))
+
+    /// Loads the library now. Throws `MirrorError` where that is impossible.
     ///
-    /// Without it the process cannot continue, as it could not begin where libcrypto is linked. libcurl
-    /// needs it, too.
-    static let functions: LoadedLibrary<ccrypto> = {
-        switch load(String(cString: ccrypto_library())) {
-        case .success(let library): return library
+    /// A program that is not linked with libcrypto calls this before its work begins: a digest that
+    /// cannot be computed ends the process, like one that is linked with a library that is missing.
+    package static func require() throws(MirrorError) { _ = try functions.get() }
+
+    /// Its functions, for a digest.
+    static var table: UnsafePointer<ccrypto> {
+        switch functions {
+        case .success(let library): return library.table
         case .failure(let error): fatalError(error.message)
         }
-    }()
+    }
 
     /// Loads the library with this name.
     static func load(_ name: String) -> Result<LoadedLibrary<ccrypto>, MirrorError> {
@@ -22,7 +30,7 @@ enum CryptoLibrary {
             return .failure(
                 MirrorError(
                     .inputOutput,
-                    "No digest can be computed, because libcrypto cannot be loaded: \(error.words). Install it (Debian: libssl3) and run again."
+                    "No digest can be computed, because libcrypto cannot be loaded: \(error.words). If it is missing, install it (Debian: libssl3), and run again."
                 ))
         }
     }
@@ -52,7 +60,7 @@ enum CryptoLibrary {
 
         /// Without the algorithm, OpenSSL would call a function that is not there.
         init(_ name: String) {
-            guard let pointer = ccrypto_fetch(functions.table, name) else {
+            guard let pointer = ccrypto_fetch(table, name) else {
                 fatalError("OpenSSL is set up to provide no \(name) (openssl.cnf(5)).")
             }
             self.pointer = pointer

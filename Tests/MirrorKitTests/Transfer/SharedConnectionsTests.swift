@@ -90,6 +90,17 @@ struct SharedConnectionsTests {
         #expect(!foreign.isHeldBack)
     }
 
+    /// Its port was taken for that of another connection, which has the same one.
+    @Test func aSocketThatWasClosedUnseenAfterItsPortWasLearnedIsNotTouched() throws {
+        let foreign = try TCPPair()
+        let pair = try pair(requests: 2)
+        try #require(dup2(foreign.near, pair.near) == pair.near)
+        shared.gather()
+        #expect(!foreign.isHeldBack)
+        shared.began(localPort: pair.localPort)
+        #expect(shared.connections.isEmpty)
+    }
+
     @Test func aNumberThatIsOpenedAgainIsAnotherConnection() throws {
         let pair = try pair(requests: 2)
         shared.opened(pair.near)
