@@ -43,8 +43,7 @@ final class SharedConnections {
 
     /// Notes a request that is about to be sent over the connection with this local port.
     func began(localPort: Int32) {
-        if known(localPort) == nil { learn(localPort) }
-        guard let position = known(localPort) else { return }
+        guard let position = known(localPort) ?? learn(localPort) else { return }
         connections[position].requests += 1
         if isGathering { hold(position) }
     }
@@ -96,8 +95,8 @@ final class SharedConnections {
 
     /// Finds the socket that has a port, among those over which nothing was sent yet, and forgets those
     /// of them that were closed. From now on libcurl tells when it closes the socket.
-    private func learn(_ localPort: Int32) {
-        guard localPort > 0 else { return }
+    private func learn(_ localPort: Int32) -> Int? {
+        guard localPort > 0 else { return nil }
         connections.removeAll {
             $0.localPort == 0 && ($0.cookie == 0 || linux_socket_cookie($0.socket) != $0.cookie)
         }
@@ -105,5 +104,6 @@ final class SharedConnections {
             $0.localPort == 0 && linux_local_port($0.socket) == localPort
         }
         if let position { connections[position].localPort = localPort }
+        return position
     }
 }

@@ -18,6 +18,7 @@ package enum CryptoLibrary {
     static var table: UnsafePointer<ccrypto> {
         switch functions {
         case .success(let library): return library.table
+        // The command calls `require` first, and other programs are linked with the library.
         case .failure(let error): fatalError(error.message)
         }
     }
