@@ -19,6 +19,8 @@ struct WriteAheadLog: ~Copyable, Sendable {
     private let folder: Descriptor?
     /// Open once something was written: a run that finds nothing to do leaves the index as it is.
     private let file = Mutex<Descriptor?>(nil)
+    /// Whether the log's name is on the disk.
+    private let isNamed = Mutex(false)
     /// Checkpoints run on a second connection, so that writers need not wait for the disk.
     private let checkpointing = Mutex<Database?>(nil)
     /// The pages from which on writers are held back.
@@ -29,30 +31,46 @@ struct WriteAheadLog: ~Copyable, Sendable {
         folder = isWriter ? location?.file.folder : nil
     }
 
-    /// Makes the log, before the first transaction: its name must be on the disk before its bytes
-    /// count.
+    /// Makes the log, before the first transaction.
+    ///
+    /// SQLite flushes the header of a log and the folder at once, because frames of an earlier log may follow
+    /// the header (https://sqlite.org/src/info/ff5be73dee). An empty file has none, so its header goes to the
+    /// disk with the first frames that a promise depends on.
     func open(_ database: inout Database) throws(IndexError) {
         guard let folder, file.withLock({ $0 }) == nil else { return }
-        try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
-            $0.add(SystemClock.now().rfc3339)
-        }
+        let opened: Descriptor
+        let isEmpty: Bool
         do throws(Errno) {
-            try folder.flush(path: ".mirror")
             let name = IndexFile.name + "-wal"
-            let opened = Descriptor(
+            opened = Descriptor(
                 owning: try retrying("openat", ".mirror/" + name) {
                     linux_openat(folder.number, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0)
                 })
-            file.withLock { $0 = opened }
+            isEmpty = try opened.status(path: ".mirror/" + name).stamp.size == 0
         } catch { throw IndexError.file(error) }
+        if isEmpty { try database.run("PRAGMA synchronous = OFF") }
+        var failure: IndexError?
+        do throws(IndexError) {
+            try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
+                $0.add(SystemClock.now().rfc3339)
+            }
+        } catch { failure = error }
+        if isEmpty { try database.run("PRAGMA synchronous = NORMAL") }
+        if let failure { throw failure }
+        file.withLock { $0 = opened }
     }
 
-    /// Waits until every commit so far is on the disk (fdatasync(2)).
+    /// Waits until every commit so far is on the disk (fdatasync(2)), and the log's name with them.
     ///
     /// The log's own descriptor is used: to open and close the database file would drop SQLite's
     /// POSIX locks. An error is final; a second call would not report it again.
     func flush() throws(Errno) {
-        try file.withLock { $0 }?.flushBytes(path: ".mirror/index.sqlite-wal")
+        guard let file = file.withLock({ $0 }) else { return }
+        if let folder, !isNamed.withLock({ $0 }) {
+            try folder.flush(path: ".mirror")
+            isNamed.withLock { $0 = true }
+        }
+        try file.flushBytes(path: ".mirror/index.sqlite-wal")
     }
 
     /// Whether a flush of a whole file system includes the log.
