@@ -192,7 +192,7 @@ private let start = Instant(milliseconds: 1_795_233_360_123)
 
     @Test func overwrittenPagesAreDamage() throws {
         let index = try open().index
-        for number in 0..<500 {
+        for number in 0..<250 {
             let record = try fullRecord("Documents/\(number)")
             try index.write { (batch: inout Database) throws(IndexError) in
                 try FileRows.put(record, in: &batch)
