@@ -36,13 +36,10 @@ package final class HTTPServer: @unchecked Sendable {
             }
         } catch { throw HTTPServer.sentence(on: error, address) }
         bodyInMemory = limits.bodyInMemory
+        readers = WorkPool(name: "server reads", threads: limits.readers)
         do throws(Errno) {
-            readers = try WorkPool(name: "server reads", threads: limits.readers)
-        } catch {
-            close(socket)
-            throw MirrorError(error)
-        }
-        do throws(Errno) {
+            // The library's threads must never read themselves.
+            try readers.startFirst()
             watch = try ConnectionWatch(requestSeconds: limits.requestSeconds)
         } catch {
             readers.stop()

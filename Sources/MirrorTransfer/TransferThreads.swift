@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The threads that a transfer loop has for itself, and their messages.
 ///
-/// Who expects requests starts them before it knows of a loop, and they load meanwhile what requests are
-/// made with. All are started first, and one for the session's next call: pthread_create(3) waits for a
-/// dlopen(3) under way.
+/// Who expects requests starts the transfer thread before it knows of a loop, and the thread loads meanwhile
+/// what requests are made with. It starts one for the session's next call first, because pthread_create(3)
+/// waits for a dlopen(3) under way.
 final class TransferThreads: Sendable {
     private struct Spare {
         /// Those that wait for a loop.
@@ -30,9 +30,9 @@ final class TransferThreads: Sendable {
         spare.withLock { spare in
             guard !spare.wasPrepared else { return }
             spare.wasPrepared = true
-            Offload.prepareThread()
             guard spare.waiting.isEmpty else { return }
             let made = try? TransferThreads {
+                Offload.prepareThread()
                 _ = CurlLibrary.functions
                 if forTLS { CurlLibrary.prepareTLS() }
             }
@@ -51,20 +51,13 @@ final class TransferThreads: Sendable {
     /// - Parameter prepare: what the transfer thread does before it takes a loop.
     init(_ prepare: @escaping @Sendable () -> Void) throws(Errno) {
         inbox = try TransferInbox()
-        workers = try WorkPool(name: "pipelines", threads: 2)
-        var pools = [workers]
-        do throws(Errno) {
-            readers = try WorkPool(name: "parts", threads: 2)
-            pools.append(readers)
-            let loop = LoopSlot()
-            self.loop = loop
-            thread = try NativeThread("transfers") {
-                prepare()
-                loop.run()
-            }
-        } catch {
-            for pool in pools { pool.stop() }
-            throw error
+        workers = WorkPool(name: "pipelines", threads: 2)
+        readers = WorkPool(name: "parts", threads: 2)
+        let loop = LoopSlot()
+        self.loop = loop
+        thread = try NativeThread("transfers") {
+            prepare()
+            loop.run()
         }
     }
 

@@ -5,5 +5,11 @@ internal import MirrorSystem
 package enum SystemLibrary {
     /// Loads what digests are computed with. Throws `MirrorError` where that is impossible, in which case
     /// nothing can be verified.
-    package static func requireDigests() throws(MirrorError) { try CryptoLibrary.require() }
+    ///
+    /// A thread for the first call that blocks is started before: pthread_create(3) waits for a dlopen(3)
+    /// under way.
+    package static func requireDigests() throws(MirrorError) {
+        Offload.prepareThread()
+        try CryptoLibrary.require()
+    }
 }

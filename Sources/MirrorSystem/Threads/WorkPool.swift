@@ -11,35 +11,63 @@ package protocol Workers: Sendable {
     func stop()
 }
 
-/// A few threads that take closures from one queue, in order. All but the first start when work arrives
-/// while the others are at work.
+/// A few threads that take closures from one queue, in order. They start when work arrives while the others
+/// are at work.
 package final class WorkPool: Workers {
     private struct State {
         var queue: [@Sendable () -> Void] = []
         var first = 0
         /// How many pieces of work wait or are being done, and how many threads there are for them.
         var unfinished = 0
-        var started = 1
+        var started = 0
         var isStopping = false
+        /// Whether a thread that is none of the pool's does the work that waits.
+        var isHelped = false
+
+        mutating func takeNext() -> (@Sendable () -> Void)? {
+            guard first < queue.count else { return nil }
+            defer {
+                first += 1
+                if first == queue.count || first > 1024 {
+                    queue.removeFirst(first)
+                    first = 0
+                }
+            }
+            return queue[first]
+        }
     }
+
+    /// Starts a thread with a name, and throws when the system gives none.
+    package typealias Start =
+        @Sendable (String, @escaping @Sendable () -> Void) throws(Errno) -> NativeThread
 
     private let name: String
     private let most: Int
+    private let start: Start
     private let state = Mutex(State())
     private let available = Semaphore()
     private let threads = Mutex<[NativeThread]>([])
 
-    /// Starts the first of the threads; throws when the system gives none.
-    package init(name: String, threads count: Int) throws(Errno) {
+    package init(
+        name: String, threads count: Int,
+        start: @escaping Start = { (name, body) throws(Errno) in try NativeThread(name, body) }
+    ) {
         self.name = name
         most = count
-        let pool = self
+        self.start = start
+    }
+
+    /// Starts the first thread before there is work; throws when the system gives none.
+    package func startFirst() throws(Errno) {
         try threads.withLock { (threads) throws(Errno) in
-            threads.append(try NativeThread(name) { pool.run() })
+            threads.append(try start(name) { self.run() })
+            state.withLock { $0.started += 1 }
         }
     }
 
     /// Adds work; false after `stop`, when the work is dropped.
+    ///
+    /// Where the system gives no thread at all, it is done here and now.
     @discardableResult
     package func submit(_ work: @escaping @Sendable () -> Void) -> Bool {
         let (isTaken, isMore) = state.withLock { state in
@@ -52,21 +80,42 @@ package final class WorkPool: Workers {
         }
         // First, because to start a thread may take a while.
         if isTaken { available.post() }
-        if isMore { startAnother() }
+        if isMore, !startAnother() { help() }
         return isTaken
     }
 
-    /// Starts one more thread. Where the system gives none, those that are there do the work, and the next
-    /// piece of work asks again.
-    private func startAnother() {
+    /// Starts one more thread; false where no thread is left to do the work. Where the system gives none,
+    /// those that are there do it, and the next piece of work asks again.
+    private func startAnother() -> Bool {
         threads.withLock { threads in
             // Whoever stops the pool takes the threads after it has said so.
-            if state.withLock({ $0.isStopping }) { return }
-            if let thread = try? NativeThread(name, { self.run() }) {
+            if !state.withLock({ $0.isStopping }), let thread = try? start(name, { self.run() }) {
                 threads.append(thread)
-            } else {
-                state.withLock { $0.started -= 1 }
+                return true
             }
+            return state.withLock { state in
+                state.started -= 1
+                return state.started > 0
+            }
+        }
+    }
+
+    /// Does the work that waits on the calling thread. Work that adds more is not interrupted by it.
+    private func help() {
+        let isFirst = state.withLock { state in
+            defer { state.isHelped = true }
+            return !state.isHelped
+        }
+        guard isFirst else { return }
+        while true {
+            let work: (@Sendable () -> Void)? = state.withLock { state in
+                let work = state.takeNext()
+                state.isHelped = work != nil
+                return work
+            }
+            guard let work else { return }
+            work()
+            state.withLock { $0.unfinished -= 1 }
         }
     }
 
@@ -84,18 +133,13 @@ package final class WorkPool: Workers {
     private func run() {
         while true {
             available.wait()
-            let work: (@Sendable () -> Void)? = state.withLock { state in
-                guard state.first < state.queue.count else { return nil }
-                defer {
-                    state.first += 1
-                    if state.first == state.queue.count || state.first > 1024 {
-                        state.queue.removeFirst(state.first)
-                        state.first = 0
-                    }
-                }
-                return state.queue[state.first]
+            let (work, isOver) = state.withLock { state in
+                let work = state.takeNext()
+                return (work, work == nil && state.isStopping)
             }
-            guard let work else { return }
+            if isOver { return }
+            // Nil where another thread helped.
+            guard let work else { continue }
             work()
             state.withLock { $0.unfinished -= 1 }
         }

@@ -16,7 +16,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        workers = try WorkPool(name: "test", threads: 2)
+        workers = WorkPool(name: "test", threads: 2)
     }
 
     /// A writer from a position on, all of whose bytes have gone through its pipeline.

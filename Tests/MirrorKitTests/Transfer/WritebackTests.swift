@@ -19,7 +19,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        workers = try WorkPool(name: "test", threads: 2)
+        workers = WorkPool(name: "test", threads: 2)
     }
 
     /// A tmpfs is memory, which cannot be let go.
