@@ -79,54 +79,64 @@ struct FewChoices: OutputChoices {
     var color: ColorChoice { .auto }
 }
 
+// Each kind declares all of its options: the parser reads a group within a group once more at every level,
+// and looks through the whole program for each type of group.
+
 /// The output options of verbs that give one verdict.
 struct VerdictOptions: ParsableArguments, OutputChoices {
-    @Flag(name: .long, help: "Write JSON for scripts to standard output.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Say only what failed.")
-    var quiet = false
+    @Flag(name: .long, help: OutputHelp.json) var json = false
+    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
 }
 
 /// The output options of verbs that print a list.
 struct ListOptions: ParsableArguments, OutputChoices {
-    @OptionGroup var verdict: VerdictOptions
-
-    @Option(
-        name: .long, help: ArgumentHelp("Colour: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
-
-    var json: Bool { verdict.json }
-    var quiet: Bool { verdict.quiet }
+    @Flag(name: .long, help: OutputHelp.json) var json = false
+    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
+    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
 
     func validate() throws { ColorChoice.ofCommand = color }
 }
 
 /// The output options of verbs that print a list and by default leave part of it out.
 struct DetailOptions: ParsableArguments, OutputChoices {
-    @OptionGroup var list: ListOptions
-
-    @Flag(name: .shortAndLong, help: "Say also what was kept.")
-    var verbose = false
-
-    var json: Bool { list.json }
-    var quiet: Bool { list.quiet }
-    var color: ColorChoice { list.color }
+    @Flag(name: .long, help: OutputHelp.json) var json = false
+    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
+    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
+    @Flag(name: .shortAndLong, help: OutputHelp.verbose) var verbose = false
 
     func validate() throws {
-        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
+        ColorChoice.ofCommand = color
+        try refuseContradiction()
     }
 }
 
 /// The output options of verbs that transfer.
 struct OutputOptions: ParsableArguments, OutputChoices {
-    @OptionGroup var detail: DetailOptions
+    @Flag(name: .long, help: OutputHelp.json) var json = false
+    @Flag(name: .shortAndLong, help: OutputHelp.quiet) var quiet = false
+    @Option(name: .long, help: OutputHelp.color) var color = ColorChoice.auto
+    @Flag(name: .shortAndLong, help: OutputHelp.verbose) var verbose = false
 
     @Flag(name: .long, help: "No live progress on a terminal, no lines of progress elsewhere.")
     var noProgress = false
 
-    var json: Bool { detail.json }
-    var quiet: Bool { detail.quiet }
-    var verbose: Bool { detail.verbose }
-    var color: ColorChoice { detail.color }
+    func validate() throws {
+        ColorChoice.ofCommand = color
+        try refuseContradiction()
+    }
+}
+
+extension OutputChoices {
+    /// Throws where less is asked for and more.
+    fileprivate func refuseContradiction() throws {
+        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
+    }
+}
+
+/// What the help says of the options that several kinds of verbs have.
+private enum OutputHelp {
+    static let json: ArgumentHelp = "Write JSON for scripts to standard output."
+    static let quiet: ArgumentHelp = "Say only what failed."
+    static let color = ArgumentHelp("Colour: auto, always or never.", valueName: "when")
+    static let verbose: ArgumentHelp = "Say also what was kept."
 }
