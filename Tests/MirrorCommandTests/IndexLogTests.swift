@@ -15,7 +15,8 @@ struct IndexLogTests {
         let resources = ["a", "b"].map {
             "{\"path\":\"Documents/\($0)\",\"url\":\"file://\(source)\"}"
         }
-        let manifest = try ground.write(manifest: "{\"name\":\"m\",\"resources\":[\(resources[0])]}")
+        let manifest = try ground.write(
+            manifest: "{\"name\":\"m\",\"resources\":[\(resources[0])]}")
         #expect(try ground.start("sync", manifest).wait().ending == .exited(0))
 
         if hasOlder {
