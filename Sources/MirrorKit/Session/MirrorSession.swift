@@ -117,12 +117,14 @@ public actor MirrorSession {
         }
     }
 
-    /// Begins to load what requests are made with, before it is planned which there are, if some are most
-    /// likely.
+    /// Has the next plan under the lock begin to load what requests are made with, before it is known which
+    /// there are, if some are most likely.
     package nonisolated func expectRequests(of manifests: [Manifest]) {
-        let isEmpty = (try? location.openIfThere()?.isRoot) != true
-        let likely = manifests.lazy.compactMap { $0.likelyRequest(inEmptyTree: isEmpty) }.first
-        if let likely { TransferLoop.prepare(forTLS: likely.scheme == .https) }
+        engine.beforeOpening { [location] in
+            let isEmpty = (try? location.openIfThere()?.isRoot) != true
+            let likely = manifests.lazy.compactMap { $0.likelyRequest(inEmptyTree: isEmpty) }.first
+            if let likely { TransferLoop.prepare(forTLS: likely.scheme == .https) }
+        }
     }
 
     /// Holds the root's lock while the body runs.
