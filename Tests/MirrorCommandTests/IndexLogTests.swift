@@ -41,4 +41,31 @@ struct IndexLogTests {
         #expect(
             lines[frame...].contains { $0.contains("fdatasync(") }, "the log is never flushed")
     }
+
+    /// What such a run writes is asked for again where a power cut takes it.
+    @Test func aRunInWhichEverythingIsConfirmedAgainFlushesTheLogOnceAtItsEnd() async throws {
+        try await DetachedThread.run {
+            let shelf = MemoryShelf()
+            let server = try OriginServer(responder: ShelfOrigin(shelf))
+            defer { server.stop() }
+            let resources = (0..<3).map { number in
+                shelf.put("/\(number)", TestBytes.make(500, seed: UInt64(number)))
+                return "{\"path\":\"Caches/\(number)\",\"url\":\"\(server.url)/\(number)\"}"
+            }
+            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+            defer { ground.remove() }
+            let manifest = try ground.write(
+                manifest: "{\"name\":\"t\",\"resources\":[\(resources.joined(separator: ","))]}")
+            let flushes = try (0..<2).map { _ in
+                let trace = ground.folder.full("trace")
+                let tool = [Strace.program, "-f", "-y", "-qq", "-o", trace, "-e", "trace=fdatasync"]
+                let result = try ground.start(["sync", manifest, "--refresh"], under: tool).wait()
+                #expect(result.ending == .exited(0), "\(result.errors)")
+                return String(decoding: ground.folder.read("trace") ?? [], as: UTF8.self)
+                    .split(separator: "\n").filter { $0.contains("/index.sqlite-wal>") }.count
+            }
+            #expect(flushes[0] > 1, "new files are reported before their rows are on the disk")
+            #expect(flushes[1] == 1)
+        }
+    }
 }

@@ -119,6 +119,11 @@ package final class Confirmed: Sendable {
         self.serverName = serverName
     }
 
+    /// Whether the row only learns once more what it says. Where that is lost, the source is asked again.
+    package var isRepetition: Bool {
+        if case .confirmedAgain = row { true } else { false }
+    }
+
     /// Whether others wrote the file, so that it must be flushed before its row is written.
     package var isOfOthers: Bool { isAdoption || isRewritten }
 

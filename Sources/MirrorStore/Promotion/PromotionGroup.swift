@@ -217,7 +217,15 @@ struct PromotionGroup {
         switch awaited {
         case .bytes: try flushBytes(afterShared: isShared)
         case .names: try folders.flush(besides: groupDevice)
-        case .rows: if !isShared || !isIndexShared { try environment.index.makeDurable() }
+        case .rows:
+            if rowsMustLast, !isShared || !isIndexShared { try environment.index.makeDurable() }
+        }
+    }
+
+    /// Whether somebody is told what holds only while its rows do.
+    private var rowsMustLast: Bool {
+        works.contains { work in
+            if case .confirm(let confirmed) = work.task { !confirmed.isRepetition } else { true }
         }
     }
 
