@@ -58,7 +58,9 @@ struct IndexLogTests {
                 manifest: "{\"name\":\"t\",\"resources\":[\(resources.joined(separator: ","))]}")
             let flushes = try (0..<2).map { _ in
                 let trace = ground.folder.full("trace")
-                let tool = [Strace.program, "-f", "-y", "-qq", "-o", trace, "-e", "trace=fdatasync"]
+                let tool = [
+                    Strace.program, "-f", "-y", "-qq", "-o", trace, "-e", "trace=fdatasync",
+                ]
                 let result = try ground.start(["sync", manifest, "--refresh"], under: tool).wait()
                 #expect(result.ending == .exited(0), "\(result.errors)")
                 return String(decoding: ground.folder.read("trace") ?? [], as: UTF8.self)
