@@ -147,8 +147,10 @@ enum Interruption {
 
     /// Runs a command while the calling thread, the main one, waits for its end and for signals.
     /// Returns the exit code; throws where the process gets no two further threads.
+    ///
+    /// - Parameter first: what the calling thread does while the command begins; it must not block.
     static func supervise(
-        _ command: @escaping @Sendable () async -> Int32
+        first: () -> Void = {}, _ command: @escaping @Sendable () async -> Int32
     ) throws(StandbyThread.Refusal) -> Int32 {
         let standby = try StandbyThread { attend() }
         // The runtime needs one more thread.
@@ -167,6 +169,7 @@ enum Interruption {
             }
         }
         standby.wake()
+        first()
         var missed = 0
         while true {
             var signals = awaited()

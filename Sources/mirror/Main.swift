@@ -19,9 +19,14 @@ enum Main {
                     + "End other programs, or raise the limits of this one (ulimit -n), then run again."
             )
         }
+        guard let words = Arguments.words() else {
+            refuse(
+                "The command line cannot be read, because there is no /proc. Mount it, then run again.")
+        }
+        let early = EarlyCommand(words)
         let code: Int32
         do throws(StandbyThread.Refusal) {
-            code = try Interruption.supervise { await run() }
+            code = try Interruption.supervise(first: early.parse) { await run(words, early) }
         } catch { refuse(error.message) }
         // No exit handlers: OpenSSL's would free its tables while a thread that is still ending
         // uses them. The program has written all its own output; fflush writes the buffers of
@@ -37,8 +42,8 @@ enum Main {
     }
 
     /// Runs the command; a report that could not be written in full is a failure in itself.
-    private static func run() async -> Int32 {
-        let code = await work()
+    private static func run(_ words: [String], _ early: EarlyCommand) async -> Int32 {
+        let code = await work(words, early)
         guard code < 128, let number = Console.output.writeError else { return code }
         Console.error.line(
             "mirror: error: standard output cannot be written: \(String(cString: strerror(number)))."
@@ -46,21 +51,15 @@ enum Main {
         return 74
     }
 
-    private static func work() async -> Int32 {
+    private static func work(_ words: [String], _ early: EarlyCommand) async -> Int32 {
         // Not before: the runtime has started its threads, and would wait for the library to be loaded.
         Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.requireDigests() }
-        guard let words = Arguments.words() else {
-            Console.error.line(
-                "mirror: error: The command line cannot be read, because there is no /proc. Mount it, then run again."
-            )
-            return 74
-        }
         let effective: [String]
         do { effective = try SettingsLayer.effective(words) } catch {
             return RunOutput.refuse(words, because: error)
         }
         do {
-            var command = try await MirrorCommand.command(from: effective)
+            var command = try await early.command(from: effective)
             guard var work = command as? any AsyncParsableCommand else {
                 try command.run()
                 return 0

@@ -45,7 +45,7 @@ struct MirrorCommand: AsyncParsableCommand {
     ///
     /// The verb reads them by itself: to build the root and all its verbs first takes a sixth of a short
     /// run. What is not the verb itself, such as its help, comes from the root, whose name it has.
-    static func command(from words: [String]) async throws -> any ParsableCommand {
+    static func parsed(from words: [String]) async throws -> any ParsableCommand {
         let verb = configuration.subcommands.first { $0._commandName == words.first }
         if let verb = verb as? any AsyncParsableCommand.Type,
             let command = try? await verb.asyncParseAsRoot(Array(words.dropFirst())),
