@@ -47,7 +47,9 @@ final class EarlyCommand: Sendable {
 
     /// The command that these words ask for. Throws what the parser throws.
     func command(from effective: [String]) async throws -> any ParsableCommand {
-        guard isEarly, effective == words else { return try await MirrorCommand.parsed(from: effective) }
+        guard isEarly, effective == words else {
+            return try await MirrorCommand.parsed(from: effective)
+        }
         let parsed = try await withCheckedThrowingContinuation { continuation in
             let result = state.withLock { state in
                 if state.result == nil { state.waiter = continuation }

@@ -21,7 +21,8 @@ enum Main {
         }
         guard let words = Arguments.words() else {
             refuse(
-                "The command line cannot be read, because there is no /proc. Mount it, then run again.")
+                "The command line cannot be read, because there is no /proc. Mount it, then run again."
+            )
         }
         let early = EarlyCommand(words)
         let code: Int32
