@@ -30,14 +30,18 @@ final class EventQueue: Sendable {
     /// Adds events, and leaves the list empty; has no effect on the queue after `finish`.
     func send(contentsOf events: inout [Event]) {
         if events.isEmpty { return }
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.isFinished else { return nil }
+        let (waiter, pause) = state.withLock { state in
+            guard !state.isFinished else {
+                return (nil as CheckedContinuation<Void, Never>?, nil as Task<Void, Never>?)
+            }
             // An empty queue takes the list over as it is.
             if state.events.isEmpty { swap(&state.events, &events) } else { state.events += events }
-            return state.waiter.take()
+            let isFull = state.events.count >= ReadingPace.many
+            return (state.waiter.take(), isFull ? state.pause.take() : nil)
         }
         events.removeAll(keepingCapacity: true)
         waiter?.resume()
+        pause?.cancel()
     }
 
     /// Ends the events, and throws the error after the last one; returns false if they had ended.
@@ -92,16 +96,16 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// Lets events gather for a while, or until they end. Only one reader may pause at a time.
+    /// Lets events gather for a while, or until there are many or they end. Only one reader may pause at a time.
     ///
     /// A cancelled task does not pause, and learns of its end from the events.
     func pause(for duration: Duration, isolation: isolated (any Actor)? = #isolation) async {
         let pause = Task { _ = try? await Task.sleep(for: duration) }
-        let isOver = state.withLock { state in
+        let hasEnough = state.withLock { state in
             state.pause = pause
-            return state.isFinished
+            return state.isFinished || state.events.count >= ReadingPace.many
         }
-        if isOver { pause.cancel() }
+        if hasEnough { pause.cancel() }
         await withTaskCancellationHandler {
             await pause.value
         } onCancel: {
