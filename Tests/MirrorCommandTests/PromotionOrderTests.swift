@@ -21,7 +21,7 @@ struct PromotionOrderTests {
         #expect(!report.hasGroupFlush)
     }
 
-    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
     func manyFilesAreOnTheDiskBeforeTheyAreReported() async throws {
         let names = (0..<120).map {
             "\($0 % 2 == 0 ? "Caches" : "Documents")/many/\($0 / 40)/\($0)"
@@ -35,7 +35,7 @@ struct PromotionOrderTests {
     }
 
     /// Several batches are on their way at once, and a flush serves all of them.
-    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
     func eachOfManyBatchesIsOnTheDiskBeforeItIsReported() async throws {
         let names = (0..<2_400).map { "Caches/many/\($0 / 300)/\($0)" }
         let report = try await Stage.watch(
@@ -58,7 +58,7 @@ struct PromotionOrderTests {
         #expect(report.named == ["Documents/a.bin", Stage.last])
     }
 
-    @Test(.enabled(if: Stage.flushesGroups, "the file system of /tmp is flushed file by file"))
+    @Test(.enabled(if: GroupFlush.isUsed, "the file system of /tmp is flushed file by file"))
     func manyFilesThatAreTakenAsTheyAreAreOnTheDiskBeforeTheyAreReported() async throws {
         let names = (0..<40).map { "Documents/\($0)" }
         let report = try await Stage.watch(
@@ -104,7 +104,7 @@ struct PromotionOrderTests {
         #expect(report.flaws == [])
         #expect(Set(report.reported) == Set(names))
         #expect(Set(report.named).isSuperset(of: names))
-        #expect(report.hasGroupFlush == (count > 16 && Stage.flushesGroups))
+        #expect(report.hasGroupFlush == (count > 16 && GroupFlush.isUsed))
     }
 
     @Test(arguments: ["Caches/set", "Caches", "Documents"])
@@ -256,13 +256,4 @@ private struct Stage {
         #expect(Set(report.reported) == Set(files.keys).union([Stage.last]))
         return report
     }
-
-    /// Whether the program flushes many files at once where `/tmp` lies.
-    static let flushesGroups: Bool = {
-        let text = String(decoding: Folder("/proc/self").read("mounts") ?? [], as: UTF8.self)
-        let mounts = text.split(separator: "\n").map { $0.split(separator: " ") }
-        let holding = mounts.filter { $0.count > 2 && ["/", "/tmp"].contains($0[1]) }
-        let last = holding.last { $0[1] == "/tmp" } ?? holding.last
-        return last.map { ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains($0[2]) } ?? false
-    }()
 }

@@ -35,7 +35,8 @@ struct WriteAheadLog: ~Copyable, Sendable {
     ///
     /// SQLite flushes the header of a log and the folder at once, because frames of an earlier log may follow
     /// the header (https://sqlite.org/src/info/ff5be73dee). An empty file has none, so its header goes to the
-    /// disk with the first frames that a promise depends on.
+    /// disk with the first frames that a promise depends on: on file systems that would not bring an earlier
+    /// file's blocks back. What a killed run left in a log goes there now, because others rely on it.
     func open(_ database: inout Database) throws(IndexError) {
         guard let folder, file.withLock({ $0 }) == nil else { return }
         let opened: Descriptor
@@ -48,16 +49,21 @@ struct WriteAheadLog: ~Copyable, Sendable {
                 })
             isEmpty = try opened.status(path: ".mirror/" + name).stamp.size == 0
         } catch { throw IndexError.file(error) }
-        if isEmpty { try database.run("PRAGMA synchronous = OFF") }
+        let mayWait = isEmpty && FileSystemKind(of: opened).reportsGroupFlush
+        try database.run("PRAGMA synchronous = \(mayWait ? "OFF" : "NORMAL")")
         var failure: IndexError?
         do throws(IndexError) {
             try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('opened', ?)") {
                 $0.add(SystemClock.now().rfc3339)
             }
         } catch { failure = error }
-        if isEmpty { try database.run("PRAGMA synchronous = NORMAL") }
+        do throws(IndexError) { try database.run("PRAGMA synchronous = NORMAL") } catch {
+            failure = failure ?? error
+        }
         if let failure { throw failure }
         file.withLock { $0 = opened }
+        guard !isEmpty else { return }
+        do throws(Errno) { try flush() } catch { throw IndexError.file(error) }
     }
 
     /// Waits until every commit so far is on the disk (fdatasync(2)), and the log's name with them.
