@@ -119,9 +119,12 @@ package final class Confirmed: Sendable {
         self.serverName = serverName
     }
 
-    /// Whether the row only learns once more what it says. Where that is lost, the source is asked again.
+    /// Whether the row only learns once more what it says. Where that is lost, the source is asked again, and
+    /// no later than it would be.
     package var isRepetition: Bool {
-        if case .confirmedAgain = row { true } else { false }
+        guard case .confirmedAgain(let record, _, let freshUntil) = row else { return false }
+        guard let earlier = record.freshUntil else { return true }
+        return freshUntil.map { $0 >= earlier } ?? false
     }
 
     /// Whether others wrote the file, so that it must be flushed before its row is written.
