@@ -11,7 +11,7 @@ final class EarlyCommand: Sendable {
 
     private struct State {
         var result: Result<Parsed, any Error>?
-        var waiter: CheckedContinuation<Parsed, any Error>?
+        var waiter: CheckedContinuation<Result<Parsed, any Error>?, Never>?
     }
 
     private let words: [String]
@@ -41,22 +41,32 @@ final class EarlyCommand: Sendable {
                 state.result = result
                 return state.waiter.take()
             }
-            waiter?.resume(with: result)
+            waiter?.resume(returning: result)
         }
     }
 
     /// The command that these words ask for. Throws what the parser throws.
     func command(from effective: [String]) async throws -> any ParsableCommand {
-        guard isEarly, effective == words else {
-            return try await MirrorCommand.parsed(from: effective)
-        }
-        let parsed = try await withCheckedThrowingContinuation { continuation in
+        let parsed = await parsed()
+        if let parsed, effective == words { return try parsed.get().command }
+        return try await MirrorCommand.parsed(from: effective)
+    }
+
+    /// Waits until the main thread has parsed, and takes back what the parser noted for errors.
+    func forget() async {
+        _ = await parsed()
+        ColorChoice.ofCommand = .auto
+    }
+
+    /// What the main thread has parsed; nil where it does not.
+    private func parsed() async -> Result<Parsed, any Error>? {
+        guard isEarly else { return nil }
+        return await withCheckedContinuation { continuation in
             let result = state.withLock { state in
                 if state.result == nil { state.waiter = continuation }
                 return state.result
             }
-            if let result { continuation.resume(with: result) }
+            if let result { continuation.resume(returning: result) }
         }
-        return parsed.command
     }
 }

@@ -57,6 +57,7 @@ enum Main {
         Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.requireDigests() }
         let effective: [String]
         do { effective = try SettingsLayer.effective(words) } catch {
+            await early.forget()
             return RunOutput.refuse(words, because: error)
         }
         do {
