@@ -24,7 +24,8 @@ struct ccurl {
 
 /* Loads libcurl and fills the table: 0, or -1 with the reason in `problem`. It is never unloaded. Of the thirty
    libraries that it brings, those that were not linked to be bound at once are bound when they are called, as
-   they are in a program that is linked against libcurl: an eighth of the time (RTLD_LAZY, dlopen(3)). */
+   they are in a program that is linked against libcurl: an eighth of the time (RTLD_LAZY, dlopen(3)). If one lacks
+   a function, amid an upgrade, the process ends where it is called, as that program does. */
 static inline int ccurl_load(const char *name, struct ccurl *curl, char *problem,
                              size_t room) {
     void *library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);

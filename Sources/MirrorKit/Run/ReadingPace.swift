@@ -20,12 +20,17 @@ struct ReadingPace {
     /// not at all.
     mutating func rest(after events: Int) -> Duration? {
         count += events
-        if events == 0 { isFast = false }
         if count >= Self.sample {
             let now = ContinuousClock.now
             isFast = now - began < Self.fast * (count / Self.sample)
             (count, began) = (0, now)
         }
         return isFast ? Self.pause : nil
+    }
+
+    /// Notes that no event came during a pause.
+    mutating func noteQuiet() {
+        isFast = false
+        (count, began) = (0, .now)
     }
 }

@@ -80,12 +80,12 @@ public struct Run: AsyncSequence, Sendable {
                 taken = try reader.events.take()
                 countSinceRest += taken.count
                 if !taken.isEmpty || reader.events.isOver { return }
-                if let rest = pace.rest(after: countSinceRest) {
-                    await reader.events.pause(for: rest)
-                }
+                let rest = pace.rest(after: countSinceRest)
+                if let rest { await reader.events.pause(for: rest) }
                 // Events that came meanwhile are taken without a wait. If there are none, the
                 // reader waits.
                 let isQuiet = reader.events.isEmpty
+                if isQuiet, rest != nil { pace.noteQuiet() }
                 countSinceRest = 0
                 if isQuiet { await reader.wait() }
             }

@@ -119,7 +119,8 @@ package final class WorkPool: Workers {
         }
     }
 
-    /// Waits until the submitted work and the threads have ended, and accepts no more work.
+    /// Waits until the submitted work and the threads have ended, and accepts no more work. It does not wait for
+    /// work that a thread of none of the pool's does, which has ended when that one's `submit` returns.
     package func stop() {
         state.withLock { $0.isStopping = true }
         let ending = threads.withLock { threads in
