@@ -4,7 +4,7 @@ import Synchronization
 /// The command that the words of the command line ask for where nothing adds to them, parsed on the main
 /// thread while the runtime starts the command's threads and the settings are read.
 ///
-/// To parse takes a fifth of a short run, and to start those threads a third of that.
+/// Where a run that finds nothing to do takes 17 ms, to parse takes 5 of them, and to start those threads 2.
 final class EarlyCommand: Sendable {
     /// A command on its way from one thread to another: the first one keeps nothing of it.
     private struct Parsed: @unchecked Sendable { let command: any ParsableCommand }

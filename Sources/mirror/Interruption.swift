@@ -150,7 +150,7 @@ enum Interruption {
     ///
     /// - Parameter first: what the calling thread does while the command begins; it must not block.
     static func supervise(
-        first: () -> Void = {}, _ command: @escaping @Sendable () async -> Int32
+        first: () -> Void, _ command: @escaping @Sendable () async -> Int32
     ) throws(StandbyThread.Refusal) -> Int32 {
         let standby = try StandbyThread { attend() }
         // The runtime needs one more thread.

@@ -54,7 +54,7 @@ enum Main {
 
     private static func work(_ words: [String], _ early: EarlyCommand) async -> Int32 {
         // Not before: the runtime has started its threads, and would wait for the library to be loaded.
-        Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.requireDigests() }
+        Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.prepare() }
         let effective: [String]
         do { effective = try SettingsLayer.effective(words) } catch {
             await early.forget()

@@ -117,8 +117,7 @@ public actor MirrorSession {
         }
     }
 
-    /// Has the next plan under the lock begin to load what requests are made with, before it is known which
-    /// there are, if some are most likely.
+    /// Has the next plan under the lock begin to load what requests are made with, if some are most likely.
     package nonisolated func expectRequests(of manifests: [Manifest]) {
         engine.beforeOpening { [location] in
             let isEmpty = (try? location.openIfThere()?.isRoot) != true

@@ -1,14 +1,13 @@
 package import MirrorModel
 internal import MirrorSystem
 
-/// A library of the system that a program loads when it has time for it.
+/// What a program needs of the system, and prepares when it has time for it.
 package enum SystemLibrary {
-    /// Loads what digests are computed with. Throws `MirrorError` where that is impossible, in which case
-    /// nothing can be verified.
+    /// Starts a thread for the first call that blocks, then loads what digests are computed with: in this
+    /// order, because pthread_create(3) waits for a dlopen(3) under way.
     ///
-    /// A thread for the first call that blocks is started before: pthread_create(3) waits for a dlopen(3)
-    /// under way.
-    package static func requireDigests() throws(MirrorError) {
+    /// Throws `MirrorError` where the library cannot be loaded, in which case nothing can be verified.
+    package static func prepare() throws(MirrorError) {
         Offload.prepareThread()
         try CryptoLibrary.require()
     }
