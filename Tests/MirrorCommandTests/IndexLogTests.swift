@@ -23,7 +23,7 @@ struct IndexLogTests {
             // No header that counts, as after a crash amid its writing.
             try ground.root.write(".mirror/index.sqlite-wal", Array(repeating: 0, count: 8272))
         }
-        try ground.write(
+        _ = try ground.write(
             manifest: "{\"name\":\"m\",\"resources\":[\(resources.joined(separator: ","))]}")
         let trace = ground.folder.full("trace")
         let tool = [
@@ -46,19 +46,16 @@ struct IndexLogTests {
     /// What such a run writes is asked for again where a power cut takes it. What it finds in the log of a killed
     /// run is not.
     @Test func aRunInWhichEverythingIsConfirmedAgainFlushesTheLogOnceAtItsEnd() async throws {
-        try await DetachedThread.run {
-            let shelf = MemoryShelf()
-            let server = try OriginServer(responder: ShelfOrigin(shelf))
-            defer { server.stop() }
-            let resources = (0..<3).map { number in
-                shelf.put("/\(number)", TestBytes.make(500, seed: UInt64(number)))
-                return "{\"path\":\"Caches/\(number)\",\"url\":\"\(server.url)/\(number)\"}"
-            }
-            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
-            defer { ground.remove() }
-            let manifest = try ground.write(
-                manifest: "{\"name\":\"t\",\"resources\":[\(resources.joined(separator: ","))]}")
-            let flushes = try (0..<3).map { number in
+        let stage = try SyncedStage()
+        defer { stage.end() }
+        let entries = (0..<3).map {
+            stage.entry("Caches/\($0)", TestBytes.make(500, seed: UInt64($0)), url: "\($0)")
+        }
+        let manifest = try stage.ground.write(
+            manifest: "{\"name\":\"t\",\"resources\":[\(entries.joined(separator: ","))]}")
+        let flushes = try await DetachedThread.run {
+            let ground = stage.ground
+            return try (0..<3).map { number in
                 if number == 2 {
                     try ground.root.write(
                         ".mirror/index.sqlite-wal", Array(repeating: 0, count: 8272))
@@ -72,10 +69,10 @@ struct IndexLogTests {
                 return String(decoding: ground.folder.read("trace") ?? [], as: UTF8.self)
                     .split(separator: "\n").filter { $0.contains("/index.sqlite-wal>") }.count
             }
-            #expect(flushes[0] > 1, "new files are reported before their rows are on the disk")
-            #expect(flushes[1] == 1)
-            // One is of the header, and one at the end.
-            #expect(flushes[2] > 2, "what others rely on may not be on the disk")
         }
+        #expect(flushes[0] > 1, "new files are reported before their rows are on the disk")
+        #expect(flushes[1] == 1)
+        // One is of the header, and one at the end.
+        #expect(flushes[2] > 2, "what others rely on may not be on the disk")
     }
 }
