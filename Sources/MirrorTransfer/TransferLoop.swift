@@ -48,8 +48,21 @@ package final class TransferLoop: Sendable {
     ///
     /// That takes about as long as a small run needs for its plan and the way to its first request.
     ///
-    /// - Parameter forTLS: whether the first request is likely one over TLS, for which more is prepared.
-    package static func prepare(forTLS: Bool = false) { TransferThreads.prepare(forTLS: forTLS) }
+    /// - Parameters:
+    ///   - forTLS: whether the first request is likely one over TLS, for which more is prepared.
+    ///   - thread: the thread that loads it.
+    package static func prepare(forTLS: Bool = false, on thread: LoadingThread = .transfers) {
+        TransferThreads.prepare(forTLS: forTLS, on: thread)
+    }
+
+    /// A thread that loads what requests are made with.
+    package enum LoadingThread {
+        /// The transfer thread, while the caller goes on.
+        case transfers
+        /// The caller, which returns afterwards. It has a processor, for which another thread may have to wait
+        /// while one is idle: the kernel puts a thread where it likes, and moves it again after milliseconds.
+        case caller
+    }
 
     /// Adds jobs to the queue.
     package func submit(_ jobs: [TransferJob]) {

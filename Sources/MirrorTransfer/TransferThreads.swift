@@ -23,22 +23,29 @@ final class TransferThreads: Sendable {
     private let loop: LoopSlot
     private let thread: NativeThread
 
-    /// Starts the threads of the next loop; once in a process, which loads a library once.
+    /// Starts the threads of the next loop, and loads what requests are made with; once in a process.
     ///
-    /// - Parameter forTLS: whether the first request is likely one over TLS, for which more is prepared.
-    static func prepare(forTLS: Bool) {
-        spare.withLock { spare in
-            guard !spare.wasPrepared else { return }
-            spare.wasPrepared = true
-            guard spare.waiting.isEmpty else { return }
-            let made = try? TransferThreads {
-                Offload.prepareThread()
-                _ = CurlLibrary.functions
-                if forTLS { CurlLibrary.prepareTLS() }
-            }
-            // Without them, the next loop starts its own.
-            if let made { spare.waiting.append(made) }
+    /// - Parameters:
+    ///   - forTLS: whether the first request is likely one over TLS, for which more is prepared.
+    ///   - thread: who loads it.
+    static func prepare(forTLS: Bool, on thread: TransferLoop.LoadingThread) {
+        let load: @Sendable () -> Void = {
+            Offload.prepareThread()
+            _ = CurlLibrary.functions
+            if forTLS { CurlLibrary.prepareTLS() }
         }
+        let isFirst = spare.withLock { spare -> Bool in
+            guard !spare.wasPrepared else { return false }
+            spare.wasPrepared = true
+            guard spare.waiting.isEmpty else { return false }
+            // Without them, the next loop starts its own.
+            guard let made = try? TransferThreads({ if thread == .transfers { load() } }) else {
+                return false
+            }
+            spare.waiting.append(made)
+            return true
+        }
+        if isFirst, thread == .caller { load() }
     }
 
     /// The threads that wait for a loop, or new ones. Throws where the system provides no more threads

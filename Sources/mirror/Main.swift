@@ -54,7 +54,10 @@ enum Main {
 
     private static func work(_ words: [String], _ early: EarlyCommand) async -> Int32 {
         // Not before: the runtime has started its threads, and would wait for the library to be loaded.
-        Interruption.meanwhile { () throws(MirrorError) in try SystemLibrary.prepare() }
+        let manifest = EarlyManifest(of: words)
+        Interruption.meanwhile { () throws(MirrorError) in
+            try SystemLibrary.prepare(reading: manifest)
+        }
         let effective: [String]
         do { effective = try SettingsLayer.effective(words) } catch {
             await early.forget()
@@ -66,11 +69,12 @@ enum Main {
                 try command.run()
                 return 0
             }
-            guard let choices = (work as? any ShowsProgress)?.choices else {
-                try await work.run()
-                return 0
+            try await EarlyManifest.$current.withValue(manifest) {
+                guard let choices = (work as? any ShowsProgress)?.choices else {
+                    return try await work.run()
+                }
+                try await LiveDisplay.shared.during(choices) { try await work.run() }
             }
-            try await LiveDisplay.shared.during(choices) { try await work.run() }
             return 0
         } catch let code as ExitCode {
             return code.rawValue

@@ -64,10 +64,11 @@ enum LocalManifest {
         return String(cString: resolved)
     }
 
-    /// Whether a path leads to a regular file.
-    fileprivate static func isFile(_ path: String) -> Bool {
+    /// Bytes of the regular file to which a path leads; nil where it leads to none.
+    static func fileSize(_ path: String) -> Int64? {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
     }
 
     /// The root's memory of the manifest at a path; nil if the root remembers none there.
@@ -153,7 +154,7 @@ struct ManifestMemory: Sendable {
     ///
     /// No server is asked, and nobody waits for a pipe's writer.
     func known() -> Manifest? {
-        if let path = found, LocalManifest.isFile(path),
+        if let path = found, LocalManifest.fileSize(path) != nil,
             let read = try? LocalManifest.read(path, hint: record.hint),
             read.decoded.manifest.owner == record.name
         {

@@ -41,6 +41,7 @@ struct ManifestLoader: Sendable {
     func load(_ source: ManifestSource) async throws -> Loaded {
         switch source {
         case .path(let path):
+            if hint.isEmpty, let early = await EarlyManifest.current?.claim(path) { return early }
             return try await Offload.run {
                 do {
                     return try LocalManifest.read(path, hint: hint, meter: meter)
