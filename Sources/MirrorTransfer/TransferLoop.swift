@@ -59,8 +59,8 @@ package final class TransferLoop: Sendable {
     package enum LoadingThread {
         /// The transfer thread, while the caller goes on.
         case transfers
-        /// The caller, which returns afterwards. It has a processor, for which another thread may have to wait
-        /// while one is idle: the kernel puts a thread where it likes, and moves it again after milliseconds.
+        /// The caller, which returns afterwards. It is running already; a new thread may have to wait behind
+        /// another on one processor for milliseconds, while the other one is idle.
         case caller
     }
 

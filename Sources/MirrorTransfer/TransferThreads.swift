@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The threads that a transfer loop has for itself, and their messages.
 ///
-/// Who expects requests starts the transfer thread before it knows of a loop, and the thread loads meanwhile
-/// what requests are made with. It starts one for the session's next call first, because pthread_create(3)
-/// waits for a dlopen(3) under way.
+/// Who expects requests starts the transfer thread before it knows of a loop, and one of the two loads
+/// meanwhile what requests are made with. It starts one for the session's next call first, because
+/// pthread_create(3) waits for a dlopen(3) under way.
 final class TransferThreads: Sendable {
     private struct Spare {
         /// Those that wait for a loop.

@@ -64,13 +64,6 @@ enum LocalManifest {
         return String(cString: resolved)
     }
 
-    /// Bytes of the regular file to which a path leads; nil where it leads to none.
-    static func fileSize(_ path: String) -> Int64? {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return Int64(status.st_size)
-    }
-
     /// The root's memory of the manifest at a path; nil if the root remembers none there.
     static func memory(of path: String, in view: TreeView) throws -> ManifestMemory? {
         let place = canonical(path)
@@ -154,7 +147,7 @@ struct ManifestMemory: Sendable {
     ///
     /// No server is asked, and nobody waits for a pipe's writer.
     func known() -> Manifest? {
-        if let path = found, LocalManifest.fileSize(path) != nil,
+        if let path = found, FileStatus.stamp(following: path) != nil,
             let read = try? LocalManifest.read(path, hint: record.hint),
             read.decoded.manifest.owner == record.name
         {

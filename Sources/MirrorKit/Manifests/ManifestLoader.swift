@@ -41,8 +41,9 @@ struct ManifestLoader: Sendable {
     func load(_ source: ManifestSource) async throws -> Loaded {
         switch source {
         case .path(let path):
-            if hint.isEmpty, let early = await EarlyManifest.current?.claim(path) { return early }
+            let early = hint.isEmpty ? await EarlyManifest.current?.claim(path) : nil
             return try await Offload.run {
+                if let early, EarlyManifest.isCurrent(early, at: path) { return early }
                 do {
                     return try LocalManifest.read(path, hint: hint, meter: meter)
                 } catch let refusal as ManifestRefusal {

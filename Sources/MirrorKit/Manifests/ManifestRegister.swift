@@ -99,6 +99,8 @@ extension ManifestRegister {
         if sources.isEmpty {
             return try await loadRemembered(isOffline: isOffline, passesOverLost: false)
         }
+        // What is not claimed by then is another file than those that are read.
+        defer { EarlyManifest.current?.drop() }
         let load = { (view: TreeView) async throws -> LoadedManifests in
             let loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,

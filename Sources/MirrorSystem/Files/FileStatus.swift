@@ -52,6 +52,17 @@ package struct FileStatus: Sendable, Hashable {
             changed: nanoseconds(result.changed), inode: result.inode)
     }
 
+    /// The stamp of the regular file to which a path leads, through links too; nil for any other file, and
+    /// after an error.
+    package static func stamp(following path: String) -> FileStamp? {
+        var result = linux_status()
+        let code = path.withCString { name in
+            uninterrupted { linux_statx(AT_FDCWD, name, 0, &result) }
+        }
+        let status = FileStatus(result)
+        return code == 0 && status.isFile ? status.stamp : nil
+    }
+
     init(_ status: linux_status) {
         kind =
             switch Int32(status.mode) & 0o170000 {

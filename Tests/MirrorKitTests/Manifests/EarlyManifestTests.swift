@@ -3,9 +3,11 @@ import MirrorManifests
 import MirrorModel
 import MirrorStore
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 @testable import MirrorKit
+@testable import MirrorSystem
 
 /// A manifest that is read while the command line is parsed.
 @Suite(.timeLimit(.minutes(1))) struct EarlyManifestTests {
@@ -41,50 +43,95 @@ import Testing
         #expect(await early.claim(path) == nil)
     }
 
-    /// Most of these claims come while it is read.
+    /// Whoever begins first decides: either it is read and handed over, or it is not read at all.
     @Test func whoClaimsItMeanwhileWaitsForIt() async throws {
         let many = (0..<4000).map { #"{"path":"Caches/\#($0)","url":"http://127.0.0.1:9/\#($0)"}"# }
         try folder.write(
             #"{"name":"many","resources":[\#(many.joined(separator: ","))]}"#, to: "m.json")
         for pause in 0..<10 {
             let early = early()
-            async let reading: Void = DetachedThread.run { early.read() }
-            Pause.milliseconds(pause)
-            // A claim before the thread began is answered at once.
-            if let loaded = await early.claim(path) {
-                #expect(loaded.decoded.manifest.resources.count == 4000)
+            let hasBegun = Mutex<Bool?>(nil)
+            let isDone = Semaphore()
+            DetachedThread.start {
+                let begins = early.read()
+                hasBegun.withLock { $0 = begins }
+                isDone.post()
             }
-            try await reading
+            Pause.milliseconds(pause)
+            let loaded = await early.claim(path)
+            try await DetachedThread.run { isDone.wait() }
+            #expect((loaded != nil) == hasBegun.withLock { $0 })
+            if let loaded { #expect(loaded.decoded.manifest.resources.count == 4000) }
             #expect(await early.claim(path) == nil)
         }
+    }
+
+    @Test func whatIsDroppedIsNotHandedOver() async {
+        let early = early()
+        early.read()
+        early.drop()
+        #expect(await early.claim(path) == nil)
     }
 
     /// An error is for who reads it once they know that it is asked for.
     @Test func whatIsNoShortManifestIsLeftToOthers() async throws {
         try folder.write("{", to: "broken.json")
-        try folder.write(Array(repeating: UInt8(ascii: " "), count: 2 << 20), to: "long.json")
+        let blanks = String(repeating: " ", count: 1 << 20)
+        try folder.write(Self.text + blanks, to: "long.json")
         #expect(mkdir(folder.path + "/folder.json", 0o755) == 0)
-        // To open it would wait for who writes into it.
-        #expect(mkfifo(folder.path + "/pipe.json", 0o644) == 0)
-        for name in ["broken.json", "long.json", "folder.json", "pipe.json", "absent.json"] {
+        for name in ["broken.json", "long.json", "folder.json", "absent.json"] {
             let early = early(name)
-            early.read()
+            #expect(early.read())
             #expect(await early.claim(folder.path + "/" + name) == nil, "\(name)")
         }
+        #expect(try LocalManifest.read(folder.path + "/long.json").decoded.manifest.name == "maps")
+    }
+
+    /// To open a pipe would wait for who writes into it, and what is read from it is gone.
+    @Test func aPipeIsLeftToOthers() async throws {
+        let path = folder.path + "/pipe.json"
+        #expect(mkfifo(path, 0o644) == 0)
+        let writer = open(path, O_RDWR)
+        try #require(writer >= 0)
+        defer { close(writer) }
+        let bytes = Array(Self.text.utf8)
+        #expect(write(writer, bytes, bytes.count) == bytes.count)
+        let early = early("pipe.json")
+        let isDone = Semaphore()
+        DetachedThread.start {
+            early.read()
+            isDone.post()
+        }
+        #expect(try await DetachedThread.run { isDone.wait(seconds: 10) })
+        var left = [UInt8](repeating: 0, count: bytes.count)
+        #expect(fcntl(writer, F_SETFL, O_NONBLOCK) == 0)
+        #expect(read(writer, &left, left.count) == bytes.count)
+    }
+
+    private func loader(_ hint: ListHint = ListHint()) -> ManifestLoader {
+        ManifestLoader(
+            view: TreeView(root: nil, index: nil), configuration: Configuration(), isOffline: true,
+            hint: hint)
     }
 
     @Test func aLoaderTakesItInsteadOfReadingTheFile() async throws {
         let early = early()
         early.read()
-        try folder.write(#"{"name":"later","resources":[]}"#, to: "m.json")
-        let loader = ManifestLoader(
-            view: TreeView(root: nil, index: nil), configuration: Configuration(), isOffline: true)
         try await EarlyManifest.$current.withValue(early) {
-            let names = [
-                try await loader.load(.path(path)).decoded.manifest.name,
-                try await loader.load(.path(path)).decoded.manifest.name,
-            ]
-            #expect(names == ["maps", "later"])
+            let loaded = try await loader().load(.path(path))
+            #expect(loaded.decoded.manifest.name == "maps")
+        }
+        #expect(await early.claim(path) == nil)
+    }
+
+    /// Minutes may be between, for which another manifest is waited.
+    @Test func aLoaderReadsAFileThatHasChanged() async throws {
+        let early = early()
+        early.read()
+        try folder.write(#"{"name":"later","resources":[]}"#, to: "m.json")
+        try await EarlyManifest.$current.withValue(early) {
+            let loaded = try await loader().load(.path(path))
+            #expect(loaded.decoded.manifest.name == "later")
         }
     }
 
@@ -94,11 +141,8 @@ import Testing
         early.read()
         var hint = ListHint()
         hint.name = "mine"
-        let loader = ManifestLoader(
-            view: TreeView(root: nil, index: nil), configuration: Configuration(), isOffline: true,
-            hint: hint)
         try await EarlyManifest.$current.withValue(early) {
-            _ = try? await loader.load(.path(path))
+            _ = try? await loader(hint).load(.path(path))
         }
         #expect(await early.claim(path) != nil)
     }
