@@ -124,7 +124,7 @@ import Testing
         #expect(await early.claim(path) == nil)
     }
 
-    /// Minutes may be between, for which another manifest is waited.
+    /// Minutes may be between, in which another manifest is fetched or read from standard input.
     @Test func aLoaderReadsAFileThatHasChanged() async throws {
         let early = early()
         early.read()
