@@ -48,11 +48,6 @@ import Testing
         }
     }
 
-    @Test(arguments: FloorTests.files) func sourceFileHasAtMost350Lines(_ file: String) throws {
-        let lines = try text(file).split(separator: "\n", omittingEmptySubsequences: false).count
-        #expect(lines <= 351, "\(file) has \(lines - 1) lines")
-    }
-
     /// A C module is a public dependency of nobody: what imports it does so internally.
     @Test(arguments: FloorTests.files) func cModulesAreImportedInternally(_ file: String) throws {
         for line in FloorTests.importLines(in: try text(file))

@@ -77,38 +77,6 @@ import Testing
         }
     }
 
-    @Test func theGlossaryHasEveryNounThatAFileIsNamedAfter() throws {
-        let text = try DocsPage("docs/design.md").text()
-        let start = try #require(text.firstRange(of: "## Terms"))
-        let end = try #require(text.firstRange(of: "## Floors and rooms"))
-        let words = Set(
-            text[start.upperBound..<end.lowerBound].lowercased()
-                .split { !$0.isLetter && !$0.isNumber }.map(String.init))
-        let names = DocsPage.sourceFiles.filter {
-            $0.hasPrefix("Sources/") && !$0.contains(".docc/")
-        }
-        #expect(names.count > 300)
-        for name in names {
-            let noun = Self.noun(of: name)
-            let singular = noun.hasSuffix("s") ? String(noun.dropLast()) : noun
-            let isKnown = words.contains(noun) || words.contains(singular)
-            #expect(
-                isKnown, "docs/design.md, Terms: \(noun) is missing, after which \(name) is named")
-        }
-    }
-
-    /// The last word of a file's name, e.g. `machine` of `Run/TransferMachine+Sources.swift`.
-    static func noun(of path: String) -> String {
-        let name = path.split(separator: "/").last?.prefix { $0 != "." && $0 != "+" } ?? ""
-        let start = name.indices.dropFirst().last { index in
-            guard name[index].isUppercase else { return false }
-            let next = name.index(after: index)
-            return !name[name.index(before: index)].isUppercase
-                || next < name.endIndex && name[next].isLowercase
-        }
-        return name[(start ?? name.startIndex)...].lowercased()
-    }
-
     private static func looksLikeType(_ word: String) -> Bool {
         guard let first = word.first, first.isUppercase, word.count > 3 else { return false }
         let isCamel = word.dropFirst().contains(where: \.isLowercase)
