@@ -16,11 +16,35 @@
     each(multi_add_handle) each(multi_remove_handle) each(multi_socket_action) \
     each(multi_info_read) each(url) each(url_cleanup) each(url_set)
 
+/* The functions of OpenSSL by which a connection of libcurl is asked what it negotiated, and watched. They come
+   with libcurl, and are NULL where libcurl has another TLS library (ssl(7ossl)). */
+struct ccurl_openssl {
+    void (*get_alpn)(const void *ssl, const unsigned char **name, unsigned *length);
+    void *(*get_context)(const void *ssl);
+    int (*set_data)(void *context, int index, void *data);
+    void *(*get_data)(const void *context, int index);
+    void (*set_observer)(void *context, void (*observer)(const void *ssl, int where, int value));
+};
+
 struct ccurl {
 #define CCURL_MEMBER(name) __typeof__(curl_##name) *name;
     CCURL_FUNCTIONS(CCURL_MEMBER)
 #undef CCURL_MEMBER
+    struct ccurl_openssl openssl;
+    /* Whether all functions of `openssl` are there. */
+    bool has_openssl;
 };
+
+static inline void ccurl_find_openssl(void *library, struct ccurl *curl) {
+    struct ccurl_openssl *openssl = &curl->openssl;
+    *(void **)&openssl->get_alpn = dlsym(library, "SSL_get0_alpn_selected");
+    *(void **)&openssl->get_context = dlsym(library, "SSL_get_SSL_CTX");
+    *(void **)&openssl->set_data = dlsym(library, "SSL_CTX_set_ex_data");
+    *(void **)&openssl->get_data = dlsym(library, "SSL_CTX_get_ex_data");
+    *(void **)&openssl->set_observer = dlsym(library, "SSL_CTX_set_info_callback");
+    curl->has_openssl = openssl->get_alpn && openssl->get_context && openssl->set_data &&
+                        openssl->get_data && openssl->set_observer;
+}
 
 /* Loads libcurl and fills the table: 0, or -1 with the reason in `problem`. It is never unloaded. Of the thirty
    libraries that it brings, those that were not linked to be bound at once are bound when they are called, as
@@ -40,6 +64,7 @@ static inline int ccurl_load(const char *name, struct ccurl *curl, char *problem
     }
     CCURL_FUNCTIONS(CCURL_FIND)
 #undef CCURL_FIND
+    ccurl_find_openssl(library, curl);
     CURLcode result = curl->global_init(CURL_GLOBAL_DEFAULT);
     if (result == CURLE_OK) return 0;
     snprintf(problem, room, "curl_global_init: %s", curl->easy_strerror(result));
@@ -161,6 +186,56 @@ static inline long ccurl_get_long(const struct ccurl *curl, CURL *easy, CURLINFO
 static inline void *ccurl_get_pointer(const struct ccurl *curl, CURL *easy, CURLINFO info) {
     char *value = 0;
     return curl->easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;
+}
+
+/* The TLS session of the connection that a handle has now (SSL *); NULL where it has none, and where libcurl has
+   another TLS library than OpenSSL. A handle whose transfer has ended has no connection (CURLINFO_TLS_SSL_PTR(3)). */
+static inline void *ccurl_tls(const struct ccurl *curl, CURL *easy) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (!curl->has_openssl ||
+        curl->easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info ||
+        info->backend != CURLSSLBACKEND_OPENSSL)
+        return NULL;
+    return info->internals;
+}
+
+/* Whether a TLS session has agreed on HTTP/2 (RFC 7301, SSL_get0_alpn_selected(3ossl)). */
+static inline bool ccurl_tls_chose_http2(const struct ccurl *curl, const void *tls) {
+    const unsigned char *name = NULL;
+    unsigned length = 0;
+    curl->openssl.get_alpn(tls, &name, &length);
+    return length == 2 && name[0] == 'h' && name[1] == '2';
+}
+
+typedef CURLcode (*ccurl_context_callback)(CURL *easy, void *context, void *data);
+typedef void (*ccurl_alert_callback)(const void *tls, int where, int value);
+
+/* `callback` is called with each new TLS context, before its handshake. */
+static inline CURLcode ccurl_set_context_callback(const struct ccurl *curl, CURL *easy,
+                                                  ccurl_context_callback callback,
+                                                  void *data) {
+    CURLcode result = curl->easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
+    return result ? result : curl->easy_setopt(easy, CURLOPT_SSL_CTX_DATA, data);
+}
+
+/* Has a callback told what happens in the sessions of a TLS context; `data` is found again by
+   `ccurl_tls_data`. Index 0 is the application's, which libcurl leaves alone. */
+static inline void ccurl_observe_tls(const struct ccurl *curl, void *context, void *data,
+                                     ccurl_alert_callback callback) {
+    if (curl->has_openssl && curl->openssl.set_data(context, 0, data))
+        curl->openssl.set_observer(context, callback);
+}
+
+static inline void *ccurl_tls_data(const struct ccurl *curl, const void *tls) {
+    void *context = curl->openssl.get_context(tls);
+    return context ? curl->openssl.get_data(context, 0) : NULL;
+}
+
+/* Whether what an observer is told is the peer's close_notify (RFC 8446, section 6.1): SSL_CB_READ_ALERT, and an
+   alert whose description is 0 (SSL_CTX_set_info_callback(3ossl)). */
+static inline bool ccurl_is_closing_notice(int where, int value) {
+    const int read_alert = 0x4004;
+    return (where & read_alert) == read_alert && (value & 0xff) == 0;
 }
 
 static inline CURLM *ccurl_multi_init(const struct ccurl *curl) { return curl->multi_init(); }

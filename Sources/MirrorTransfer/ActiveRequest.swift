@@ -22,6 +22,8 @@ final class ActiveRequest {
         func began(_ active: ActiveRequest)
         /// The bytes of the request wait until the loop resumes it.
         func heldBack(_ active: ActiveRequest)
+        /// Its answer may belong to another request, so it must end and be made again.
+        func misplaced(_ active: ActiveRequest)
         /// Bytes of a wanted body came.
         func received(bytes: UnsafeRawBufferPointer, on active: ActiveRequest) -> Reply
     }
@@ -44,6 +46,8 @@ final class ActiveRequest {
         case judged(SegmentMachine.Verdict)
         /// More bytes came than the limit allows.
         case exceeded(limit: Int64)
+        /// The answer may belong to another request on the same connection.
+        case misplaced
         /// Another connection has the bytes that would come next.
         case cut
         /// Something failed on this side of the connection.
@@ -60,8 +64,9 @@ final class ActiveRequest {
         var lacksDescriptor = false
         /// Whether an address was refused because it is not public.
         var refusedAddress = false
-        /// The local port; requests with the same port share the connection.
-        var localPort: Int32 = 0
+        /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil
+        /// where that is not known.
+        var isClosedByPeer: Bool?
     }
 
     /// What came of the response so far.
@@ -106,6 +111,8 @@ final class ActiveRequest {
     private(set) var finding: Finding?
     /// Whether it is ended from this side, amid its answer: the wire reports that as a lost connection.
     private(set) var endsHere = false
+    /// Whether another request was under way on its connection at the same time.
+    private(set) var sharesConnection = false
 
     init(
         number: Int, id: Int, segment: Int? = nil, listener: any Listener, stall: StallClock
@@ -134,10 +141,29 @@ final class ActiveRequest {
     }
 
     /// The request has a connection and is being sent.
-    func requestBegins(localPort: Int32) {
+    ///
+    /// - Parameter other: a request that is under way on the same connection. Only HTTP/2 allows
+    ///   that. Where the other one was answered over HTTP/1, its further bytes may come to either.
+    func requestBegins(beside other: ActiveRequest? = nil) {
         socket.isConnected = true
-        socket.localPort = localPort
+        sharesConnection = other != nil
+        if let other {
+            other.sharesConnection = true
+            if let version = other.version, version != .http2 {
+                other.misplace()
+                misplace()
+            }
+        }
         listener.began(self)
+    }
+
+    /// Whether its answer may belong to another request.
+    var isMisplaced: Bool { if case .misplaced? = finding { true } else { false } }
+
+    private func misplace() {
+        guard finding == nil else { return }
+        find(.misplaced)
+        listener.misplaced(self)
     }
 
     /// Takes a line of a head or a trailer, with its line end; returns false to end the request.
@@ -163,6 +189,9 @@ final class ActiveRequest {
             return false
         case .head(let head):
             intake.version = head.version
+            if sharesConnection, head.version != .http2 { misplace() }
+            // Its bytes must not even be read for the sake of the connection.
+            if isMisplaced { return false }
             let isWanted = listener.received(head: head, on: self)
             intake.wish = isWanted ? .wanted : .declined(bytes: 0)
             return isWanted || ActiveRequest.mayKeepConnection(after: head)

@@ -14,6 +14,8 @@ final class ActiveRequests {
     private var made = 0
     /// Requests whose bytes wait within libcurl.
     private var heldBack: [ActiveRequest] = []
+    /// Requests whose answers may belong to others.
+    private var misplaced: [ActiveRequest] = []
     private let register: TransferRegister
 
     init(_ wire: any Wire, of register: TransferRegister, now: Int64) {
@@ -44,7 +46,7 @@ final class ActiveRequests {
         try wire.prepare(
             WireRequest(
                 plan: plan, source: transfer.job.sources[plan.source],
-                postBody: transfer.job.postBody, opensConnection: isAlone),
+                postBody: transfer.job.postBody, opensConnection: isAlone || plan.isAlone),
             for: active)
         running[active.number] = active
         return active
@@ -75,12 +77,21 @@ extension ActiveRequests {
         if StatusCode.isOverload(head.status) { register.dispatcher.backOff(active.id) }
     }
 
-    /// Whether the request of another transfer to the same origin uses the connection, too.
-    func isShared(_ connection: ActiveRequest, to origin: Origin) -> Bool {
-        // Connections to two hosts may have the same local port.
-        running.values.contains {
-            $0 !== connection && $0.socket.localPort == connection.socket.localPort
-                && register.transfers[$0.id]?.plan?.url.origin == origin
+    /// Notes a request whose answer may belong to another request.
+    func misplace(_ active: ActiveRequest) { misplaced.append(active) }
+
+    /// Takes the requests whose answers may belong to others, and those that share a connection of
+    /// their host that did not show yet that it speaks HTTP/2.
+    func takeMisplaced() -> [ActiveRequest] {
+        guard !misplaced.isEmpty else { return [] }
+        defer { misplaced = [] }
+        let hosts = Set(misplaced.compactMap { register.transfers[$0.id]?.nextHost })
+        return running.values.filter { active in
+            if active.isMisplaced { return true }
+            guard active.sharesConnection, active.version == nil,
+                let host = register.transfers[active.id]?.nextHost
+            else { return false }
+            return hosts.contains(host)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import CCurl
 internal import Glibc
 internal import MirrorModel
+internal import MirrorSystem
 
 /// A handle of libcurl with the active request that receives its callbacks; one after another.
 ///
@@ -18,8 +19,11 @@ final class CurlRequest {
     private var isSettledByNext = false
     /// How often libcurl began to send the request: again where a kept connection had died.
     private var sendings = 0
-    /// The local port of the connection over which it is sent; 0 before.
-    private var localPort: Int32 = 0
+    /// Whether it was not sent, because another request is under way on its connection.
+    private var wasKeptBack = false
+    /// The number of the connection over which it is sent; nil before.
+    private var connection: Int?
+    private var isSecure = false
 
     /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
     init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
@@ -36,7 +40,9 @@ final class CurlRequest {
     ) {
         self.active = active
         self.multi = multi
+        isSecure = request.plan.url.scheme == .https
         sendings = 0
+        wasKeptBack = false
         if !keepsSettings {
             easy.reset()
             settings.prepare(easy)
@@ -67,7 +73,9 @@ final class CurlRequest {
         easy.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         easy.set(closingCallback: closingCallback)
         // A connection may be closed after its requests have ended.
-        easy.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(shared).toOpaque())
+        let shared = Unmanaged.passUnretained(shared).toOpaque()
+        easy.set(CURLOPT_CLOSESOCKETDATA, pointer: shared)
+        easy.set(contextCallback: contextCallback, data: shared)
     }
 
     /// Converts libcurl's result into the end of the request that runs.
@@ -81,32 +89,49 @@ final class CurlRequest {
             wasSent: wasSent)
     }
 
-    fileprivate func begins(localPort: Int32) {
+    /// Begins to send the request over a connection; returns false to end it unsent instead.
+    ///
+    /// libcurl 7.88 puts a second request on a connection of HTTP/1.1 where another connection to
+    /// the same host speaks HTTP/2, and then each of them may get the other's answer.
+    fileprivate func begins(localPort: Int32) -> Bool {
         sendings += 1
         leaveConnection()
-        self.localPort = localPort
-        shared.began(localPort: localPort)
-        active?.requestBegins(localPort: localPort)
+        let tls = easy.tls
+        let place = shared.began(
+            self, localPort: localPort, tls: tls, choseHTTP2: tls.map(easy.choseHTTP2))
+        switch place {
+        case .unknown: active?.requestBegins()
+        case .taken:
+            wasKeptBack = true
+            return false
+        case .free(let number, let other):
+            connection = number
+            active?.socket.isClosedByPeer = tls == nil ? nil : false
+            active?.requestBegins(beside: (other as? CurlRequest)?.active)
+        }
+        return true
     }
 
     fileprivate func take(line: UnsafeRawBufferPointer) -> Bool {
         guard let active else { return false }
+        let isFirst = active.version == nil
         let goesOn = active.take(line: line)
-        if let version = active.version, version != .http2 {
-            shared.carriesOne(localPort: localPort)
+        if isFirst, let version = active.version, let connection {
+            shared.answered(connection, in: version)
         }
         return goesOn
     }
 
     private func leaveConnection() {
-        if localPort > 0 { shared.ended(localPort: localPort) }
-        localPort = 0
+        if let connection { shared.ended(self, on: connection) }
+        connection = nil
     }
 
     private func failure(
         _ result: CURLcode, of active: ActiveRequest, wasSent: Bool
     ) -> TransportFailure? {
         if result == CURLE_OK { return nil }
+        if wasKeptBack { return .misplaced(wasSent: active.socket.isConnected) }
         if active.socket.refusedAddress, !active.socket.isConnected {
             return TransportFailure(
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
@@ -148,6 +173,17 @@ final class CurlRequest {
     }
 }
 
+extension CurlRequest: ConnectionUser {
+    /// In the set for HTTP/1.1, and without TLS, libcurl begins a request on a connection only after
+    /// the one before has ended. Where libcurl does not tell, it may be under way.
+    func isUnderWay(in tls: UnsafeRawPointer?) -> Bool {
+        if multi.isHTTP1 || !isSecure { return false }
+        return tls == nil || easy.tls.map { UnsafeRawPointer($0) } == tls
+    }
+
+    func peerCloses() { active?.socket.isClosedByPeer = true }
+}
+
 private func request(_ context: UnsafeMutableRawPointer?) -> CurlRequest? {
     context.map { Unmanaged<CurlRequest>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -180,8 +216,28 @@ private func requestCallback(
     _ context: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?,
     _: UnsafeMutablePointer<CChar>?, _: Int32, _ localPort: Int32
 ) -> Int32 {
-    request(context)?.begins(localPort: localPort)
-    return CURL_PREREQFUNC_OK
+    let maySend = request(context)?.begins(localPort: localPort)
+    return maySend == false ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK
+}
+
+/// CURLOPT_SSL_CTX_FUNCTION.
+private func contextCallback(
+    _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
+    _ shared: UnsafeMutableRawPointer?
+) -> CURLcode {
+    if case .success(let curl) = CurlLibrary.functions, let context, let shared {
+        ccurl_observe_tls(curl.table, context, shared, alertCallback)
+    }
+    return CURLE_OK
+}
+
+/// SSL_CTX_set_info_callback(3ossl).
+private func alertCallback(_ tls: UnsafeRawPointer?, _ place: Int32, _ value: Int32) {
+    guard ccurl_is_closing_notice(place, value), let tls,
+        case .success(let curl) = CurlLibrary.functions,
+        let shared = ccurl_tls_data(curl.table, tls)
+    else { return }
+    Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue().peerCloses(tls)
 }
 
 private func socketCallback(

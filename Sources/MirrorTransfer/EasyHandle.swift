@@ -84,6 +84,18 @@ final class EasyHandle {
         _ = ccurl_set_request_callback(curl, handle, requestCallback)
     }
 
+    /// Has a callback called with each new TLS context, before its handshake.
+    func set(contextCallback: ccurl_context_callback, data: UnsafeMutableRawPointer) {
+        _ = ccurl_set_context_callback(curl, handle, contextCallback, data)
+    }
+
+    /// The TLS session of the connection that the transfer has now; nil without TLS, after its end,
+    /// and where libcurl has another TLS library than OpenSSL.
+    var tls: UnsafeMutableRawPointer? { ccurl_tls(curl, handle) }
+
+    /// Whether a TLS session of this transfer's connection has agreed on HTTP/2.
+    func choseHTTP2(_ tls: UnsafeMutableRawPointer) -> Bool { ccurl_tls_chose_http2(curl, tls) }
+
     /// Frees the header lines of the request before; new ones must be handed over before the next.
     func dropFields() {
         ccurl_slist_free_all(curl, fields)

@@ -59,9 +59,9 @@ final class FurtherConnections {
     func heed(_ note: SegmentSet.HostNote?, about host: Host, for transfer: Transfer) {
         switch note {
         case nil: break
-        case .leavesProtocol(let source):
-            register.dispatcher.leaveProtocol(to: host)
-            transfer.machine?.leaveProtocol(to: source)
+        case .speaks(let protocols, let source):
+            register.dispatcher.know(protocols, of: host)
+            transfer.machine?.know(protocols, of: source)
         case .asksForRest(let isCrowded, let hold):
             if isCrowded { register.dispatcher.refuseExtras(at: host) }
             // A wait that is too long would fail transfers that never requested more connections.

@@ -23,6 +23,8 @@ package final class HeadProbe {
         let source: PreparedSource
         var redirection: Redirection
         var isFirstByte = false
+        /// Whether it is asked over HTTP/1.1, where no other question shares its connection.
+        var usesHTTP1 = false
         var active: ActiveRequest?
         var head: ResponseHead?
         /// When the answer is no longer waited for.
@@ -84,6 +86,7 @@ package final class HeadProbe {
         var plan = RequestDraft(source: 0, url: question.redirection.url)
         plan.isHead = !question.isFirstByte
         plan.end = question.isFirstByte ? 1 : nil
+        plan.usesHTTP1 = question.usesHTTP1
         plan.carriesCredentials = !question.redirection.hasLeftOrigin
         lastRequest += 1
         let active = ActiveRequest(
@@ -107,6 +110,10 @@ package final class HeadProbe {
         guard var question = running.removeValue(forKey: number) else { return }
         wire.end(end.active)
         question.active = nil
+        if end.failure?.isMisplaced == true || end.active.isMisplaced, !question.usesHTTP1 {
+            question.usesHTTP1 = true
+            return try ask(&question)
+        }
         guard let head = question.head else {
             return fail(question, failure(of: end))
         }
@@ -164,6 +171,8 @@ extension HeadProbe: ActiveRequest.Listener {
     }
 
     func began(_ active: ActiveRequest) {}
+
+    func misplaced(_ active: ActiveRequest) {}
 
     func heldBack(_ active: ActiveRequest) {}
 

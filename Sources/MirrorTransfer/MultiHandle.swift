@@ -10,6 +10,8 @@ final class MultiHandle {
     private let multi: UnsafeMutableRawPointer
     /// Told of connections until the last one is closed, which is in `deinit`.
     private let shared: SharedConnections
+    /// Whether all requests use HTTP/1.1: libcurl never has two of them on one connection.
+    let isHTTP1: Bool
     /// The sockets and the time that it waits for.
     let watch: SocketWatch
 
@@ -19,7 +21,8 @@ final class MultiHandle {
     /// - Parameters:
     ///   - connections: maximum number of idle connections that are kept.
     ///   - shared: is told of connections and of the requests that they carry.
-    init(connections: Int, shared: SharedConnections) throws(MirrorError) {
+    ///   - isHTTP1: whether all of its requests use HTTP/1.1.
+    init(connections: Int, shared: SharedConnections, isHTTP1: Bool) throws(MirrorError) {
         curl = try CurlLibrary.functions.get().table
         do { watch = try SocketWatch() } catch { throw MirrorError(error) }
         guard let multi = ccurl_multi_init(curl) else {
@@ -27,6 +30,7 @@ final class MultiHandle {
         }
         self.multi = multi
         self.shared = shared
+        self.isHTTP1 = isHTTP1
         ccurl_multi_set_watch(
             curl, multi, socketsChanged, timerChanged, Unmanaged.passUnretained(watch).toOpaque())
         _ = ccurl_multi_set_long(curl, multi, CURLMOPT_MAXCONNECTS, connections)

@@ -4,16 +4,17 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// libcurl's sets of running transfers: one for long bodies over HTTP/1.1, and one for all others.
+/// libcurl's sets of running transfers: one for requests over HTTP/1.1, and one for all others.
 ///
 /// There are two sets because libcurl 7.88 assigns a connection with an unfinished handshake to
 /// requests that want another protocol than the connection will speak, and those requests fail.
-/// Each set is made on first use: a run that makes no request loads no libcurl.
+/// In the set for HTTP/1.1 no connection ever has two requests at once. Each set is made on first
+/// use: a run that makes no request loads no libcurl.
 final class MultiHandles {
     private let connections: Int
     private let shared: SharedConnections
     private var usual: MultiHandle?
-    private var long: MultiHandle?
+    private var http1: MultiHandle?
     private var entries: [pollfd]
     private var network: NetworkWatch?
     private var watchesNetwork = false
@@ -30,12 +31,14 @@ final class MultiHandles {
 
     /// The set that a request belongs to. Throws `MirrorError` as `MultiHandle.init` does.
     func handle(for plan: RequestPlan) throws(MirrorError) -> MultiHandle {
-        plan.isLong ? try opened(&long) : try opened(&usual)
+        plan.usesHTTP1 ? try opened(&http1, isHTTP1: true) : try opened(&usual, isHTTP1: false)
     }
 
-    private func opened(_ multi: inout MultiHandle?) throws(MirrorError) -> MultiHandle {
+    private func opened(
+        _ multi: inout MultiHandle?, isHTTP1: Bool
+    ) throws(MirrorError) -> MultiHandle {
         if let multi { return multi }
-        let made = try MultiHandle(connections: connections, shared: shared)
+        let made = try MultiHandle(connections: connections, shared: shared, isHTTP1: isHTTP1)
         entries.append(pollfd(fd: made.watch.descriptor, events: Int16(POLLIN), revents: 0))
         multi = made
         return made
@@ -46,17 +49,17 @@ final class MultiHandles {
         shared.gather()
         usual?.perform()
         shared.send()
-        long?.perform()
+        http1?.perform()
     }
 
     /// The next transfer that ended.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, result: CURLcode)? {
-        usual?.nextEnd() ?? long?.nextEnd()
+        usual?.nextEnd() ?? http1?.nextEnd()
     }
 
     /// The request that a handle of either set belongs to.
     func request(of handle: UnsafeMutableRawPointer) -> CurlRequest? {
-        (usual ?? long)?.request(of: handle)
+        (usual ?? http1)?.request(of: handle)
     }
 
     /// Starts watching for a network that returns, which also ends a wait.
@@ -77,7 +80,7 @@ final class MultiHandles {
         let now = SystemClock.monotonic()
         let limit = min(
             milliseconds, usual?.watch.timeLeft(now: now) ?? milliseconds,
-            long?.watch.timeLeft(now: now) ?? milliseconds)
+            http1?.watch.timeLeft(now: now) ?? milliseconds)
         _ = poll(&entries, nfds_t(entries.count), Int32(clamping: limit))
     }
 }

@@ -36,6 +36,7 @@ final class RequestEnds {
             return
         }
         if !wasMade, !active.socket.wasOpened { transfer.extraRequests.withoutSocket += 1 }
+        if active.isMisplaced || failure?.isMisplaced == true { return misplaced(active) }
         if let failure, failure.code == .connectionLost, !active.endsHere,
             transfer.machine?.mayRefuseProtocol(failure) != true
         {
@@ -55,6 +56,14 @@ final class RequestEnds {
         // The stalled request is over: the next one has the whole time limit.
         if active.segment == nil { active.stall.reset() }
         ended(active, of: transfer, failure: .stalled(seconds: stallTimeout))
+    }
+
+    /// Ends a request whose answer may belong to another one; it is made again elsewhere.
+    func misplaced(_ active: ActiveRequest) {
+        guard requests.isRunning(active), let transfer = register.transfers[active.id] else {
+            return
+        }
+        ended(active, of: transfer, failure: .misplaced(wasSent: active.socket.isConnected))
     }
 
     /// Breaks off requests without a response while other transfers wait for their places. The
@@ -105,15 +114,14 @@ extension RequestEnds {
         case .exceeded(let limit):
             transfer.body?.flush()
             driver.decide(transfer) { $0.exceeded(limit: limit) }
-        case .cut: conclude(transfer, failure: nil, hasAnswered: true)
-        case .judged, nil:
-            conclude(transfer, failure: failure, hasAnswered: active.hasAnswered)
+        case .cut: conclude(transfer, failure: nil, of: active)
+        case .judged, .misplaced, nil: conclude(transfer, failure: failure, of: active)
         }
     }
 
     /// Ends the body, if there was one: completely, or with a failure.
     private func conclude(
-        _ transfer: Transfer, failure: TransportFailure?, hasAnswered: Bool
+        _ transfer: Transfer, failure: TransportFailure?, of active: ActiveRequest
     ) {
         guard transfer.machine?.reception != nil, let body = transfer.body else {
             let failure =
@@ -121,14 +129,18 @@ extension RequestEnds {
                 ?? TransportFailure(
                     .malformedResponse, "the connection ended without an answer",
                     isPassing: true, wasSent: true)
-            return hasAnswered ? interrupted(transfer, failure) : unanswered(transfer, failure)
+            return active.hasAnswered
+                ? interrupted(transfer, failure) : unanswered(transfer, failure)
         }
         body.flush()
         let length = body.length
         if let segments = transfer.segments {
             return driver.decide(transfer, segments.ownEnded(failure))
         }
-        guard let failure else { return driver.decide(transfer) { $0.bodyEnded(length: length) } }
+        guard let failure else {
+            let isCut = active.socket.isClosedByPeer == false && active.version != .http2
+            return driver.decide(transfer) { $0.bodyEnded(length: length, isCut: isCut) }
+        }
         interrupted(transfer, failure)
     }
 
@@ -158,7 +170,7 @@ extension RequestEnds {
     /// Handles a request that brought no head. That may be the host's fault; then all transfers
     /// that need the host wait for it together.
     private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
-        guard transfer.machine?.mayRefuseProtocol(failure) != true else {
+        guard !failure.isMisplaced, transfer.machine?.mayRefuseProtocol(failure) != true else {
             return interrupted(transfer, failure)
         }
         register.dispatcher.advance(to: clock.monotonic())

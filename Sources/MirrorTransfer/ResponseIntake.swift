@@ -64,9 +64,11 @@ extension ResponseIntake: ActiveRequest.Listener {
         guard let plan = transfer.plan else { return }
         register.dispatcher.connected(active.id) {
             // HTTP/2 is offered over TLS only.
-            plan.url.scheme == .https && requests.isShared(active, to: plan.url.origin)
+            plan.url.scheme == .https && active.sharesConnection
         }
     }
+
+    func misplaced(_ active: ActiveRequest) { requests.misplace(active) }
 
     func heldBack(_ active: ActiveRequest) { requests.hold(active) }
 

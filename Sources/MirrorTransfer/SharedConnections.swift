@@ -1,8 +1,13 @@
 internal import CCurl
 internal import CLinux
 internal import Glibc
+internal import MirrorModel
 
-/// The connections that carry several requests at once, which are those of HTTP/2.
+/// The connections of a wire: who uses each of them, and whether several requests may share it.
+///
+/// Only a connection of HTTP/2 carries several requests at once. libcurl 7.88 sends several over one of
+/// HTTP/1.1 too, if another connection to the host speaks HTTP/2; so each request asks here before it is
+/// sent.
 ///
 /// libcurl writes each request by itself, with TCP_NODELAY, and a reset of each stream whose response
 /// had no body (7.88). Each such write is a packet for which the server wakes. So the kernel gathers
@@ -10,23 +15,39 @@ internal import Glibc
 /// requests that are under way over one connection show that others may join them.
 final class SharedConnections {
     struct Connection {
+        /// Unique among all connections of the wire.
+        let number: Int
         let socket: curl_socket_t
         /// What the kernel calls the socket, whose number may come to be another one's (SO_COOKIE).
         let cookie: UInt64
         /// Its local port; 0 until a request is sent over it.
         var localPort: Int32 = 0
-        /// The number of requests under way, with those that ended in this turn.
-        var requests = 0
-        /// Whether a response came over HTTP/1, which has one request under way at a time.
-        var carriesOne = false
+        /// Its TLS session; nil without TLS, and where libcurl does not tell it.
+        var tls: UnsafeRawPointer?
+        /// The requests under way, with those that ended in this turn.
+        var users: [any ConnectionUser] = []
+        /// Whether it speaks HTTP/2, as TLS or a response showed; nil before.
+        var speaksHTTP2: Bool?
         /// Whether the kernel holds back what is written to it.
         var isHeld = false
 
-        var isShared: Bool { requests > 1 && !carriesOne }
+        var isShared: Bool { users.count > 1 && speaksHTTP2 != false }
+    }
+
+    /// What a request finds that is about to be sent over a connection.
+    enum Place {
+        /// It may be sent over the connection with this number. Where others use it at the same time,
+        /// `beside` is the first of them.
+        case free(Int, beside: (any ConnectionUser)?)
+        /// Another request is under way over it, and it does not speak HTTP/2.
+        case taken
+        /// The connection is not known.
+        case unknown
     }
 
     /// Those that were opened. libcurl 7.88 does not tell when it closes one that was not yet connected.
     private(set) var connections: [Connection] = []
+    private var lastNumber = 0
     /// Whether libcurl takes its turn.
     private var isGathering = false
     /// How often bytes of a connection were held back; for tests.
@@ -35,28 +56,56 @@ final class SharedConnections {
     /// Notes a socket that was opened for a connection.
     func opened(_ socket: curl_socket_t) {
         closes(socket)
-        connections.append(Connection(socket: socket, cookie: linux_socket_cookie(socket)))
+        lastNumber += 1
+        connections.append(
+            Connection(number: lastNumber, socket: socket, cookie: linux_socket_cookie(socket)))
     }
 
     /// Forgets a socket that is about to be closed: its number may soon belong to another file.
     func closes(_ socket: curl_socket_t) { connections.removeAll { $0.socket == socket } }
 
     /// Notes a request that is about to be sent over the connection with this local port.
-    func began(localPort: Int32) {
-        guard let position = known(localPort) ?? learn(localPort) else { return }
-        connections[position].requests += 1
+    ///
+    /// - Parameters:
+    ///   - tls: its TLS session; nil without TLS, and where libcurl does not tell it.
+    ///   - choseHTTP2: whether the session agreed on HTTP/2 (RFC 7301); nil where it is not known.
+    func began(
+        _ user: any ConnectionUser, localPort: Int32, tls: UnsafeRawPointer? = nil,
+        choseHTTP2: Bool? = nil
+    ) -> Place {
+        guard let position = known(localPort, tls) ?? learn(localPort) else { return .unknown }
+        connections[position].tls = tls
+        if let choseHTTP2 { connections[position].speaksHTTP2 = choseHTTP2 }
+        let users = connections[position].users
+        if connections[position].speaksHTTP2 != true,
+            users.contains(where: { $0.isUnderWay(in: tls) })
+        {
+            return .taken
+        }
+        connections[position].users.append(user)
         if isGathering { hold(position) }
+        let isShared = connections[position].speaksHTTP2 == true
+        return .free(connections[position].number, beside: isShared ? users.first : nil)
     }
 
-    /// Notes the end of a request.
-    func ended(localPort: Int32) {
-        guard let position = known(localPort), connections[position].requests > 0 else { return }
-        connections[position].requests -= 1
+    /// Notes the end of a request over the connection with this number.
+    func ended(_ user: any ConnectionUser, on number: Int) {
+        guard let position = connections.firstIndex(where: { $0.number == number }),
+            let place = connections[position].users.firstIndex(where: { $0 === user })
+        else { return }
+        connections[position].users.remove(at: place)
     }
 
-    /// Notes a response over HTTP/1, before the next request can begin over its connection.
-    func carriesOne(localPort: Int32) {
-        if let position = known(localPort) { connections[position].carriesOne = true }
+    /// Notes the version of a response, before the next request can begin over its connection.
+    func answered(_ number: Int, in version: HTTPVersion) {
+        guard let position = connections.firstIndex(where: { $0.number == number }) else { return }
+        connections[position].speaksHTTP2 = version == .http2
+    }
+
+    /// Notes that the peer of a TLS session sends nothing more (close_notify, RFC 8446 §6.1).
+    func peerCloses(_ tls: UnsafeRawPointer) {
+        guard let connection = connections.first(where: { $0.tls == tls }) else { return }
+        for user in connection.users { user.peerCloses() }
     }
 
     /// Holds back what is written to shared connections from now on.
@@ -80,7 +129,7 @@ final class SharedConnections {
         // Connections to two hosts may have one port, and this may be the wrong one of them.
         guard linux_socket_cookie(connection.socket) == connection.cookie else {
             connections[position].localPort = 0
-            connections[position].requests = 0
+            connections[position].users = []
             return
         }
         connections[position].isHeld = true
@@ -88,9 +137,11 @@ final class SharedConnections {
         linux_set_cork(connection.socket, true)
     }
 
-    private func known(_ localPort: Int32) -> Int? {
+    /// The connection over which requests were sent before: connections to two hosts may have one
+    /// local port, but no two of them have one TLS session.
+    private func known(_ localPort: Int32, _ tls: UnsafeRawPointer?) -> Int? {
         guard localPort > 0 else { return nil }
-        return connections.firstIndex { $0.localPort == localPort }
+        return connections.firstIndex { $0.localPort == localPort && $0.tls == tls }
     }
 
     /// Finds the socket that has a port, among those over which nothing was sent yet, and forgets those
@@ -106,4 +157,12 @@ final class SharedConnections {
         if let position { connections[position].localPort = localPort }
         return position
     }
+}
+
+/// A request that uses a connection.
+protocol ConnectionUser: AnyObject {
+    /// Whether it has not ended over a connection that does not speak HTTP/2.
+    func isUnderWay(in tls: UnsafeRawPointer?) -> Bool
+    /// The peer of its TLS session sends nothing more.
+    func peerCloses()
 }

@@ -60,8 +60,8 @@ final class TransferDriver {
             let until = now + min(seconds, 1 << 40) * 1000
             register.dispatcher.hold(Host(url), until: until, isTooLong: isTooLong)
         }
-        if action.leavesProtocol, let url = transfer.plan?.url {
-            register.dispatcher.leaveProtocol(to: Host(url))
+        if let protocols = action.protocols, let url = transfer.plan?.url {
+            register.dispatcher.know(protocols, of: Host(url))
         }
         register.tell(action.notice, transfer)
         if action.dropsPart {

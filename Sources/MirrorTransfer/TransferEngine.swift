@@ -151,6 +151,7 @@ extension TransferEngine {
         }
         surroundings.wire.perform()
         while let end = surroundings.wire.nextEnd() { ends.ended(end) }
+        for active in requests.takeMisplaced() { ends.misplaced(active) }
     }
 
     private func rest(_ pause: Int64) -> Rest {

@@ -127,13 +127,13 @@ extension TransferSegments {
 
     private func ask(_ id: Int) throws(MirrorError) {
         guard let plan = state.helpers[id]?.machine.plan else { return }
-        let isMultiplexed = state.isMultiplexed || transfer.plan?.isLong == true
+        let isMultiplexed = state.isMultiplexed || transfer.plan?.usesHTTP1 == true
         let active: ActiveRequest
         do {
             active = try connections.requests.prepare(
                 plan, for: transfer, segment: id,
                 stall: StallClock(timeout: connections.policy.stallTimeout),
-                isAlone: isMultiplexed && !plan.isLong, listener: self)
+                isAlone: isMultiplexed && !plan.usesHTTP1, listener: self)
         } catch {
             // A further connection is never required.
             state.refused(id)
@@ -173,6 +173,8 @@ extension TransferSegments: ActiveRequest.Listener {
     func began(_ active: ActiveRequest) { connections.requests.began(active, of: transfer) }
 
     func heldBack(_ active: ActiveRequest) { connections.requests.hold(active) }
+
+    func misplaced(_ active: ActiveRequest) { connections.requests.misplace(active) }
 
     func received(head: ResponseHead, on active: ActiveRequest) -> Bool {
         connections.requests.answered(head, on: active)
@@ -266,7 +268,7 @@ extension TransferSegments {
             connections.review(transfer.job.id)
             return nil
         case .judged(let verdict): note(id, verdict, failure)
-        case .refused, .acted, .exceeded, .cut, nil: note(id, nil, failure)
+        case .refused, .acted, .exceeded, .cut, .misplaced, nil: note(id, nil, failure)
         }
         do throws(MirrorError) {
             try close(id)

@@ -60,10 +60,10 @@ struct TransferSettings: Sendable {
         easy.set(url: plan.url)
         easy.set(
             CURLOPT_HTTP_VERSION,
-            Int(plan.isLong ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
+            Int(plan.usesHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         // Requests to one host wait for its first connection, to share it when it is HTTP/2.
         let sharesConnection =
-            !request.opensConnection && plan.url.scheme == .https && !plan.isLong
+            !request.opensConnection && plan.url.scheme == .https && !plan.usesHTTP1
         let isShort = plan.expectedBytes.map { $0 <= TransferSettings.longestShort } ?? false
         easy.set(
             CURLOPT_BUFFERSIZE,

@@ -93,11 +93,10 @@ final class TransferStarts {
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: policy, jitter: jitter)
         machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)
-        let exceptions = register.dispatcher.hostsWithoutHTTP1
-        if !exceptions.isEmpty {
-            for position in job.sources.indices
-            where exceptions.contains(Host(job.sources[position].url)) {
-                machine.leaveProtocol(to: position)
+        let known = register.dispatcher.hostProtocols
+        if !known.isEmpty {
+            for (position, source) in job.sources.enumerated() {
+                if let protocols = known[Host(source.url)] { machine.know(protocols, of: position) }
             }
         }
         let action = machine.begin()

@@ -24,16 +24,16 @@ import Testing
             jitter: { $0 })
     }
 
-    /// Whether an action asks for a long body; nil when it asks for nothing.
-    private func isLong(_ action: TransferAction) -> Bool? {
+    /// Whether an action asks over HTTP/1.1; nil when it asks for nothing.
+    private func usesHTTP1(_ action: TransferAction) -> Bool? {
         guard case .request(let plan) = action.next else { return nil }
-        return plan.isLong
+        return plan.usesHTTP1
     }
 
     @Test func bodyIsLongFromEightMebibytesKnownBeforehandOverTLS() throws {
         func first(_ size: Int64?, _ url: String = "https://a.example/f") throws -> Bool? {
             var machine = try machine(size, [url])
-            return isLong(machine.begin())
+            return usesHTTP1(machine.begin())
         }
         #expect(try first(Self.long) == true)
         #expect(try first(Self.long - 1) == false)
@@ -46,14 +46,12 @@ import Testing
         var record = try Machine.part()
         record.total = Self.long + 4
         var rest = try machine(nil, part: (record, 4))
-        #expect(isLong(rest.begin()) == true)
+        #expect(usesHTTP1(rest.begin()) == true)
         var less = try machine(nil, part: (record, 5))
-        #expect(isLong(less.begin()) == false)
+        #expect(usesHTTP1(less.begin()) == false)
     }
 
-    @Test func aQuestionThatConfirmsAndAPostAreNotLong() throws {
-        var post = try machine(Self.long, isPost: true)
-        #expect(isLong(post.begin()) == false)
+    @Test func aQuestionThatConfirmsIsNotLong() throws {
         let part = try Machine.part()
         func local(_ provenance: Provenance?) throws -> LocalVersion {
             LocalVersion(
@@ -61,17 +59,17 @@ import Testing
                 sha256: try #require(Machine.right))
         }
         var asking = try machine(Self.long, local: local(part.provenances.first))
-        #expect(isLong(asking.begin()) == false)
+        #expect(usesHTTP1(asking.begin()) == false)
         var fetching = try machine(Self.long, local: local(nil))
-        #expect(isLong(fetching.begin()) == true)
+        #expect(usesHTTP1(fetching.begin()) == true)
     }
 
     @Test func aSourceThatDoesNotSpeakItIsAskedOnceMoreAtOnce() throws {
         for status in [421, 426, 464, 505] {
             var machine = try machine(Self.long)
             _ = machine.begin()
-            #expect(isLong(machine.answered(Machine.head(status), at: Machine.now)) == false)
-            #expect(isLong(machine.answered(Machine.head(status), at: Machine.now)) == nil)
+            #expect(usesHTTP1(machine.answered(Machine.head(status), at: Machine.now)) == false)
+            #expect(usesHTTP1(machine.answered(Machine.head(status), at: Machine.now)) == nil)
         }
         let strange = TransportFailure(
             .malformedResponse, "HTTP/0.9", isPassing: false, wasSent: true)
@@ -79,10 +77,10 @@ import Testing
             var machine = try machine(Self.long)
             _ = machine.begin()
             let action = machine.interrupted(failure, length: nil)
-            #expect(isLong(action) == false)
-            #expect(action.leavesProtocol)
+            #expect(usesHTTP1(action) == false)
+            #expect(action.protocols == HostProtocols(refusesHTTP1: true))
             #expect(action.notice == nil)
-            #expect(isLong(machine.interrupted(failure, length: nil)) == nil)
+            #expect(usesHTTP1(machine.interrupted(failure, length: nil)) == nil)
             #expect(machine.requests == 2)
         }
     }
@@ -99,7 +97,7 @@ import Testing
         var waiting = try self.machine(Self.long)
         _ = waiting.begin()
         #expect(Machine.words(waiting.interrupted(unreachable, length: nil)) == "wait 500")
-        #expect(isLong(waiting.waited()) == true)
+        #expect(usesHTTP1(waiting.waited()) == true)
     }
 
     @Test func aLossAmidTheBodyKeepsTheProtocol() throws {
@@ -108,21 +106,21 @@ import Testing
         _ = machine.begin()
         _ = machine.answered(Machine.head(200, total, ("ETag", "\"x\"")), at: Machine.now)
         #expect(Machine.words(machine.interrupted(Machine.lost, length: 4)) == "wait 500")
-        #expect(isLong(machine.waited()) == true)
+        #expect(usesHTTP1(machine.waited()) == true)
     }
 
     @Test func aSourceThatIsKnownToChooseIsLetChoose() throws {
         var machine = try machine(Self.long)
-        machine.leaveProtocol(to: 0)
-        #expect(isLong(machine.begin()) == false)
+        machine.know(HostProtocols(refusesHTTP1: true), of: 0)
+        #expect(usesHTTP1(machine.begin()) == false)
         #expect(Machine.words(machine.interrupted(Machine.lost, length: nil)) == "wait 500")
     }
 
     @Test func whatOneSourceSpeaksSaysNothingOfAnother() throws {
         var machine = try machine(Self.long, ["https://a.example/f", "https://b.example/f"])
         _ = machine.begin()
-        #expect(isLong(machine.interrupted(Self.refused, length: nil)) == false)
-        #expect(isLong(machine.interrupted(Self.refused, length: nil)) == true)
+        #expect(usesHTTP1(machine.interrupted(Self.refused, length: nil)) == false)
+        #expect(usesHTTP1(machine.interrupted(Self.refused, length: nil)) == true)
     }
 
     @Test func furtherConnectionsOfALongBodyAreAskedForTheSameWay() throws {
@@ -130,12 +128,104 @@ import Testing
         var machine = try machine(Self.long)
         _ = machine.begin()
         _ = machine.answered(Machine.head(200, total, ("ETag", "\"x\"")), at: Machine.now)
-        #expect(machine.segment(of: 4..<8, from: 0)?.plan.isLong == true)
+        #expect(machine.segment(of: 4..<8, from: 0)?.plan.usesHTTP1 == true)
 
         var choosing = try self.machine(Self.long)
         _ = choosing.begin()
         _ = choosing.interrupted(Self.refused, length: nil)
         _ = choosing.answered(Machine.head(200, total, ("ETag", "\"x\"")), at: Machine.now)
-        #expect(choosing.segment(of: 4..<8, from: 0)?.plan.isLong == false)
+        #expect(choosing.segment(of: 4..<8, from: 0)?.plan.usesHTTP1 == false)
+    }
+
+    /// The end of an answer without a length proves nothing over HTTP/2, and a POST is not repeated.
+    @Test func aPostIsAskedForOverHTTP1AndNotAgainAfterItWasSent() throws {
+        for status in [421, 505] {
+            var post = try machine(4, isPost: true)
+            #expect(usesHTTP1(post.begin()) == true)
+            #expect(usesHTTP1(post.answered(Machine.head(status), at: Machine.now)) == nil)
+        }
+        var sent = try machine(4, isPost: true)
+        _ = sent.begin()
+        #expect(usesHTTP1(sent.interrupted(Machine.lost, length: nil)) == nil)
+        var refused = try machine(4, isPost: true)
+        _ = refused.begin()
+        #expect(usesHTTP1(refused.interrupted(Self.refused, length: nil)) == false)
+    }
+}
+
+// MARK: Connections that must not be shared
+
+extension LongBodyTests {
+    private func plan(_ action: TransferAction) throws -> RequestPlan {
+        guard case .request(let plan) = action.next else { throw StrayAction() }
+        return plan
+    }
+
+    private struct StrayAction: Error {}
+
+    @Test func aMisplacedRequestIsMadeAgainAtOnceOverHTTP1() throws {
+        for wasSent in [false, true] {
+            var machine = try machine(4)
+            _ = machine.begin()
+            let action = machine.interrupted(.misplaced(wasSent: wasSent), length: nil)
+            #expect(try plan(action).usesHTTP1)
+            #expect(try !plan(action).isAlone)
+            #expect(action.protocols == HostProtocols(forbidsSharing: true))
+            #expect(action.notice == nil)
+        }
+    }
+
+    @Test func whatCameBeforeAMisplacedRequestIsKept() throws {
+        var machine = try machine(4)
+        _ = machine.begin()
+        _ = machine.answered(
+            Machine.head(200, ("Content-Length", "4"), ("ETag", "\"x\"")), at: Machine.now)
+        let action = machine.interrupted(.misplaced(wasSent: true), length: 2)
+        #expect(try plan(action).offset == 2)
+        #expect(!action.dropsPart)
+    }
+
+    @Test func aHostThatRefusesHTTP1TooGetsConnectionsForOneRequestEach() throws {
+        var machine = try machine(4)
+        _ = machine.begin()
+        _ = machine.interrupted(.misplaced(wasSent: false), length: nil)
+        let action = machine.interrupted(Self.refused, length: nil)
+        #expect(try !plan(action).usesHTTP1)
+        #expect(try plan(action).isAlone)
+        // It cannot happen again, and is a failure like others where it does.
+        #expect(
+            Machine.words(machine.interrupted(.misplaced(wasSent: false), length: nil))
+                == "wait 500")
+    }
+
+    @Test func aPostThatWasSentIsNotMadeAgain() throws {
+        var post = try machine(4, isPost: true)
+        _ = post.begin()
+        let action = post.interrupted(.misplaced(wasSent: true), length: nil)
+        #expect(Machine.words(action) == "fail connection-lost retryable")
+    }
+
+    @Test func aBodyOfUnknownLengthIsAskedForOverHTTP1() throws {
+        func second(_ fields: (String, String)..., size: Int64? = nil) throws -> TransferAction {
+            var machine = try machine(size)
+            _ = machine.begin()
+            let head = ResponseHead(status: 200, version: .http2, fields)
+            return machine.answered(head, at: Machine.now)
+        }
+        #expect(try plan(second()).usesHTTP1)
+        #expect(try second().protocols == HostProtocols(forbidsSharing: true))
+        #expect(Machine.words(try second(("Content-Length", "4"))) == "receive 0")
+        #expect(Machine.words(try second(size: 4)).hasPrefix("receive"))
+        let digest = ("Repr-Digest", "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:")
+        #expect(Machine.words(try second(digest)).hasPrefix("receive"))
+    }
+
+    @Test func aBodyOfUnknownLengthIsRefusedWhereOnlyHTTP2IsSpoken() throws {
+        var machine = try machine(nil)
+        machine.know(HostProtocols(refusesHTTP1: true), of: 0)
+        _ = machine.begin()
+        let head = ResponseHead(status: 200, version: .http2)
+        #expect(try plan(machine.answered(head, at: Machine.now)).isAlone)
+        #expect(Machine.words(machine.answered(head, at: Machine.now)) == "fail unverifiable")
     }
 }

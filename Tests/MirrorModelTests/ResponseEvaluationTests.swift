@@ -5,7 +5,8 @@ import Testing
 @Suite struct ResponseEvaluationTests {
     enum Kind: Equatable {
         case receive(from: Int64)
-        case notModified, partIsComplete, startOver, askPlainly, redirect, refuse(FailureCode)
+        case notModified, partIsComplete, startOver, askPlainly, askWhole, askUnshared, redirect
+        case refuse(FailureCode)
         case retry(after: Int64?)
     }
 
@@ -46,6 +47,8 @@ import Testing
         case .partIsComplete: .partIsComplete
         case .startOver: .startOver
         case .askPlainly: .askPlainly
+        case .askWhole: .askWhole
+        case .askUnshared: .askUnshared
         case .redirect: .redirect
         case .retry(_, let after): .retry(after: after)
         case .refuse(let refusal): .refuse(refusal.code)
@@ -100,6 +103,81 @@ import Testing
         ] as [([(String, String)], Kind)])
     func aRangeIsTakenOnlyOfTheSameVersion(fields: [(String, String)], kind: Kind) throws {
         #expect(judge(try evaluator(), 206, fields) == kind)
+    }
+
+    /// Four bytes of ten are in hand, so the rest has six.
+    @Test(
+        arguments: [
+            ([("Content-Length", "10"), ("ETag", "\"a\"")], .receive(from: 0)),
+            ([("Content-Length", "6"), ("ETag", "\"b\"")], .receive(from: 0)),
+            ([("Content-Length", "7"), ("ETag", "\"b\"")], .receive(from: 0)),
+            ([("Content-Length", "10")], .receive(from: 0)),
+            ([("Content-Length", "7")], .receive(from: 0)),
+            ([("Transfer-Encoding", "chunked"), ("ETag", "\"a\"")], .receive(from: 0)),
+            ([("Content-Length", "6"), ("ETag", "\"a\"")], .askWhole),
+            ([("Content-Length", "11"), ("ETag", "\"a\"")], .askWhole),
+            ([("Content-Length", "6")], .askWhole),
+            ([("Transfer-Encoding", "chunked")], .askWhole),
+            (
+                [("Content-Length", "10"), ("ETag", "\"a\""), ("Content-Range", "bytes 4-9/10")],
+                .askWhole
+            ),
+            (
+                [("Content-Length", "6"), ("ETag", "\"b\""), ("Content-Range", "bytes 4-9/10")],
+                .askWhole
+            ),
+            ([("Content-Length", "10"), ("Content-Range", "nonsense")], .askWhole),
+        ] as [([(String, String)], Kind)])
+    func aWholeFileInAnswerToARangeMustNotContradictItself(
+        fields: [(String, String)], kind: Kind
+    ) throws {
+        #expect(judge(try evaluator(), 200, fields) == kind)
+    }
+
+    @Test func aSizeThatMayBeThatOfTheRangeBlamesNoManifest() throws {
+        let fields = [("Content-Length", "6")]
+        #expect(judge(try evaluator(pinned: true, size: 10), 200, fields) == .askWhole)
+        var plain = try evaluator(pinned: true, size: 10)
+        plain.plan = plain.plan.with { $0.offset = 0 }
+        #expect(judge(plain, 200, fields) == .refuse(.sizeMismatch))
+    }
+
+    @Test func aDateThatIsTheValidatorNamesTheVersionToo() throws {
+        var evaluator = try evaluator(tag: nil)
+        let date = try #require(HTTPDate("Sat, 21 Nov 2026 03:56:00 GMT"))
+        evaluator.part?.validators = Validators(lastModified: date, strong: .lastModified(date))
+        let same = ("Last-Modified", "Sat, 21 Nov 2026 03:56:00 GMT")
+        let other = ("Last-Modified", "Sat, 21 Nov 2026 03:56:01 GMT")
+        #expect(judge(evaluator, 200, [same, ("Content-Length", "6")]) == .askWhole)
+        #expect(judge(evaluator, 200, [same, ("Content-Length", "10")]) == .receive(from: 0))
+        #expect(judge(evaluator, 200, [other, ("Content-Length", "6")]) == .receive(from: 0))
+    }
+
+    @Test func aWholeFileWithAContentRangeIsRefusedWithoutARange() throws {
+        var evaluator = try evaluator()
+        evaluator.plan = evaluator.plan.with { $0.offset = 0 }
+        let fields = [("Content-Length", "10"), ("Content-Range", "bytes 0-9/20")]
+        #expect(judge(evaluator, 200, fields) == .refuse(.malformedResponse))
+    }
+
+    @Test func aKnownVersionOfAnotherLengthIsAskedForOnceWithoutACondition() throws {
+        var evaluator = try evaluator()
+        let validators = Validators(of: ResponseHead(status: 200, [("ETag", "\"a\"")]))
+        let sha256 = try #require(Self.pin)
+        evaluator.local = LocalVersion(
+            provenance: Self.provenance, validators: validators, size: 10, sha256: sha256)
+        evaluator.plan = evaluator.plan.with {
+            $0.offset = 0
+            $0.condition = .local(validators)
+        }
+        func answer(_ length: String, _ tag: String) -> Kind {
+            judge(evaluator, 200, [("Content-Length", length), ("ETag", tag)])
+        }
+        #expect(answer("6", "\"a\"") == .askPlainly)
+        #expect(answer("10", "\"a\"") == .receive(from: 0))
+        #expect(answer("6", "\"b\"") == .receive(from: 0))
+        evaluator.plan = evaluator.plan.with { $0.condition = nil }
+        #expect(answer("6", "\"a\"") == .receive(from: 0))
     }
 
     @Test func aRangeThatNobodyAskedForIsRefused() throws {

@@ -116,9 +116,17 @@ import Testing
 
     @Test func anotherVersionIsRecognised() throws {
         #expect(try verdict(200, ("ETag", "\"y\""), ("Content-Length", "10")) == "changed")
-        #expect(try verdict(200, ("ETag", "\"x\""), ("Content-Length", "11")) == "changed")
         #expect(
             try verdict(206, ("Content-Range", "bytes 4-7/11"), ("ETag", "\"x\"")) == "changed")
+    }
+
+    @Test func aWholeFileThatMayBeTheRangeShowsNoOtherVersion() throws {
+        let length = ("Content-Length", "4")
+        #expect(try verdict(200, ("ETag", "\"x\""), length) == "give back")
+        #expect(try verdict(200, length) == "give back")
+        #expect(
+            try verdict(200, ("ETag", "\"y\""), length, ("Content-Range", "bytes 4-7/10"))
+                == "give back")
     }
 
     @Test func underAPinOnlyTheSizeCounts() throws {

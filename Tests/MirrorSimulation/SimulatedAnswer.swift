@@ -52,7 +52,16 @@ struct SimulatedAnswer {
         }
         let length = mishap == .longerThanDeclared ? range.count + 3 : range.count
         fields.append(("Content-Length", String(length)))
-        var answer = SimulatedAnswer(asksRange ? 206 : 200, fields, isShared: isShared)
+        switch mishap {
+        case .rangeAsWhole: fields.removeAll { $0.0 == "Content-Range" }
+        case .rangeAsWholeInChunks where asksRange:
+            fields.removeAll { $0.0 == "Content-Range" || $0.0 == "Content-Length" }
+            if !isShared { fields.append(("Transfer-Encoding", "chunked")) }
+        default: break
+        }
+        let saysWhole = [.rangeAsWhole, .namedRangeAsWhole, .rangeAsWholeInChunks].contains(mishap)
+        var answer = SimulatedAnswer(
+            asksRange && !saysWhole ? 206 : 200, fields, isShared: isShared)
         answer.body = bytes[range]
         return answer
     }
@@ -71,7 +80,8 @@ struct SimulatedAnswer {
         case .stalls: stallsAfter = some
         case .malformed: lines.insert("Content-Length: 5, 10", at: 1)
         case .resetBeforeHead, .serverError, .comeBackLater, .notFound, .otherVersion,
-            .ignoresRange, .wrongRange, .noValidator:
+            .ignoresRange, .wrongRange, .noValidator, .rangeAsWhole, .namedRangeAsWhole,
+            .rangeAsWholeInChunks:
             break
         }
     }

@@ -31,6 +31,8 @@ struct SimulatedHost {
     enum Mishap: CaseIterable {
         case cutOff, stalls, resetBeforeHead, serverError, comeBackLater, notFound, malformed
         case longerThanDeclared, closesEarly, otherVersion, ignoresRange, wrongRange, noValidator
+        /// A range, with the status of a whole file: with its length, with Content-Range, in chunks.
+        case rangeAsWhole, namedRangeAsWhole, rangeAsWholeInChunks
     }
 
     let name: String
@@ -42,6 +44,9 @@ struct SimulatedHost {
     let rate: Int64
     /// Whether it speaks HTTP/2.
     let sharesConnections: Bool
+    /// Whether some of its connections speak HTTP/2 and others HTTP/1.1, and the client's transport
+    /// puts several requests on any of them.
+    var isMixed = false
 
     var origin: String { "\(isSecure ? "https" : "http")://\(name).example" }
 

@@ -9,6 +9,8 @@ final class SimulatedWire: Wire {
         unowned let active: ActiveRequest
         let host: Int
         var answer: SimulatedAnswer?
+        /// What it is sent over, once there is one.
+        var connection: Connection?
         var position = 0
         var isOver = false
         /// Bytes that were not taken.
@@ -22,6 +24,14 @@ final class SimulatedWire: Wire {
             self.active = active
             self.host = host
         }
+    }
+
+    /// A connection, and the requests that are under way over it.
+    private final class Connection {
+        let speaksHTTP2: Bool
+        var users: [Request] = []
+
+        init(speaksHTTP2: Bool) { self.speaksHTTP2 = speaksHTTP2 }
     }
 
     private enum Step {
@@ -39,6 +49,8 @@ final class SimulatedWire: Wire {
     private var ends: [WireEnd] = []
     /// Connections that nobody uses, by host.
     private var idle: [Int: Int] = [:]
+    /// Connections over which requests are under way, by host.
+    private var busy: [Int: [Connection]] = [:]
     private(set) var running: [Int: Int] = [:]
     private(set) var mostRunning = 0
     private(set) var mostAtHost: [Int: Int] = [:]
@@ -122,6 +134,7 @@ final class SimulatedWire: Wire {
         )
         running[request.host, default: 0] -= 1
         if request.isOver, request.answer?.failure == nil { idle[request.host, default: 0] += 1 }
+        leave(request)
         request.isOver = true
         ends.removeAll { $0.active === active }
     }
@@ -175,9 +188,11 @@ final class SimulatedWire: Wire {
         switch step {
         case .connected:
             request.didAsk = true
-            // Those that share a connection have its port.
-            let port = host.sharesConnections ? request.host : request.active.number
-            request.active.requestBegins(localPort: Int32(truncatingIfNeeded: port))
+            let connection = connect(request, host)
+            request.connection = connection
+            let other = connection.users.first
+            connection.users.append(request)
+            request.active.requestBegins(beside: other?.active)
             guard host.character != .silent else { return }
             self.step(.head, request, after: host.roundTrip)
         case .head: answer(request, host)
@@ -187,13 +202,48 @@ final class SimulatedWire: Wire {
         }
     }
 
+    /// The connection for a request: one that is there where requests share connections, as libcurl
+    /// 7.88 has it: over a mixed host also one of HTTP/1.1, on which others are under way.
+    private func connect(_ request: Request, _ host: SimulatedHost) -> Connection {
+        let plan = request.wire.plan
+        let mayShare =
+            host.sharesConnections && !plan.usesHTTP1 && !request.wire.opensConnection
+        if mayShare, let found = busy[request.host]?.first(where: { $0.users.count < 4 }) {
+            return found
+        }
+        let speaksHTTP2 =
+            host.sharesConnections && !plan.usesHTTP1 && !(host.isMixed && chance.oneIn(2))
+        let made = Connection(speaksHTTP2: speaksHTTP2)
+        // A connection of a request over HTTP/1.1, or of one that is alone, is nobody else's.
+        if mayShare { busy[request.host, default: []].append(made) }
+        return made
+    }
+
+    private func leave(_ request: Request) {
+        guard let connection = request.connection else { return }
+        request.connection = nil
+        connection.users.removeAll { $0 === request }
+        if connection.users.isEmpty { busy[request.host]?.removeAll { $0 === connection } }
+    }
+
+    /// The request whose answer comes to a request: over HTTP/1.1, that of any request that is under
+    /// way over the same connection.
+    private func owner(_ request: Request) -> Request {
+        guard let connection = request.connection, !connection.speaksHTTP2,
+            connection.users.count > 1
+        else { return request }
+        return chance.pick(connection.users)
+    }
+
     private func answer(_ request: Request, _ host: SimulatedHost) {
         let mishap = world.mishap(at: request.host, running: running[request.host] ?? 0)
         time.tell(
             "\(host.name) answers \(request.active.id)/\(request.active.segment ?? -1), mishap \(String(describing: mishap))"
         )
         if mishap == .resetBeforeHead { return finish(request, SimulatedAnswer.lost) }
-        let answer = world.answer(to: request.wire.plan, at: host, mishap: mishap)
+        let answer = world.answer(
+            to: owner(request).wire.plan, at: host,
+            isShared: request.connection?.speaksHTTP2 ?? false, mishap: mishap)
         request.answer = answer
         for line in answer.lines where !request.isOver {
             var bytes = Array((line + "\r\n").utf8)
@@ -224,6 +274,8 @@ final class SimulatedWire: Wire {
             request.position + (isDripping ? 10 : 16384))
         let start = answer.body.startIndex
         var piece = Array(answer.body[start + request.position..<start + end])
+        // The bytes of another answer may come in their place.
+        if owner(request) !== request { piece = piece.map { ~$0 } }
         if !piece.isEmpty {
             let reply = piece.withUnsafeMutableBytes {
                 request.active.take(body: UnsafeRawBufferPointer($0))
@@ -249,6 +301,8 @@ final class SimulatedWire: Wire {
             "\(request.active.id)/\(request.active.segment ?? -1) ends at \(request.position): \(failure?.cause ?? "well")"
         )
         request.isOver = true
+        // The next request may begin over its connection before its end is taken.
+        leave(request)
         ends.append(
             WireEnd(active: request.active, failure: failure, wasSent: request.didAsk))
     }

@@ -118,10 +118,12 @@ final class Story {
             default: .healthy
             }
         let isSecure = chance.oneIn(2)
-        return SimulatedHost(
+        var host = SimulatedHost(
             name: "h\(number)", isSecure: isSecure, character: character,
             roundTrip: chance.pick([0, 1, 20, 100, 300]), rate: chance.pick([20, 200, 5000]),
             sharesConnections: isSecure && chance.oneIn(2))
+        host.isMixed = host.sharesConnections && chance.oneIn(3)
+        return host
     }
 
     private static func resource(

@@ -45,9 +45,9 @@ final class World {
 
     /// What a host answers to a request.
     func answer(
-        to plan: RequestPlan, at host: SimulatedHost, mishap: SimulatedHost.Mishap?
+        to plan: RequestPlan, at host: SimulatedHost, isShared: Bool,
+        mishap: SimulatedHost.Mishap?
     ) -> SimulatedAnswer {
-        let isShared = host.sharesConnections && !plan.isLong
         switch mishap {
         case .serverError: return .empty(500, isShared: isShared)
         case .notFound: return .empty(404, isShared: isShared)

@@ -9,7 +9,7 @@ public enum TortureTable {
         SwapTorture.self, CrowdTorture.self, IndexTorture.self, FullDiskTorture.self,
         SecretTorture.self, EndlessTorture.self, RealServerTorture.self, SignalTorture.self,
         ClockTorture.self, FuzzTorture.self, SanitizerTorture.self, LivenessTorture.self,
-        SimulationTorture.self,
+        SimulationTorture.self, MixedTorture.self,
     ]
 
     /// A class on the page: its row, and beneath that the item with its notes, where it has any.

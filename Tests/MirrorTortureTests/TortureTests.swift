@@ -7,7 +7,7 @@ import Testing
 struct TortureTests {
     private static let samples = [
         ("R2", 40), ("R5", 10), ("R6", 40), ("R7", 60), ("R8", 60), ("R9", 9), ("R10", 6),
-        ("R11", 40), ("R13", 4), ("R16", 9), ("R20", 24),
+        ("R11", 40), ("R13", 4), ("R16", 9), ("R20", 24), ("R22", 6),
     ]
     /// A sanitizer makes a start take seconds: these start the program hundreds of times, or say how
     /// much of the processor it may take.

@@ -18,11 +18,13 @@ package struct RequestDraft: Sendable {
     package var condition: Condition?
     /// Whether caches on the way are told to ask the origin.
     package var bypassesCaches = false
-    /// Whether the body is expected to be long; such a request uses HTTP/1.1.
+    /// Whether it uses HTTP/1.1, and not the protocol that TLS negotiates.
     ///
     /// As a stream of HTTP/2 a long body costs both sides more, and it waits in memory when its
-    /// bytes come too fast.
-    package var isLong = false
+    /// bytes come too fast. For other reasons see `HostProtocols`.
+    package var usesHTTP1 = false
+    /// Whether it must have a connection of its own.
+    package var isAlone = false
     /// How many bytes the body is expected to have, where something says so.
     package var expectedBytes: Int64?
     /// Whether only the head of the answer is asked for (RFC 9110 §9.3.2).
@@ -82,8 +84,10 @@ package final class RequestPlan: Sendable {
     package var ifRange: StrongValidator? { draft.ifRange }
     /// The version that the server may confirm instead of sending a body.
     package var condition: RequestDraft.Condition? { draft.condition }
-    /// Whether the body is expected to be long; such a request uses HTTP/1.1.
-    package var isLong: Bool { draft.isLong }
+    /// Whether it uses HTTP/1.1, and not the protocol that TLS negotiates.
+    package var usesHTTP1: Bool { draft.usesHTTP1 }
+    /// Whether it must have a connection of its own.
+    package var isAlone: Bool { draft.isAlone }
     /// How many bytes the body is expected to have, where something says so.
     package var expectedBytes: Int64? { draft.expectedBytes }
     /// Whether only the head of the answer is asked for.
@@ -116,13 +120,14 @@ extension RequestPlan {
 extension RequestPlan {
     /// Whether a status says that the server wants another protocol than that of this request.
     package func isRefused(by status: Int?) -> Bool {
-        guard isLong, let status else { return false }
+        // A POST that was answered is not made again.
+        guard usesHTTP1, !isPost, let status else { return false }
         return StatusCode.refusesProtocol(status)
     }
 
     /// Whether a failure before any response may come from a server of another protocol.
     package func isRefused(by failure: TransportFailure) -> Bool {
-        guard isLong else { return false }
+        guard usesHTTP1, !isPost || !failure.wasSent else { return false }
         return switch failure.code {
         case .connectionLost: failure.wasSent
         case .malformedResponse: true

@@ -6,25 +6,90 @@ extension ResponseEvaluator {
         if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
             return .refuse(refusal)
         }
+        if let contradiction = contradiction(head, answer, length: framing.length) {
+            return contradiction
+        }
         if let length = framing.length {
             if let size = expectation.size, size != length {
-                return .refuse(sizeRefusal(declared: size, promised: length))
+                let refusal = sizeRefusal(declared: size, promised: length)
+                // It may be the size of the range, so it does not show yet that the manifest is wrong.
+                return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
             }
             if let refusal = refusedSize(length) { return .refuse(refusal) }
         }
         let digests = ReprDigest.digests(head.list(of: .reprDigest))
-        if policy.isStrict, framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
-            return .refuse(
-                Refusal(
-                    .unverifiable,
-                    "the server gives no length, and the manifest neither a size nor a digest"))
+        if framing == .unbounded, expectation.isUnbounded, digests.isEmpty {
+            if head.version == .http2 {
+                return .askUnshared(
+                    Refusal(
+                        .unverifiable,
+                        "the server gives no length, and over HTTP/2 the end of a body does not show that it is complete"
+                    ))
+            }
+            if policy.isStrict {
+                return .refuse(
+                    Refusal(
+                        .unverifiable,
+                        "the server gives no length, and the manifest neither a size nor a digest"))
+            }
         }
+        // A body without a length may be the range that was asked for. Its end shows that.
+        let isDoubtful = plan.asksRange && framing.length == nil
+        let known = isDoubtful ? knownTotal(of: answer) : nil
         return .receive(
             Reception(
                 isRange: false, offset: 0, end: framing.length,
-                total: framing.length ?? expectation.size,
+                total: framing.length ?? expectation.size ?? known,
                 limit: expectation.size ?? framing.length ?? policy.sizeLimit, framing: framing,
-                digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer))
+                digests: digests, allowsRanges: allowsRanges(head, answer), answer: answer,
+                isDoubtful: isDoubtful))
+    }
+
+    /// What follows where a 200 contradicts itself, or what is known of the version that it names.
+    ///
+    /// Such an answer to a range carries no whole file. Without a range, what is known may be wrong,
+    /// so the file is asked for once more without a condition.
+    private func contradiction(
+        _ head: ResponseHead, _ answer: Answer, length: Int64?
+    ) -> ResponseEvaluation? {
+        if head.has(.contentRange) {
+            let refusal = malformed("the server answered 200 with a Content-Range")
+            return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
+        }
+        if let length, let known = knownTotal(of: answer), length != known {
+            let refusal = malformed(
+                "the server sent \(Counted(length, "byte")) of a version that has \(known)")
+            return plan.asksRange ? .askWhole(refusal) : .askPlainly(refusal)
+        }
+        // The version is not named: a body that is as long as the range, or of any length, may be it.
+        guard plan.asksRange, answer.validators.isEmpty, let part, !part.validators.isEmpty,
+            part.provenances.first == provenance,
+            length == nil && expectation.size == nil || length == askedLength
+        else { return nil }
+        return .askWhole(malformed("the server answered 200 to a range, without its validator"))
+    }
+
+    /// How many bytes were asked for by range; nil where the end of the file is not known.
+    private var askedLength: Int64? {
+        (plan.end ?? expectation.size ?? part?.total).map { $0 - plan.offset }
+    }
+
+    /// The size of the version at hand whose strong validator an answer repeats.
+    private func knownTotal(of answer: Answer) -> Int64? {
+        if plan.asksRange, let part, part.provenances.first == answer.provenance,
+            answer.validators.repeats(part.validators.strong), let total = part.total
+        {
+            return total
+        }
+        switch plan.condition {
+        case .part?:
+            guard let part, part.provenances.first == answer.provenance else { return nil }
+            return answer.validators.repeats(part.validators.strong) ? part.total : nil
+        case .local?:
+            guard let local, local.provenance == answer.provenance else { return nil }
+            return answer.validators.repeats(local.validators.strong) ? local.size : nil
+        case nil: return nil
+        }
     }
 
     func judgeRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {

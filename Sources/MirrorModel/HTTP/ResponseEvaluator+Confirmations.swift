@@ -24,6 +24,14 @@ extension ResponseEvaluator {
                 Refusal(
                     .malformedResponse, "the server answered 304 with another ETag", status: 304))
         }
+        if condition.validators.entityTag == nil, head.has(.lastModified),
+            answer.validators.lastModified != condition.validators.lastModified
+        {
+            return .askPlainly(
+                Refusal(
+                    .malformedResponse, "the server answered 304 with another Last-Modified",
+                    status: 304))
+        }
         switch condition {
         case .local: return .notModified(answer)
         case .part: return .partIsComplete

@@ -8,8 +8,13 @@ package enum ResponseEvaluation: Sendable {
     case partIsComplete
     /// The part cannot be continued with this response: it is dropped, and the file requested anew.
     case startOver(Refusal)
-    /// The confirmation cannot be believed: the file is requested without a condition.
+    /// The response cannot be believed: the file is requested without a condition.
     case askPlainly(Refusal)
+    /// The response may carry only the range that was asked for, though it says that it is the whole
+    /// file: it is dropped with the part, and the source is asked without ranges from now on.
+    case askWhole(Refusal)
+    /// The end of the body would prove nothing over HTTP/2: the file is requested over HTTP/1.1.
+    case askUnshared(Refusal)
     /// The bytes are elsewhere.
     case redirect(location: String)
     /// A temporary failure, with the seconds that the server asks to wait.

@@ -48,6 +48,18 @@ extension Validators {
     /// Whether there is a validator to send as a condition.
     var isUsableAsCondition: Bool { entityTag != nil || lastModified != nil }
 
+    /// Whether there is no validator.
+    var isEmpty: Bool { !isUsableAsCondition }
+
+    /// Whether they name the version of a strong validator, strong as it was judged when it came.
+    func repeats(_ strong: StrongValidator?) -> Bool {
+        switch strong {
+        case .entityTag(let tag): entityTag == tag
+        case .lastModified(let date): entityTag == nil && lastModified == date
+        case nil: false
+        }
+    }
+
     /// Judges the validators of a response.
     ///
     /// A tag is strong unless it says that it is weak. But where the response has a modification

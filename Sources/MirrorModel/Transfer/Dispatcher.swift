@@ -322,11 +322,16 @@ extension Dispatcher {
     /// Whether a host may get further connections, if a place is free.
     package func mayTakeExtra(at name: Host) -> Bool { !queue.hosts.crowded.contains(name) }
 
-    /// Notes a host that gave no answer over HTTP/1.1: from now on it chooses the protocol.
-    package mutating func leaveProtocol(to name: Host) { queue.hosts.withoutHTTP1.insert(name) }
+    /// Notes which protocols a host has shown that it speaks.
+    package mutating func know(_ protocols: HostProtocols, of name: Host) {
+        queue.hosts.protocols[name, default: HostProtocols()].learn(protocols)
+        if protocols.forbidsSharing {
+            queue.changePace(of: queue.number(of: name)) { $0.stopsSharing() }
+        }
+    }
 
-    /// The hosts that choose the protocol.
-    package var hostsWithoutHTTP1: Set<Host> { queue.hosts.withoutHTTP1 }
+    /// The hosts that do not speak the protocols that are usual.
+    package var hostProtocols: [Host: HostProtocols] { queue.hosts.protocols }
 
     /// For how many milliseconds a host must not be asked: it said so, or does not answer.
     package mutating func timeClosed(_ name: Host) -> Int64 {

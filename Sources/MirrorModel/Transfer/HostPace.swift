@@ -70,6 +70,7 @@ package struct HostPace: Sendable {
     private var phase: Phase
     /// Whether requests to this host have shared a connection.
     private(set) var sharesConnections = false
+    private var mayShare = true
     private var isFirstClimb = true
     private var began: Int64?
     private var value: Int64 = 0
@@ -174,11 +175,22 @@ package struct HostPace: Sendable {
 
     /// Notes that requests to this host share a connection, or could.
     package mutating func sharesConnection(isBrief: Bool, now: Int64) {
-        guard !sharesConnections else { return }
+        guard !sharesConnections, mayShare else { return }
         sharesConnections = true
         most = min(ceiling, HostPace.mostStreams)
         guard isBrief, case .opening = phase else { return }
         settle(at: most, now: now)
+    }
+
+    /// Notes that each request to this host has a connection of its own from now on.
+    ///
+    /// Streams cost a server next to nothing, connections do not.
+    package mutating func stopsSharing() {
+        mayShare = false
+        guard sharesConnections else { return }
+        sharesConnections = false
+        most = min(ceiling, HostPace.mostConnections)
+        limit = min(limit, HostPace.mostEarly)
     }
 
     private mutating func open(_ change: (inout OpeningRounds, inout Int) -> Void) {

@@ -17,8 +17,8 @@ struct HostTable: Sendable {
     var states: [HostState]
     /// Hosts that asked for fewer requests: they get no further connections.
     var crowded: Set<Host> = []
-    /// Hosts that may not speak HTTP/1.1.
-    var withoutHTTP1: Set<Host> = []
+    /// Hosts that do not speak the protocols that are usual.
+    var protocols: [Host: HostProtocols] = [:]
     /// The number of places held at hosts without an answer.
     private(set) var unansweredPlaces = 0
 

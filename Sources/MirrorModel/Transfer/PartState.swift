@@ -84,10 +84,14 @@ package final class Reception: Sendable {
     package let allowsRanges: Bool
     /// The other statements of the response.
     package let answer: Answer
+    /// Whether the body may be the range that was asked for, though its response says that it is the
+    /// whole file. Nothing may continue its bytes.
+    package let isDoubtful: Bool
 
     init(
         isRange: Bool, offset: Int64, end: Int64?, total: Int64?, limit: Int64?,
-        framing: Framing, digests: [Digest], allowsRanges: Bool, answer: Answer
+        framing: Framing, digests: [Digest], allowsRanges: Bool, answer: Answer,
+        isDoubtful: Bool = false
     ) {
         self.isRange = isRange
         self.offset = offset
@@ -96,7 +100,8 @@ package final class Reception: Sendable {
         self.limit = limit
         self.framing = framing
         self.digests = digests
-        self.allowsRanges = allowsRanges
+        self.allowsRanges = allowsRanges && !isDoubtful
         self.answer = answer
+        self.isDoubtful = isDoubtful
     }
 }

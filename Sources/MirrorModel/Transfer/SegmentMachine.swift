@@ -73,7 +73,8 @@ package struct SegmentMachine: Sendable {
             plan = RequestPlan(next)
             return .follow
         case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
-        case .startOver(let refusal), .askPlainly(let refusal), .refuse(let refusal):
+        case .startOver(let refusal), .askPlainly(let refusal), .askWhole(let refusal),
+            .askUnshared(let refusal), .refuse(let refusal):
             return .giveBack(refusal, hold: nil)
         case .notModified, .partIsComplete: return .giveBack(evaluator.status(head), hold: nil)
         }
@@ -92,7 +93,10 @@ package struct SegmentMachine: Sendable {
         var total: Int64?
         switch head.status {
         case 200:
-            if let sent = Validators(of: head).strong, sent != strong {
+            let sent = Validators(of: head)
+            // It may carry only the range, and says nothing of another version.
+            if head.has(.contentRange) || sent.isEmpty || sent.repeats(strong) { return nil }
+            if let sent = sent.strong, sent != strong {
                 return Refusal(
                     .sourceChanged, "the file changed at its source: its validator is another",
                     status: head.status)
@@ -183,8 +187,8 @@ extension TransferCourse {
         }
         plan.offset = range.lowerBound
         plan.end = range.upperBound
-        plan.isLong = TransferRequests.isLong(
-            knownTotal ?? 0, plan, of: sources, isPost: file.isPost)
+        TransferRequests.setProtocol(
+            of: &plan, missing: knownTotal ?? 0, sources, isPost: file.isPost)
         let provenance = Provenance(source: source.key, answeredBy: plan.url.withoutSecrets)
         if part.provenances.first == provenance { plan.ifRange = part.validators.strong }
         if case .version = part.identity, plan.ifRange == nil { return nil }

@@ -250,8 +250,8 @@ extension SegmentSet {
 
     /// The lesson about a host from the end of a further connection.
     package enum HostNote: Sendable {
-        /// It may speak no HTTP/1.1.
-        case leavesProtocol(source: Int)
+        /// It speaks other protocols than was known.
+        case speaks(HostProtocols, source: Int)
         /// It asked for fewer requests, or to be left alone for `hold` seconds.
         case asksForRest(isCrowded: Bool, hold: Int64?)
     }
@@ -265,13 +265,18 @@ extension SegmentSet {
         guard let helper = helpers[id] else { return nil }
         let (plan, source) = (helper.machine.plan, helper.assignment.source)
         if case .giveBack(let refusal, let hold)? = verdict {
-            if plan.isRefused(by: refusal.status) { return .leavesProtocol(source: source) }
+            if plan.isRefused(by: refusal.status) {
+                return .speaks(HostProtocols(refusesHTTP1: true), source: source)
+            }
             barred.insert(source)
             let isCrowded = refusal.status.map(StatusCode.isOverload) ?? false
             return .asksForRest(isCrowded: isCrowded, hold: hold)
         }
+        if let failure, failure.isMisplaced {
+            return .speaks(HostProtocols(forbidsSharing: true), source: source)
+        }
         if verdict == nil, !helper.isReceiving, let failure, plan.isRefused(by: failure) {
-            return .leavesProtocol(source: source)
+            return .speaks(HostProtocols(refusesHTTP1: true), source: source)
         }
         if helper.isReceiving, let assignment = self.plan.assignments[id] {
             // A response that ends well before its range is no better than one that breaks.

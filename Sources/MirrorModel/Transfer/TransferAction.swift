@@ -8,8 +8,8 @@ package struct TransferAction: Sendable {
     package var notice: Notice?
     /// The time for which the server asked that its host be left alone, in seconds.
     package var hostHold: Int64?
-    /// Whether the requested host may not speak HTTP/1.1.
-    package var leavesProtocol = false
+    /// What was learned about the protocols of the requested host.
+    package var protocols: HostProtocols?
     /// Whether the wait follows a lost connection, and ends early when the network comes back.
     package var waitsForNetwork = false
 
@@ -64,9 +64,12 @@ struct SourceState: Sendable {
     var closedFor: Int64 = 0
     /// Whether its requests leave conditions out.
     var asksPlainly = false
-    /// Whether it chooses the protocol for long bodies too, because it may not speak HTTP/1.1.
-    var choosesProtocol = false
+    /// The protocols that its host speaks, as far as it is known.
+    var protocols = HostProtocols()
+
+    /// Whether it answers a range in a way that cannot be used.
+    var refusesRanges = false
 
     /// Whether it is asked for ranges.
-    var resumes: Bool { restarts < 2 }
+    var resumes: Bool { restarts < 2 && !refusesRanges }
 }

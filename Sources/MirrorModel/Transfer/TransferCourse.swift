@@ -12,6 +12,11 @@ struct TransferCourse: ~Copyable, Sendable {
     /// The size of the whole file, as declared or as promised by the part's response.
     var knownTotal: Int64? { bytes.total(of: file) }
 
+    /// Whether nothing that was declared or sent could show that bytes are missing at the end.
+    var lacksProofOfLength: Bool {
+        knownTotal == nil && file.expectation.isUnbounded && bytes.sentDigests.isEmpty
+    }
+
     /// Whether no byte is missing, and a declared digest says whether they are right.
     var hasAllPinnedBytes: Bool {
         bytes.part.map { $0.length == knownTotal && $0.isPinned(by: file) } ?? false
@@ -76,6 +81,12 @@ extension TransferCourse {
         return TransferAction(request(), dropsPart: true, notice: notice)
     }
 
+    /// Drops the part, and asks the same source without ranges from now on; no retry is spent.
+    mutating func askWhole(_ refusal: Refusal) -> TransferAction {
+        sources.states[sources.current].refusesRanges = true
+        return startOver(refusal)
+    }
+
     /// Asks the current source again, over the protocol that it chooses.
     ///
     /// A long body is requested over HTTP/1.1. The few servers that do not speak it abort the
@@ -83,9 +94,22 @@ extension TransferCourse {
     /// Such a server is asked once more, at once, and chooses the protocol from then on. That is no
     /// retry.
     mutating func askOverAnotherProtocol() -> TransferAction {
-        sources.states[sources.current].choosesProtocol = true
+        sources.states[sources.current].protocols.refusesHTTP1 = true
+        return askWithNewProtocols()
+    }
+
+    /// Asks the current source again, over a connection that no other request shares.
+    ///
+    /// That is no retry. Returns nil where its requests share no connection already.
+    mutating func askUnshared() -> TransferAction? {
+        guard !sources.states[sources.current].protocols.forbidsSharing else { return nil }
+        sources.states[sources.current].protocols.forbidsSharing = true
+        return askWithNewProtocols()
+    }
+
+    private mutating func askWithNewProtocols() -> TransferAction {
         var action = TransferAction(request())
-        action.leavesProtocol = true
+        action.protocols = sources.states[sources.current].protocols
         return action
     }
 }

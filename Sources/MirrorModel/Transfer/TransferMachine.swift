@@ -69,9 +69,9 @@ package struct TransferMachine: ~Copyable, Sendable {
     /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
     package mutating func know(closedFor: [Int64]) { course.sources.know(closedFor: closedFor) }
 
-    /// Leaves the protocol of every request to a source.
-    package mutating func leaveProtocol(to source: Int) {
-        course.sources.states[source].choosesProtocol = true
+    /// Takes what is known of the protocols that a source's host speaks.
+    package mutating func know(_ protocols: HostProtocols, of source: Int) {
+        course.sources.states[source].protocols.learn(protocols)
     }
 }
 
@@ -96,6 +96,8 @@ extension TransferMachine {
         case .askPlainly:
             course.sources.states[course.sources.current].asksPlainly = true
             return TransferAction(course.request())
+        case .askWhole(let refusal): return course.askWhole(refusal)
+        case .askUnshared(let refusal): return course.askUnshared() ?? course.end(refusal)
         case .redirect(let location):
             do { try course.asking.follow(location: location, status: head.status) } catch {
                 return course.end(error)
@@ -122,7 +124,8 @@ extension TransferMachine {
             if reason.code == .rangeIgnored { answer = answer.with(ranges: .refused) }
             action.notice = .restart(cause: course.failure(reason), attempt: requests)
         }
-        let identity = course.file.identity(of: reception)
+        let identity =
+            reception.isDoubtful ? PartIdentity.anonymous : course.file.identity(of: reception)
         course.begin(reception, identity: identity, answer: answer)
         return action
     }
@@ -132,8 +135,17 @@ extension TransferMachine {
 
 extension TransferMachine {
     /// Reacts to a body that ended well; the part in hand is `length` bytes long now.
-    package mutating func bodyEnded(length: Int64) -> TransferAction {
+    ///
+    /// - Parameter isCut: whether the end of a body without a length may have been made by somebody
+    ///   else than its server: over TLS, without close_notify (RFC 9112 §9.8).
+    package mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
+        if isCut, reception.framing == .unbounded, course.lacksProofOfLength {
+            return interrupted(.cutUnseen(at: length), length: length)
+        }
+        if reception.isDoubtful, let total = reception.total, length != total {
+            return course.askWhole(.wrongLength(length, of: total))
+        }
         let end = reception.end ?? (reception.framing == .unbounded ? reception.total : nil)
         if let end, length < end {
             return interrupted(.cutShort(at: length, of: end), length: length)
@@ -232,6 +244,11 @@ extension TransferMachine {
         let hasProgressed = course.progressed(to: length)
         if mayRefuseProtocol(failure) { return course.askOverAnotherProtocol() }
         course.bytes.breakOff()
+        if failure.isMisplaced, !course.file.isPost || !failure.wasSent,
+            let action = course.askUnshared()
+        {
+            return action
+        }
         if let check = checkOfAll(length: length) { return check }
         let refusal = Refusal(failure.code, failure.cause)
         guard failure.isPassing else { return course.end(refusal, isRetryable: false) }

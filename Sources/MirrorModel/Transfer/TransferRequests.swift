@@ -39,14 +39,21 @@ struct TransferRequests: ~Copyable, Sendable {
     /// Takes the last request back, because it was not made.
     mutating func takeBack() { count -= 1 }
 
-    /// Whether a number of bytes, requested by a draft, makes a long body.
+    /// Decides over which protocol a draft is made that asks for a number of bytes.
     ///
-    /// Without TLS no protocol is negotiated, and there is no choice.
-    static func isLong(
-        _ missing: Int64, _ draft: RequestDraft, of sources: borrowing SourceChoice, isPost: Bool
-    ) -> Bool {
-        missing >= RequestDraft.leastLong && draft.url.scheme == .https && !isPost
-            && draft.condition == nil && !sources.states[draft.source].choosesProtocol
+    /// Without TLS no protocol is negotiated, and there is no choice. A POST uses HTTP/1.1, because
+    /// only there the end of an answer without a length can be told from a cut, and because a POST
+    /// cannot be made again elsewhere.
+    static func setProtocol(
+        of draft: inout RequestDraft, missing: Int64, _ sources: borrowing SourceChoice,
+        isPost: Bool
+    ) {
+        let protocols = sources.states[draft.source].protocols
+        let isLong = missing >= RequestDraft.leastLong && draft.condition == nil
+        draft.usesHTTP1 =
+            draft.url.scheme == .https && !protocols.refusesHTTP1
+            && (isLong || isPost || protocols.forbidsSharing)
+        draft.isAlone = protocols.isAlone
     }
 
     private func makePlan(
@@ -61,7 +68,7 @@ struct TransferRequests: ~Copyable, Sendable {
         if !file.isPost { setConditions(of: &plan, sources, file, bytes) }
         plan.expectedBytes = (plan.end ?? total ?? file.local?.size).map { $0 - plan.offset }
         let missing = (plan.end ?? total ?? 0) - plan.offset
-        plan.isLong = TransferRequests.isLong(missing, plan, of: sources, isPost: file.isPost)
+        TransferRequests.setProtocol(of: &plan, missing: missing, sources, isPost: file.isPost)
         return RequestPlan(plan)
     }
 

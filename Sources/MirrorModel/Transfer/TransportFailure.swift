@@ -12,6 +12,10 @@ package struct TransportFailure: Sendable, Hashable, Error {
     ///
     /// This is a handshake that failed, but not because of a certificate (RFC 7301 §3.2).
     package var mayBeProtocol: Bool
+    /// Whether another request was under way on the same connection of HTTP/1.1.
+    ///
+    /// Nobody can say to which of them an answer belongs.
+    package var isMisplaced = false
 
     /// Takes the kind and the cause.
     package init(
@@ -29,6 +33,23 @@ package struct TransportFailure: Sendable, Hashable, Error {
     package static func stalled(seconds: Int64) -> TransportFailure {
         TransportFailure(
             .stalled, "fewer than 1 KiB a second came for \(seconds) s",
+            isPassing: true, wasSent: true)
+    }
+
+    /// A request on a connection of HTTP/1.1 that another request uses at the same time.
+    package static func misplaced(wasSent: Bool) -> TransportFailure {
+        var failure = TransportFailure(
+            .connectionLost, "several requests were under way on one connection of HTTP/1.1",
+            isPassing: true, wasSent: wasSent)
+        failure.isMisplaced = true
+        return failure
+    }
+
+    /// The end of a connection that should have ended a body of unknown length, and may have cut it.
+    static func cutUnseen(at length: Int64) -> TransportFailure {
+        TransportFailure(
+            .connectionLost,
+            "the connection ended after \(Counted(length, "byte")), without the notice that TLS ends with",
             isPassing: true, wasSent: true)
     }
 

@@ -10,11 +10,32 @@ import Testing
 struct SharedConnectionsTests {
     private let shared = SharedConnections()
 
+    /// A request, as the connections see it.
+    private final class User: ConnectionUser {
+        var isUnderWay = false
+        private(set) var peerHasClosed = false
+
+        func isUnderWay(in tls: UnsafeRawPointer?) -> Bool { isUnderWay }
+        func peerCloses() { peerHasClosed = true }
+    }
+
+    @discardableResult
+    private func begin(
+        _ localPort: Int32, by user: User = User(), tls: Int? = nil, choseHTTP2: Bool? = nil
+    ) -> (number: Int?, other: User?, isTaken: Bool) {
+        let tls = tls.flatMap { UnsafeRawPointer(bitPattern: $0) }
+        switch shared.began(user, localPort: localPort, tls: tls, choseHTTP2: choseHTTP2) {
+        case .free(let number, let other): return (number, other as? User, false)
+        case .taken: return (nil, nil, true)
+        case .unknown: return (nil, nil, false)
+        }
+    }
+
     /// A connection over which a number of requests are under way.
     private func pair(requests: Int) throws -> TCPPair {
         let pair = try TCPPair()
         shared.opened(pair.near)
-        for _ in 0..<requests { shared.began(localPort: pair.localPort) }
+        for _ in 0..<requests { begin(pair.localPort) }
         return pair
     }
 
@@ -39,20 +60,22 @@ struct SharedConnectionsTests {
     @Test func theSecondRequestShowsThatAConnectionIsShared() throws {
         let pair = try pair(requests: 0)
         shared.gather()
-        shared.began(localPort: pair.localPort)
+        begin(pair.localPort)
         #expect(!pair.isHeldBack)
-        shared.began(localPort: pair.localPort)
+        begin(pair.localPort)
         #expect(pair.isHeldBack)
         // A third one finds it held back.
-        shared.began(localPort: pair.localPort)
+        begin(pair.localPort)
         #expect(shared.gatherings == 1)
         shared.send()
         #expect(!pair.isHeldBack)
     }
 
     @Test func theLastOfSeveralRequestsGoesAtOnce() throws {
-        let pair = try pair(requests: 2)
-        shared.ended(localPort: pair.localPort)
+        let pair = try pair(requests: 1)
+        let user = User()
+        let number = try #require(begin(pair.localPort, by: user).number)
+        shared.ended(user, on: number)
         shared.gather()
         #expect(!pair.isHeldBack)
     }
@@ -69,9 +92,11 @@ struct SharedConnectionsTests {
 
     /// The number of a closed socket may be that of a connection of somebody else in the process.
     @Test func aClosedSocketIsNotTouched() throws {
-        let pair = try pair(requests: 2)
+        let pair = try pair(requests: 1)
+        let user = User()
+        let number = try #require(begin(pair.localPort, by: user).number)
         shared.closes(pair.near)
-        shared.ended(localPort: pair.localPort)
+        shared.ended(user, on: number)
         shared.gather()
         #expect(!pair.isHeldBack)
         shared.send()
@@ -84,7 +109,7 @@ struct SharedConnectionsTests {
         shared.opened(pair.near)
         // Its number is that of another file now.
         try #require(dup2(foreign.near, pair.near) == pair.near)
-        for _ in 0..<2 { shared.began(localPort: foreign.localPort) }
+        for _ in 0..<2 { begin(foreign.localPort) }
         #expect(shared.connections.isEmpty)
         shared.gather()
         #expect(!foreign.isHeldBack)
@@ -97,29 +122,29 @@ struct SharedConnectionsTests {
         try #require(dup2(foreign.near, pair.near) == pair.near)
         shared.gather()
         #expect(!foreign.isHeldBack)
-        shared.began(localPort: pair.localPort)
+        begin(pair.localPort)
         #expect(shared.connections.isEmpty)
     }
 
     @Test func aNumberThatIsOpenedAgainIsAnotherConnection() throws {
         let pair = try pair(requests: 2)
         shared.opened(pair.near)
-        #expect(shared.connections.map(\.requests) == [0])
+        #expect(shared.connections.map(\.users.count) == [0])
     }
 
     @Test(arguments: [Int32(0), -1])
     func aRequestWithoutAPortIsOfNoConnection(port: Int32) throws {
         _ = try pair(requests: 0)
-        shared.began(localPort: port)
-        #expect(shared.connections.map(\.requests) == [0])
+        begin(port)
+        #expect(shared.connections.map(\.users.count) == [0])
     }
 
     /// The next request begins in the turn in which the last one ends, which is noted after it.
     @Test func aConnectionOfHTTP1IsLeftAlone() throws {
-        let pair = try pair(requests: 1)
+        let pair = try pair(requests: 0)
         shared.gather()
-        shared.carriesOne(localPort: pair.localPort)
-        shared.began(localPort: pair.localPort)
+        shared.answered(try #require(begin(pair.localPort).number), in: .http11)
+        begin(pair.localPort)
         #expect(!pair.isHeldBack)
         shared.send()
         shared.gather()
@@ -136,9 +161,8 @@ struct SharedConnectionsTests {
 
     @Test func anUnknownPortIsOfNoConnection() throws {
         let pair = try pair(requests: 0)
-        for _ in 0..<2 { shared.began(localPort: pair.localPort ^ 1) }
-        shared.ended(localPort: pair.localPort)
-        #expect(shared.connections.map(\.requests) == [0])
+        for _ in 0..<2 { begin(pair.localPort ^ 1) }
+        #expect(shared.connections.map(\.users.count) == [0])
     }
 
     @Test(arguments: TCPPair.families)
@@ -146,9 +170,72 @@ struct SharedConnectionsTests {
         let other = try TCPPair(family: family)
         let pair = try TCPPair(family: family)
         for near in [other.near, pair.near] { shared.opened(near) }
-        shared.began(localPort: pair.localPort)
-        #expect(shared.connections.map(\.requests) == [0, 1])
+        begin(pair.localPort)
+        #expect(shared.connections.map(\.users.count) == [0, 1])
         #expect(shared.connections.map(\.localPort) == [0, pair.localPort])
+    }
+}
+
+extension SharedConnectionsTests {
+    /// Two requests of which the first may still be under way, over a connection of TLS.
+    private func second(isUnderWay: Bool, choseHTTP2: Bool?) throws -> (
+        first: User, number: Int?, other: User?, isTaken: Bool
+    ) {
+        let pair = try TCPPair()
+        shared.opened(pair.near)
+        let first = User()
+        begin(pair.localPort, by: first, tls: 16, choseHTTP2: choseHTTP2)
+        first.isUnderWay = isUnderWay
+        let second = begin(pair.localPort, tls: 16, choseHTTP2: choseHTTP2)
+        return (first, second.number, second.other, second.isTaken)
+    }
+
+    @Test func aSecondRequestIsNotSentOverHTTP1WhileTheFirstIsUnderWay() throws {
+        let second = try second(isUnderWay: true, choseHTTP2: false)
+        #expect(second.isTaken)
+        #expect(shared.connections.map(\.users.count) == [1])
+    }
+
+    @Test func theNextRequestIsSentOverHTTP1OnceTheOneBeforeHasEnded() throws {
+        let second = try second(isUnderWay: false, choseHTTP2: false)
+        #expect(second.number != nil)
+        #expect(second.other == nil)
+    }
+
+    @Test func severalRequestsAreSentOverHTTP2() throws {
+        let second = try second(isUnderWay: true, choseHTTP2: true)
+        #expect(second.number != nil)
+        #expect(second.other === second.first)
+    }
+
+    @Test func whatIsSpokenIsSettledBeforeAConnectionIsShared() throws {
+        let first = try second(isUnderWay: true, choseHTTP2: nil)
+        #expect(first.isTaken)
+        let number = try #require(shared.connections.first?.number)
+        shared.answered(number, in: .http2)
+        let port = try #require(shared.connections.first?.localPort)
+        #expect(begin(port, tls: 16).other === first.first)
+    }
+
+    @Test func connectionsOfOnePortAreToldApartByTheirSessions() throws {
+        let pair = try TCPPair()
+        for _ in 0..<2 { shared.opened(try #require(Optional(dup(pair.near)))) }
+        defer { for connection in shared.connections { close(connection.socket) } }
+        let numbers = [16, 32, 16].map { begin(pair.localPort, tls: $0, choseHTTP2: true).number }
+        #expect(numbers[0] != nil && numbers[1] != nil)
+        #expect(numbers[0] != numbers[1])
+        #expect(numbers[0] == numbers[2])
+    }
+
+    @Test func theNoticeThatTLSEndsWithReachesTheRequestsOfItsConnection() throws {
+        let pairs = try (0..<2).map { _ in try TCPPair() }
+        let users = pairs.indices.map { _ in User() }
+        for (index, pair) in pairs.enumerated() {
+            shared.opened(pair.near)
+            begin(pair.localPort, by: users[index], tls: 16 + index, choseHTTP2: false)
+        }
+        shared.peerCloses(try #require(UnsafeRawPointer(bitPattern: 17)))
+        #expect(users.map(\.peerHasClosed) == [false, true])
     }
 }
 
@@ -188,7 +275,7 @@ struct SharedWireTests {
         #expect(earlier > 0)
         try expect([200, 200], of: "https")
         #expect(wire.shared.gatherings > earlier)
-        #expect(wire.shared.connections.allSatisfy { $0.requests == 0 && !$0.isHeld })
+        #expect(wire.shared.connections.allSatisfy { $0.users.isEmpty && !$0.isHeld })
     }
 
     @Test func aConnectionThatTheServerClosedIsForgotten() throws {

@@ -3,7 +3,7 @@ internal import Glibc
 extension Folder {
     /// Makes `certificate.pem` and `key.pem`, with which a server on 127.0.0.1 can speak TLS for two
     /// days.
-    func makeCertificate() throws {
+    package func makeCertificate() throws {
         let made = try Command.run(
             "/usr/bin/openssl",
             [

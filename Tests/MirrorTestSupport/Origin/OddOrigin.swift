@@ -1,0 +1,168 @@
+internal import Glibc
+
+/// An origin over TLS that ends answers and connections in ways which clients take for good ends.
+///
+/// The first part of a path says what happens to a request; its body is the path, 500 times, a line
+/// each. It needs Python and its library of HTTP/2 (python3-h2).
+public final class OddOrigin {
+    private static let python = "/usr/bin/python3"
+
+    /// What happens to a request.
+    public enum Ending: String, CaseIterable, Sendable {
+        /// Over HTTP/1.1 the end of the connection ends the body, with close_notify.
+        case notice
+        /// The same half way and without close_notify; a second request for the path gets `notice`.
+        case cut
+        /// Over HTTP/2, END_STREAM without a length.
+        case ended
+        /// Over HTTP/2, RST_STREAM(NO_ERROR) half way, without a length.
+        case reset
+        /// Over HTTP/2, RST_STREAM(HTTP_1_1_REQUIRED) instead of an answer.
+        case first
+        /// Over HTTP/2, GOAWAY after each answer.
+        case away
+    }
+
+    /// Whether what it needs is here.
+    public static let isPossible: Bool = {
+        guard let run = try? Command.run(python, ["-c", "import h2, ssl"]) else { return false }
+        return run.ending == .exited(0)
+    }()
+
+    /// The certificate that it shows, to be trusted: a PEM file's path.
+    public let certificate: String
+    private let place: Folder
+    private let port: UInt16
+    private let command: Command
+
+    /// Starts it and waits until it accepts connections.
+    ///
+    /// - Parameter protocols: what it offers (RFC 7301).
+    public init(protocols: [String] = ["h2", "http/1.1"]) throws {
+        place = try Folder.temporary(in: Folder.memory)
+        certificate = place.full("certificate.pem")
+        guard let port = LoopbackPort.free() else {
+            throw SystemFailure("bind", "127.0.0.1", errno: errno)
+        }
+        self.port = port
+        try place.makeCertificate()
+        try place.write("origin.py", Array(OddOrigin.script.utf8))
+        command = try Command(
+            OddOrigin.python,
+            [place.full("origin.py"), "\(port)", place.path, protocols.joined(separator: ",")])
+        guard LoopbackPort.waitForServer(on: port) else {
+            command.signal(SIGKILL)
+            throw SystemFailure("origin.py", command.wait().errors, errno: ECONNREFUSED)
+        }
+    }
+
+    /// The URL of a file whose request ends so.
+    public func url(_ ending: Ending, _ name: String) -> String {
+        "https://127.0.0.1:\(port)/\(ending.rawValue)/\(name)"
+    }
+
+    /// The bytes of such a file.
+    public func bytes(_ ending: Ending, _ name: String) -> [UInt8] {
+        Array(repeatElement(Array("/\(ending.rawValue)/\(name)\n".utf8), count: 500).joined())
+    }
+
+    /// A line a request so far: the protocol and the path.
+    public var requests: [String] { command.outputSoFar.split(separator: "\n").map(String.init) }
+
+    /// Ends it and deletes its folder.
+    public func stop() {
+        command.signal(SIGKILL)
+        _ = command.wait(seconds: 10)
+        place.remove()
+    }
+
+    private static let script = #"""
+        import socket, ssl, sys, threading, time
+        import h2.config, h2.connection, h2.events, h2.errors, h2.exceptions
+
+        seen = set()
+
+
+        def say(protocol, path):
+            sys.stdout.write(protocol + " " + path + "\n")
+            sys.stdout.flush()
+
+
+        def http1(tls):
+            data = b""
+            while True:
+                while b"\r\n\r\n" not in data:
+                    more = tls.recv(65536)
+                    if not more:
+                        return
+                    data += more
+                head, data = data.split(b"\r\n\r\n", 1)
+                path = head.split(b" ")[1].decode()
+                say("HTTP/1.1", path)
+                body = (path.encode() + b"\n") * 500
+                if path.startswith(("/notice/", "/cut/")):
+                    whole = path.startswith("/notice/") or path in seen
+                    seen.add(path)
+                    part = body if whole else body[:len(body) // 2]
+                    tls.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + part)
+                    if whole:
+                        tls.unwrap()
+                    return
+                tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+        def http2(tls):
+            made = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+            made.initiate_connection()
+            tls.sendall(made.data_to_send())
+            while True:
+                data = tls.recv(65536)
+                if not data:
+                    return
+                for event in made.receive_data(data):
+                    if isinstance(event, h2.events.RequestReceived):
+                        answer(tls, made, event.stream_id, dict(event.headers)[":path"])
+                tls.sendall(made.data_to_send())
+
+
+        def answer(tls, made, stream, path):
+            say("HTTP/2", path)
+            body = (path.encode() + b"\n") * 500
+            length = [("content-length", str(len(body)))]
+            if path.startswith("/first/"):
+                return made.reset_stream(stream, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
+            if path.startswith(("/reset/", "/ended/")):
+                length = []
+            made.send_headers(stream, [(":status", "200")] + length)
+            if path.startswith("/reset/"):
+                made.send_data(stream, body[:len(body) // 2])
+                tls.sendall(made.data_to_send())
+                # libcurl takes a reset in the packet of the head for a request that was refused.
+                time.sleep(0.1)
+                return made.reset_stream(stream, h2.errors.ErrorCodes.NO_ERROR)
+            made.send_data(stream, body, end_stream=True)
+            if path.startswith("/away/"):
+                made.close_connection(last_stream_id=stream)
+
+
+        def serve(raw):
+            try:
+                tls = context.wrap_socket(raw, server_side=True)
+                (http2 if tls.selected_alpn_protocol() == "h2" else http1)(tls)
+            except (OSError, h2.exceptions.ProtocolError):
+                pass
+            finally:
+                try:
+                    tls.close()
+                except (OSError, NameError):
+                    raw.close()
+
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[2] + "/certificate.pem", sys.argv[2] + "/key.pem")
+        context.set_alpn_protocols(sys.argv[3].split(","))
+        server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=512)
+        while True:
+            threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+        """#
+}
