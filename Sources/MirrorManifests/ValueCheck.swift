@@ -177,18 +177,17 @@ final class ValueCheck {
             let text = text(
                 value, "the header \(Quoted(name, limit: 40))", at: valueAt, isSecret: true)
         else { return }
-        if let flaw = HeaderFlaw.ofName(name) {
-            log.error(at: nameAt, "header: \(flaw)")
-        } else if headers.contains(where: { $0.isNamed(name) }) {
-            log.error(at: nameAt, "the header \(Quoted(name)) is here a second time; keep one")
-        } else if let flaw = HeaderFlaw.ofValue(text) {
-            log.error(at: valueAt, "header \(Quoted(name)): \(flaw)")
-        } else {
-            do throws(TemplateFlaw) {
-                headers.append(HeaderField(name: name, value: try Template(text)))
-            } catch {
-                log.error(at: valueAt, "header \(Quoted(name)): \(error)")
+        do {
+            let field = try HeaderField(name: name, value: try Template(text))
+            if headers.contains(where: { $0.isNamed(name) }) {
+                log.error(at: nameAt, "the header \(Quoted(name)) is here a second time; keep one")
+            } else {
+                headers.append(field)
             }
+        } catch let flaw as HeaderFlaw where flaw.isOfName {
+            log.error(at: nameAt, "header: \(flaw)")
+        } catch {
+            log.error(at: valueAt, "header \(Quoted(name)): \(error)")
         }
     }
 

@@ -26,7 +26,7 @@ import Testing
                 Source(url: try SourceURL("file:///home/bob/a")),
                 Source(
                     url: try SourceURL("https://c.example/a"),
-                    headers: [HeaderField(name: "X", value: Template(literal: "y"))]),
+                    headers: [try HeaderField(name: "X", value: Template(literal: "y"))]),
             ]
         }
         let urls = resource.withoutSecretsOfSources.sources.map(\.url.textWithSecrets)
@@ -77,11 +77,11 @@ import Testing
         let post = try resource("Caches/a") { $0.method = .post(body: Template(literal: "x")) }
         let local = try resource("Caches/a", "file:///a")
         let header = try resource("Caches/a") {
-            $0.primary.headers = [HeaderField(name: "A", value: Template(literal: "b"))]
+            $0.primary.headers = [try HeaderField(name: "A", value: Template(literal: "b"))]
         }
         let secret = try resource("Caches/a") {
             $0.primary.headers = [
-                HeaderField(name: "A", value: Template(pieces: [.variable("TOKEN")]))
+                try HeaderField(name: "A", value: Template(pieces: [.variable("TOKEN")]))
             ]
         }
         let space = try resource("Caches/a ")

@@ -8,7 +8,7 @@ import Testing
         var resource = Resource(
             target: try Target("Documents/é/b.bin"),
             url: try SourceURL("https://u:p@h:8443/é/b.bin?x=/b.bin"),
-            headers: [HeaderField(name: "Accept", value: Template(literal: "*/*"))])
+            headers: [try HeaderField(name: "Accept", value: Template(literal: "*/*"))])
         resource.mirrors.append(Source(url: try SourceURL("https://eu.example/b.bin")))
         resource.isNamedByServer = true
         resource.size = 12
@@ -55,7 +55,7 @@ import Testing
                 for (size, mediaType) in [(nil, nil), (0, "*/*"), (7, nil)] as [(Int64?, String?)] {
                     var resource = Resource(
                         target: try Target(path), url: try SourceURL("https://h/z/\(path)?q=1"),
-                        headers: [HeaderField(name: "Accept", value: Template(literal: "*/*"))])
+                        headers: [try HeaderField(name: "Accept", value: Template(literal: "*/*"))])
                     (resource.digests, resource.size) = (digests, size)
                     resource.mediaType = mediaType.flatMap { MediaRange($0) }
                     (resource.priority, resource.isOptional) = (-3, true)
@@ -92,7 +92,7 @@ import Testing
         let resources = try (0..<65_540).map { number in
             Resource(
                 target: try Target("Caches/\(number)"), url: try SourceURL("https://h\(number)/x"),
-                headers: [HeaderField(name: "X-N", value: Template(literal: "\(number)"))])
+                headers: [try HeaderField(name: "X-N", value: Template(literal: "\(number)"))])
         }
         let table = ResourceTable(resources)
         #expect(table[65_539] == resources[65_539])

@@ -90,11 +90,30 @@ import Testing
         #expect(HeaderFlaw.ofValue(value) == flaw)
     }
 
-    @Test func headersOfTheOverlayWin() {
-        let field = { HeaderField(name: $0, value: Template(literal: $1)) }
-        let merged = [field("Accept", "a"), field("X-A", "1")].overlaid(with: [field("accept", "b")]
-        )
-        #expect(merged == [field("X-A", "1"), field("accept", "b")])
+    @Test(
+        arguments: [
+            ("X-A", "a\r\nX-B: c", .lineBreak), ("X-A", "a\n", .lineBreak),
+            ("X-A", "a\0", .controlCharacter), ("X-A: b\r\nX-B", "c", .name("X-A: b\r\nX-B")),
+            ("", "a", .name("")), ("Host", "h", .reserved("Host")),
+            ("content-length", "0", .reserved("content-length")), ("Range", "", .reserved("Range")),
+            ("If-None-Match", "*", .reserved("If-None-Match")),
+        ] as [(String, String, HeaderFlaw)])
+    func aFieldMadeInCodeIsCheckedAsOneThatIsRead(name: String, value: String, flaw: HeaderFlaw) {
+        #expect(throws: flaw) { try HeaderField(name: name, value: Template(literal: value)) }
+        #expect(throws: flaw) {
+            try HeaderField(
+                name: name, value: Template(pieces: [.variable("TOKEN"), .literal(value)])
+            )
+        }
+    }
+
+    @Test func headersOfTheOverlayWin() throws {
+        func field(_ name: String, _ value: String) throws -> HeaderField {
+            try HeaderField(name: name, value: Template(literal: value))
+        }
+        let merged = try [field("Accept", "a"), field("X-A", "1")]
+            .overlaid(with: [field("accept", "b")])
+        #expect(try merged == [field("X-A", "1"), field("accept", "b")])
         #expect(HeaderFlaw.ofName("a b") == .name("a b"))
         #expect(HeaderFlaw.ofName("") == .name(""))
         #expect(HeaderFlaw.ofValue("a\tb é") == nil)

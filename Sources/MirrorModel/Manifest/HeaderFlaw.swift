@@ -1,5 +1,5 @@
 /// Why a name and a value cannot be a header of a request.
-package enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
+public enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name is not a token (RFC 9110 §5.6.2).
     case name(String)
     /// mirror sets a header of this name itself.
@@ -10,12 +10,20 @@ package enum HeaderFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     case controlCharacter
 
     /// The error and its remedy, as the end of a sentence.
-    package var description: String {
+    public var description: String {
         switch self {
         case .name(let name): "\(Quoted(name)) is not a header name; use letters, digits and -"
         case .reserved(let name): "mirror sets \(Escaped(name, limit: 80)) itself; leave it out"
         case .lineBreak: "the value has a line break; write it on one line"
         case .controlCharacter: "the value has a control character"
+        }
+    }
+
+    /// Whether the name is wrong, and not the value.
+    package var isOfName: Bool {
+        switch self {
+        case .name, .reserved: true
+        case .lineBreak, .controlCharacter: false
         }
     }
 

@@ -24,15 +24,22 @@ public struct Template: Sendable, Hashable {
     }
 }
 
-/// A header field of a request: a name and a value.
+/// A header field of a request: a name and a value that can go on the wire as one line.
 public struct HeaderField: Sendable, Hashable {
     /// The field's name as written; compared without case (RFC 9110 §5.1).
     public let name: String
     /// The value, with variables not yet filled in.
     public let value: Template
 
-    /// Takes a name and a value as they are.
-    public init(name: String, value: Template) {
+    /// Checks a name and a value, whether a manifest or a program gives them.
+    ///
+    /// Throws for a name that is no token or that mirror sets itself, and for a value with a line
+    /// break or another control character. The value of a variable is checked when it is filled in.
+    public init(name: String, value: Template) throws(HeaderFlaw) {
+        if let flaw = HeaderFlaw.ofName(name) { throw flaw }
+        for case .literal(let text) in value.pieces {
+            if let flaw = HeaderFlaw.ofValue(text) { throw flaw }
+        }
         self.name = name
         self.value = value
     }

@@ -127,7 +127,7 @@ import Testing
     @Test func headerValuesKeepTabsAndSpaces() throws {
         let manifest = try manifest { resource in
             resource.primary.headers = [
-                HeaderField(name: "X-A", value: Template(literal: " a\tb  \"<&>' "))
+                try HeaderField(name: "X-A", value: Template(literal: " a\tb  \"<&>' "))
             ]
         }
         for notation in [DecodedManifest.Notation.json, .xml] {
@@ -150,8 +150,10 @@ import Testing
     }
 
     @Test func aMirrorOfTheSameOriginSaysOnlyWhatItDoesNotInherit() throws {
-        let headers = ["A", "B"].map { HeaderField(name: $0, value: Template(literal: "1")) }
-        let own = HeaderField(name: "B", value: Template(literal: "2"))
+        let headers = try ["A", "B"].map {
+            try HeaderField(name: $0, value: Template(literal: "1"))
+        }
+        let own = try HeaderField(name: "B", value: Template(literal: "2"))
         let manifest = try manifest { resource in
             resource.primary.headers = headers
             resource.mirrors.append(
@@ -164,7 +166,7 @@ import Testing
 
     @Test func aMirrorCannotLackWhatItInherits() throws {
         let manifest = try manifest { resource in
-            resource.primary.headers = [HeaderField(name: "A", value: Template(literal: "1"))]
+            resource.primary.headers = [try HeaderField(name: "A", value: Template(literal: "1"))]
             resource.mirrors.append(Source(url: try SourceURL("https://h.example/b")))
         }
         #expect(throws: ManifestRefusal.self) {

@@ -40,7 +40,7 @@ import Testing
     @Test func secretIsSentToItsOriginOnly() throws {
         let expansion = SecretExpansion(
             grants: [try Grant("TOKEN@https://a.example")], environment: environment)
-        let field = HeaderField(name: "Authorization", value: try Template("Bearer ${TOKEN}"))
+        let field = try HeaderField(name: "Authorization", value: try Template("Bearer ${TOKEN}"))
         let own = Source(url: try SourceURL("https://a.example/x"), headers: [field])
         let other = Source(url: try SourceURL("https://a.example:8443/x"), headers: [field])
         #expect(expansion.headers(of: own).map(\.value) == ["Bearer s3cret"])
@@ -125,7 +125,7 @@ import Testing
             environment: environment, credential: { "from \($0)\r\n" })
         let source = Source(
             url: try SourceURL("https://a.example/x"),
-            headers: [HeaderField(name: "X", value: try Template("${TOKEN} ${FILE}"))])
+            headers: [try HeaderField(name: "X", value: try Template("${TOKEN} ${FILE}"))])
         #expect(expansion.headers(of: source).map(\.value) == ["s3cret from FILE"])
     }
 

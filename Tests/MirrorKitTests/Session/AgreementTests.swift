@@ -55,7 +55,7 @@ import Testing
         var options = RunOptions()
         options.credentials = { origin in
             origins.continuation.yield(origin)
-            return [HeaderField(name: "Authorization", value: Template(literal: "Bearer t"))]
+            return [try HeaderField(name: "Authorization", value: Template(literal: "Bearer t"))]
         }
         _ = try await rig.session.sync(
             Manifest(name: "m", resources: [one, two]), options: options)
@@ -80,17 +80,33 @@ import Testing
             """)
         defer { stage.end() }
         var resource = try stage.resource("a")
-        resource.primary.headers = [("authorization", "Bearer written"), ("X-Other", "kept")].map {
-            HeaderField(name: $0, value: Template(literal: $1))
-        }
+        resource.primary.headers = [
+            try HeaderField(name: "authorization", value: Template(literal: "Bearer written")),
+            try HeaderField(name: "X-Other", value: Template(literal: "kept")),
+        ]
         var options = RunOptions()
         options.credentials = { _ in
-            [HeaderField(name: "Authorization", value: Template(literal: "Bearer supplied"))]
+            [try HeaderField(name: "Authorization", value: Template(literal: "Bearer supplied"))]
         }
         let summary = try await stage.session.sync(
             Manifest(name: "m", resources: [resource]), options: options)
         #expect(summary.exit == 0)
         #expect(stage.scenario.script.complaints == [])
+    }
+
+    @Test(arguments: [("Authorization", "Bearer t\r\nX-Injected: 1"), ("Host", "other.example")])
+    func suppliedCredentialsBringNoLineOfTheirOwn(name: String, value: String) async throws {
+        let rig = try SessionRig()
+        let resource = try rig.resource("Caches/1.bin", bytes)
+        var options = RunOptions()
+        options.credentials = { _ in
+            [try HeaderField(name: name, value: Template(literal: value))]
+        }
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.sync(Manifest(name: "m", resources: [resource]), options: options)
+        }
+        #expect(error?.code == .noCredentials)
+        #expect(rig.origin.requests.isEmpty)
     }
 
     @Test func credentialsThatCannotBeHadEndTheRunBeforeAnyRequest() async throws {

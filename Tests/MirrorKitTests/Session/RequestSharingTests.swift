@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func differentRequestsAreNotShared() async throws {
-        let header = HeaderField(name: "Accept", value: Template(literal: "text/plain"))
+        let header = try HeaderField(name: "Accept", value: Template(literal: "text/plain"))
         #expect(try await requests { $0.primary.url = try SourceURL("https://a.example/f?x") } == 2)
         #expect(try await requests { $0.primary.headers = [header] } == 2)
         #expect(try await requests { $0.method = .post(body: Template(literal: "x")) } == 2)

@@ -23,7 +23,7 @@ import Testing
         var resource = Resource(
             target: target,
             url: try SourceURL("https://alice:hunter2@h.example/a.bin?token=swordfish"),
-            headers: [HeaderField(name: "Authorization", value: Template(literal: "xyzzy"))])
+            headers: [try HeaderField(name: "Authorization", value: Template(literal: "xyzzy"))])
         resource.mirrors = [Source(url: try SourceURL("https://m.example/a?key=plugh"))]
         resource.method = .post(body: Template(literal: "body=plover"))
         let key = Self.withQuery(SourceKey(text: "https://h.example/a.bin"))
