@@ -125,6 +125,7 @@ final class SimulatedRun {
             disk.land(position, landing)
         case .landSet(let set): disk.land(set)
         case .confirm(let position, let confirmed): disk.confirm(position, confirmed)
+        case .look(let position, _, _): machine.take(.confirmed(position, nil), at: moment)
         case .remove(let position, _): disk.remove(position)
         case .hurry: disk.hurry()
         case .discard(let names): for name in names { try? disk.parts.discard(part: name) }

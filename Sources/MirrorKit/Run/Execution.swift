@@ -42,6 +42,16 @@ final class Execution: Sendable {
     /// everything that the run used is closed.
     func run() -> (Summary, RunTotals) { RunThread(self).run() }
 
+    /// Whether a file may have been changed or removed since the plan looked at it.
+    ///
+    /// A second look right after the first sees the same, and with a million files its cost is noticed. So
+    /// a call that makes its own plan leaves it out for five seconds from the first look. A scan that
+    /// takes longer, or events that are read slowly, cost more than the second look does.
+    var isLookOld: Bool {
+        guard options.followsPlanning, let looked = plan.looked else { return true }
+        return looked.duration(to: .now) > .seconds(5)
+    }
+
     /// Sends an input to the run; has no effect after the run's end.
     func steer(_ input: RunInput) { mailbox.post(.input(input), isUrgent: true) }
 
@@ -111,6 +121,7 @@ extension RunRules {
         longestStale = options.longestStale
         stopsAtFirstFailure = options.stopsAtFirstFailure
         deadline = options.deadline
+        looksAtKeptLast = !options.reportsKept
         onConflict = configuration.onConflict
         paused = options.paused
         window = max(256, 8 * configuration.jobs)

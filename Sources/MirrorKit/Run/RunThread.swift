@@ -52,7 +52,7 @@ final class RunThread {
         do {
             permission = try PermissionWatch(execution.options.permission, engine.index)
             try prepare()
-            tellKept()
+            if execution.options.reportsKept { passKept() }
             // A pause or an end that was requested before the run began waits in the mailbox.
             hear(waitingAtMost: 0)
             askPermission()
@@ -63,6 +63,12 @@ final class RunThread {
             take(.refused(MirrorError(wrapping: error)))
         }
         while !machine.isOver {
+            if machine.awaitsLook {
+                // The summary alone reports them, perhaps hours after the scan.
+                if execution.isLookOld { passKept() }
+                take(.lookedAtKept(.max))
+                continue
+            }
             let wait = machine.wait
             hear(
                 waitingAtMost: permission.map { min(wait ?? .max, $0.wait(at: moment)) } ?? wait)
@@ -96,14 +102,19 @@ final class RunThread {
         if !plan.forgotten.isEmpty { try engine.index.changes.removeRecords(plan.forgotten) }
     }
 
-    /// Sends events for resources that are kept as they are, as fast as they are read.
-    private func tellKept() {
-        guard execution.options.reportsKept else { return }
-        var report = KeptReport(plan, engine.index)
+    /// Sends events for resources that are kept as they are, as fast as they are read; looks at each file
+    /// again where the plan's look is not of this moment.
+    private func passKept() {
+        let isTold = execution.options.reportsKept
+        var report = KeptReport(plan, engine)
         while !machine.isEnding {
+            report.looks = report.looks || execution.isLookOld
             for _ in 0..<KeptReport.together {
-                guard let done = report.next() else { return }
-                tell(.done(done))
+                switch report.next() {
+                case .kept(let done): if isTold { tell(.done(done)) }
+                case .changed(let position, let error): take(.changed(position, error))
+                case nil: return
+                }
             }
             repeat {
                 outbox.sendEvents()
@@ -112,6 +123,7 @@ final class RunThread {
                 if isRead { break }
             } while !machine.isEnding
         }
+        if report.looks { take(.lookedAtKept(report.count)) }
     }
 
     private func close() -> Summary {
@@ -234,6 +246,9 @@ extension RunThread {
             land(landing, position)
         case .landSet(let set): land(set)
         case .confirm(let position, let confirmed): outbox.add(.confirm(confirmed), position)
+        case .look(let position, let target, let stamp):
+            var files = StatCursor(engine.root)
+            machine.take(.confirmed(position, files.change(of: target, since: stamp)), at: moment)
         case .remove(let position, let removal): remove(position, removal)
         case .hurry: outbox.hurry()
         case .discard(let parts):

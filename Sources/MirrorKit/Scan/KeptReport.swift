@@ -10,51 +10,80 @@ struct KeptReport: ~Copyable {
     static let together = 512
     static let mostUnread = 8192
 
+    /// What a look at a kept resource says.
+    enum Entry {
+        case kept(Event.Done)
+        /// Its file is not the one that the plan was made for.
+        case changed(position: Int, MirrorError)
+    }
+
+    /// Whether each file is looked at again.
+    var looks = false
+    /// How many resources were reported.
+    private(set) var count = 0
     private let plan: Plan
     private var position = 0
     /// Nil if the index cannot be read; then no verification is reported.
     private var cursor: ProjectionCursor?
     private var isAtRow = false
+    private var files: StatCursor
 
-    init(_ plan: Plan, _ index: Index) {
+    init(_ plan: Plan, _ engine: Engine) {
         self.plan = plan
+        files = StatCursor(engine.root)
         guard plan.steps.contains(where: \.isKept) else {
             position = plan.steps.endIndex
             return
         }
-        cursor = try? index.cursorOfVerifications()
+        cursor = try? engine.index.cursorOfVerifications()
         isAtRow = (try? cursor?.next()) ?? false
     }
 
-    /// The event for the next kept resource; nil after the last.
-    mutating func next() -> Event.Done? {
+    /// The next kept resource; nil after the last.
+    mutating func next() -> Entry? {
         while position < plan.steps.endIndex {
-            let step = plan.steps[position]
+            let at = position
+            let step = plan.steps[at]
             position += 1
             guard step.isKept else { continue }
+            count += 1
+            let row = row(of: step.target)
+            if looks, let error = change(of: step, row) {
+                return .changed(position: at, error)
+            }
             // A pinned file is kept only if the index knows that it has the digest.
             let isPinned = plan.resource(of: step)?.pin != nil
-            let recorded = verification(of: step.target)
+            let recorded = row == nil ? .none : cursor?.verification ?? .none
             var done = Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,
                 verified: isPinned ? .digest : recorded)
             if case .recorded(let sha256) = step.existing { done.sha256 = sha256 }
-            return done
+            return .kept(done)
         }
         return nil
     }
 
-    /// The verification of a target's row; none if there is no row.
-    private mutating func verification(of target: Target) -> Verification {
+    /// Why a file is not the one that the plan keeps; nil where it is.
+    private mutating func change(of step: Step, _ row: RowProjection?) -> MirrorError? {
+        guard case .recorded(let sha256) = step.existing, let row,
+            // Another run may have put another version there.
+            row.sha256.elementsEqual(sha256.bytes)
+        else { return files.change(of: step.target, since: step.seen) }
+        if files.isUnchanged(row.path, since: row.stamp) { return nil }
+        return files.change(of: step.target, since: row.stamp)
+    }
+
+    /// The row of a target; nil where there is none.
+    private mutating func row(of target: Target) -> RowProjection? {
         var path = target.path
         return path.withUTF8 { path in
             while isAtRow, let row = cursor?.row {
                 let order = ByteOrder.compare(row.path, path)
-                if order == 0 { return cursor?.verification ?? .none }
+                if order == 0 { return row }
                 if order > 0 { break }
                 isAtRow = (try? cursor?.next()) ?? false
             }
-            return .none
+            return nil
         }
     }
 }

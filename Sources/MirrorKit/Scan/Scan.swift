@@ -52,6 +52,7 @@ struct Scan: ~Copyable {
     ) throws -> Plan {
         // Whatever changes a row from here on changes the mark.
         let rowsMark = view.index?.rows.mark
+        let looked = ContinuousClock.now
         if let index = view.index {
             for part in try index.allParts() {
                 view.parts[part.target, default: []].append(part)
@@ -75,6 +76,8 @@ struct Scan: ~Copyable {
             steps: merge(findings.steps, removals, of: findings.orphans), now: view.now,
             orphansLeft: view.options.prunes ? 0 : findings.orphans.count - removals.count)
         plan.rowsMark = rowsMark
+        plan.looked = looked
+        plan.rootFolder = view.root?.folder
         plan.skipped = view.wanted.skipped
         plan.owned = findings.owned
         plan.forgotten = findings.forgotten

@@ -74,7 +74,9 @@ public actor MirrorSession {
 
     /// Carries out a plan. The run begins at once; the returned value delivers its events.
     ///
-    /// Failed resources are events. An error that ends the run is thrown when the events are read:
+    /// Every file that the plan leaves as it is, is looked at again; one that was changed or removed since
+    /// has failed, with `sourceChanged`. A plan that was made for another root is refused with
+    /// `rootUnusable`. Failed resources are events. An error that ends the run is thrown when the events are read:
     /// `MirrorError` with `locked`, `deleteLimit`, `spaceLimit`, `noSpace`, `inputOutput` and the
     /// like.
     public nonisolated func execute(
@@ -101,7 +103,9 @@ public actor MirrorSession {
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
-        try await withPlan(of: [manifest], options: planning) { plan in
+        var options = options
+        options.followsPlanning = true
+        return try await withPlan(of: [manifest], options: planning) { [options] plan in
             let run = self.execute(plan, options: options)
             return try await withTaskCancellationHandler {
                 var summary = Summary()

@@ -35,6 +35,9 @@ public struct RunOptions: Sendable {
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true
 
+    /// Whether the same call has just made the plan, so that its look at the files still holds.
+    package var followsPlanning = false
+
     /// The defaults: requests are made, stale files fail the run, and time is not limited.
     public init() {}
 }

@@ -99,6 +99,37 @@ final class SharedEngine: Sendable {
         try await reading { _ in }
     }
 
+    /// Refuses a plan of another root, before anything is made in this one.
+    ///
+    /// The folder counts, not its path: a plan says what is in it.
+    func refuse(
+        madeForAnotherRoot plan: Plan, isolation: isolated (any Actor)? = #isolation
+    ) async throws {
+        let here: RootDirectory?
+        if let engine = await current() {
+            here = engine.root
+        } else {
+            here = try await Offload.run { [location] in try location.openIfThere() }
+        }
+        let isSame: Bool
+        if let planned = plan.rootFolder {
+            isSame = here?.folder.map { $0 == planned } ?? false
+        } else {
+            // There was no folder yet, or the plan was put together in code: its path counts.
+            let named = plan.root == location.path ? nil : try? RootDirectory(opening: plan.root)
+            isSame =
+                plan.root == location.path
+                || named?.folder.flatMap { one in here?.folder.map { $0 == one } } ?? false
+        }
+        if isSame { return }
+        throw MirrorError(
+            .rootUnusable,
+            plan.root == location.path
+                ? "\(location.path): not the folder any more that the plan was made for. Make a new plan."
+                : "\(location.path): the plan was made for another root, \(plan.root). Make one for this root."
+        )
+    }
+
     /// Passes the root and the index to work that blocks.
     func look<Value: Sendable>(
         isolation: isolated (any Actor)? = #isolation,

@@ -38,6 +38,11 @@ public struct Plan: Sendable {
     /// The bytes of orphans that steps take over although no digest pins them, by the orphans' targets.
     package var orphanBytes: [Target: Digest] = [:]
 
+    /// The device and the inode of the root's folder; nil where there was no folder yet.
+    package var rootFolder: (device: UInt64, inode: UInt64)?
+    /// When the first file was looked at; nil for a plan that was put together in code.
+    package var looked: ContinuousClock.Instant?
+
     /// The rows that the steps have; nil where they may change before the plan is carried out.
     package var rowsMark: RowsMark?
 

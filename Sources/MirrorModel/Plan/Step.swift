@@ -115,6 +115,15 @@ public struct Step: Sendable, Hashable {
         }
     }
 
+    /// The stamp that the file at the target had when the step was decided; nil where that is its row's,
+    /// or where no file was there.
+    package var seen: FileStamp? {
+        switch existing {
+        case .ours(let stamp, _), .foreign(let stamp, _), .drifted(let stamp): stamp
+        case .nothing, .recorded, .obstacle: nil
+        }
+    }
+
     /// Whether the file stays as it is, and nothing is to be said about it.
     package var isKept: Bool { kind == .keep && means == .nothing }
 

@@ -100,6 +100,8 @@ package final class Confirmed: Sendable {
     /// What the target is remembered by from now on; nil where the manifest gives the name, and
     /// where the row learns nothing but times.
     package let serverName: ServerNameKey?
+    /// The stamp that the file had when the plan was made; nil where that is its row's.
+    private let planned: FileStamp?
 
     package enum Row: Sendable {
         /// Another one takes its place.
@@ -110,13 +112,25 @@ package final class Confirmed: Sendable {
 
     package init(
         _ row: Row, isAdoption: Bool = false, isRewritten: Bool = false, mode: UInt32? = nil,
-        serverName: ServerNameKey? = nil
+        serverName: ServerNameKey? = nil, planned: FileStamp? = nil
     ) {
         self.row = row
+        self.planned = planned
         self.isAdoption = isAdoption
         self.isRewritten = isRewritten
         self.mode = mode
         self.serverName = serverName
+    }
+
+    /// The stamp that the file must have when its row is written.
+    ///
+    /// It may have been changed or removed while its source was asked. The row of a file that was edited
+    /// has another stamp.
+    package var seen: FileStamp {
+        if let planned { return planned }
+        switch row {
+        case .replaced(let record), .confirmedAgain(let record, _, _): return record.stamp
+        }
     }
 
     /// Whether the row only learns once more what it says. Where that is lost, the source is asked again, and

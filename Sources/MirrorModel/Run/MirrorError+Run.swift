@@ -8,6 +8,15 @@ extension MirrorError {
             target: target, remedy: Remedy(.renameConflicts))
     }
 
+    /// A file that was to stay is not the one that the plan was made for.
+    package static func changedSincePlan(_ target: Target, isGone: Bool) -> MirrorError {
+        let what = isGone ? "removed" : "changed"
+        return MirrorError(
+            .sourceChanged,
+            "\(target): the file was \(what) after the plan was made. Run again, with a new plan.",
+            target: target)
+    }
+
     /// The time for the run is over; the summary says how far it came.
     static func deadlineIsOver(_ seconds: Int64?, _ summary: Summary) -> MirrorError {
         let words = seconds.map { " of \(DurationText(seconds: $0))" } ?? ""

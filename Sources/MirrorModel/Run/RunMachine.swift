@@ -20,10 +20,14 @@ package final class RunMachine {
     /// Whether the disk needs what the evictions free before there is room for the transfers.
     private var evictsFirst = false
     private var earlyEnd: RunEnd
+    /// How many of the files that the plan keeps are not as they were.
+    private var changed = 0
+    /// How many of them were looked at, where the run was to end before all were.
+    private var lookedAt: Int?
     /// Whether the waiting steps are still to be left out, after the running ones were told to end.
     private var hasToLeaveOut = false
 
-    private enum Phase { case waiting, local, evicting, transferring, removing, over }
+    private enum Phase { case waiting, local, evicting, transferring, removing, looking, over }
 
     /// A run that waits for `ready`.
     package init(_ plan: Plan, rules: RunRules) {
@@ -36,6 +40,9 @@ package final class RunMachine {
 
     /// Whether the last step has ended.
     package var isOver: Bool { phase == .over }
+
+    /// Whether all else has ended, and the files that the plan keeps are to be looked at.
+    package var awaitsLook: Bool { phase == .looking }
 
     /// Whether every step that needs no server has had its turn.
     var hasBegun: Bool { phase != .waiting && phase != .local }
@@ -64,6 +71,15 @@ package final class RunMachine {
         switch input {
         case .ready: begin()
         case .roomIsShort: evictsFirst = true
+        case .changed(let position, let error):
+            if phase == .waiting {
+                changed += 1
+            } else {
+                steps.book.accounts.ledger.enterKept(-1)
+            }
+            steps.book.lose(position, error)
+        case .lookedAtKept(let count):
+            if phase == .looking { phase = .over } else { lookedAt = count }
         case .refused(let error): refuse(error)
         case .tick: break
         case .end(let ending, let discarding): end(ending, discardingParts: discarding)
@@ -132,7 +148,10 @@ extension RunMachine {
         }
         if !plan.abandonedParts.isEmpty { steps.book.act(.discard(parts: plan.abandonedParts)) }
         let local = adopted + others
-        steps.open(local, kept: kept)
+        // What was not looked at any more is not said to be there.
+        let seen = lookedAt.map { min($0, kept) } ?? kept
+        steps.book.accounts.ledger.enterLeftOut(kept - seen)
+        steps.open(local, kept: seen - changed)
         queue = StepQueue(local)
         phase = .local
         if isEnding { leaveOutWhatWaits() }
@@ -140,13 +159,17 @@ extension RunMachine {
 
     /// Nothing was begun: each resource was left out, and is counted as that.
     private func refuse(_ error: MirrorError) {
-        steps.book.accounts.ledger.enterLeftOut(plan.wantedSteps)
+        steps.book.accounts.ledger.enterLeftOut(plan.wantedSteps - changed)
         _ = earlyEnd.note(.error(error), at: now)
         phase = .over
     }
 
     private func advance() {
         if phase == .waiting || phase == .over { return }
+        if phase == .looking {
+            if isEnding { phase = .over }
+            return
+        }
         if earlyEnd.isGraceOver(at: now) { return abandon() }
         if phase == .local {
             if !isEnding { beginLocalSteps() }
@@ -165,7 +188,9 @@ extension RunMachine {
         }
         if phase == .removing {
             beginRemovals()
-            if queue.isEmpty, steps.book.accounts.open.isEmpty { phase = .over }
+            if queue.isEmpty, steps.book.accounts.open.isEmpty {
+                phase = steps.book.rules.looksAtKeptLast && !isEnding ? .looking : .over
+            }
         }
         // No work will come soon that could share a flush with the waiting works.
         if steps.transfers.window.running.isEmpty, queue.isEmpty, !steps.book.accounts.open.isEmpty
@@ -237,7 +262,9 @@ extension RunMachine {
     /// Keeps a file in the room of one that did not come.
     private func keep(_ position: Int, _ step: Step) {
         guard step.resource != nil else { return }
-        steps.book.finish(
+        steps.book.accounts.open(CollectionOfOne(position))
+        steps.book.table.insert(StepWork(step, .local), at: position)
+        steps.leave(
             position,
             Event.Done(
                 target: step.target, step: step.kind, outcome: .kept, reason: step.reason,

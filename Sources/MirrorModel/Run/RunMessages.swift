@@ -4,6 +4,11 @@ package enum RunInput: Sendable {
     case ready
     /// The disk has room for the transfers only after the plan's evictions; comes before `ready`.
     case roomIsShort
+    /// A file that the plan keeps is not as it was; comes before `ready`, or while the run `awaitsLook`.
+    case changed(Int, MirrorError)
+    /// So many of the files that the plan keeps were looked at. Comes before `ready` where the run was to
+    /// end before all were; ends a run that `awaitsLook`.
+    case lookedAtKept(Int)
     /// Nothing may begin, because of this.
     case refused(MirrorError)
     /// The rows for steps that `read` asked for.
@@ -25,7 +30,7 @@ package enum RunInput: Sendable {
     case named(Int, ReceivedBody, Result<Target, MirrorError>)
     /// A file has its final name, or not.
     case landed(Int, LandingResult)
-    /// A row was written, or not.
+    /// A row was written, or a file that stays was looked at; or not.
     case confirmed(Int, MirrorError?)
     /// An orphan is gone, or not.
     case removed(Int, MirrorError?)
@@ -71,6 +76,8 @@ package enum RunAction: Sendable {
     case landSet(SetLanding)
     /// A row is written; `confirmed` comes next.
     case confirm(Int, Confirmed)
+    /// A file that stays is looked at: it must still have this stamp. `confirmed` comes next.
+    case look(Int, Target, FileStamp)
     /// An orphan is removed; `removed` comes next.
     case remove(Int, Removal)
     /// Works that wait for the disk are promoted now, without waiting for more.
@@ -176,6 +183,8 @@ package struct RunRules: Sendable {
     package var stopsAtFirstFailure = false
     /// Seconds after which the run ends; nil is no limit.
     package var deadline: Int64?
+    /// Whether the files that the plan keeps are looked at when all else has ended: they are reported then.
+    package var looksAtKeptLast = false
     /// The treatment of bytes that mirror did not put there.
     package var onConflict = ConflictPolicy.rename
     /// Targets that are not fetched until somebody says so.

@@ -4,7 +4,7 @@ package enum Settlement: Sendable {
     case land(Landing, Event.Done)
     /// The file stays and its row changes; when that is written, the step has ended so.
     case confirm(Confirmed, Event.Done)
-    /// Nothing is to be written: the step has ended so.
+    /// Nothing is to be written: the step has ended so, if its file is still as the plan saw it.
     case finish(Event.Done)
     /// The step has failed.
     case fail(MirrorError)
@@ -86,7 +86,7 @@ struct Settler: Sendable {
             row.hasAll(of: answer)
         {
             let row = Confirmed.Row.confirmedAgain(row, at: now, freshUntil: answer.freshUntil)
-            return .confirm(Confirmed(row), done)
+            return .confirm(Confirmed(row, planned: step.seen), done)
         }
         var record = row
         record.confirm(by: answer, at: now)
@@ -204,7 +204,7 @@ extension Settler {
             Confirmed(
                 .replaced(by: record), isAdoption: isAdoption,
                 isRewritten: row.map { $0.stamp != record.stamp } ?? false, mode: mode,
-                serverName: serverNameKey(of: step, at: record.target)), done)
+                serverName: serverNameKey(of: step, at: record.target), planned: step.seen), done)
     }
 
     /// What the name of a step's file is remembered by; nil where there is none to remember.

@@ -186,12 +186,19 @@ extension StepBook {
     /// Enters a step's failure, and ends the run where that was asked for or nothing else can work.
     mutating func fail(_ position: Int, _ error: MirrorError) {
         if error.code == .cancelled, isEnding { return breakOff(position) }
+        let told = lose(position, error)
+        close(position, .failed(told), isPassedOn: error.code != .cancelled)
+    }
+
+    /// Enters the failure of a step that may not have been opened: its file was to be kept.
+    @discardableResult
+    mutating func lose(_ position: Int, _ error: MirrorError) -> MirrorError {
         var failed = plan.failure(of: plan.steps[position], error)
         failed.trace = table[position]?.trace
         accounts.ledger.enter(failed)
         if sets.isEssential(position) { sets.note(.failed(failed.error), at: position) }
         tell(failed)
-        close(position, .failed(failed.error), isPassedOn: error.code != .cancelled)
+        return failed.error
     }
 
     /// Tells of a failure, which may end the run.

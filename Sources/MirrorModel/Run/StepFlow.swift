@@ -55,7 +55,7 @@ struct StepFlow: ~Copyable {
         case .cancel(let target, let discarding): cancel(target, discardingPart: discarding)
         case .permission(let deferral): transfers.permit(deferral, &book)
         case .putAside(let target): transfers.putAside(target, &book)
-        case .ready, .roomIsShort, .refused, .removed, .end, .tick: break
+        case .ready, .roomIsShort, .changed, .lookedAtKept, .refused, .removed, .end, .tick: break
         }
     }
 
@@ -200,13 +200,17 @@ extension StepFlow {
                 return sets.hold(position, .confirm(confirmed), &book)
             }
             book.act(.confirm(position, confirmed))
-        case .finish(let done):
-            book.finish(
-                position, done,
-                isAcceptedStale: done.outcome != .stale
-                    || book.acceptsStale(book.table[position]?.row))
+        case .finish(let done): leave(position, done)
         case .fail(let error): book.fail(position, error)
         }
+    }
+
+    /// Ends a step whose file stays, once that was looked at again: much may have happened to it.
+    mutating func leave(_ position: Int, _ done: Event.Done) {
+        guard let work = book.table[position] else { return }
+        work.done = done
+        guard let seen = work.step.seen else { return confirmed(position, nil) }
+        book.act(.look(position, work.step.target, seen))
     }
 
     /// No source could give the bytes.
@@ -310,9 +314,11 @@ extension StepFlow {
         }
     }
 
-    /// Continues a step whose row was written, or failed to be.
+    /// Continues a step whose row was written, or whose file was looked at, or not.
     private mutating func confirmed(_ position: Int, _ error: MirrorError?) {
         if let error { return book.fail(position, error) }
-        if let done = book.table[position]?.done.take() { book.finish(position, consume done) }
+        guard let work = book.table[position], let done = work.done.take() else { return }
+        let isAccepted = done.outcome != .stale || book.acceptsStale(work.row)
+        book.finish(position, consume done, isAcceptedStale: isAccepted)
     }
 }

@@ -3,13 +3,13 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 
-/// The files of confirmations that need more than a row: those that others wrote, and those that get
-/// another mode.
+/// The files of confirmations, each looked at once more before anything is promised.
 ///
-/// Each is looked at once more before anything is promised, and flushed before its row is written.
+/// Those that others wrote, and those that get another mode, need more than a row: they are flushed
+/// before it is written.
 struct CheckedFiles {
-    /// Whether a file was looked at, even one that was not as it should be.
-    private(set) var hasLooked = false
+    /// Whether a file may have to be flushed, even one that was not as it should be.
+    private(set) var hasOpened = false
     /// Files that must be flushed by themselves; those with another mode must be flushed in whole.
     private var unflushed: [(file: Descriptor, hasNewMode: Bool)] = []
     /// Stamps of files that were given another mode, by the position of their work.
@@ -25,15 +25,19 @@ struct CheckedFiles {
     mutating func check(
         _ confirmed: Confirmed, at: Int, folders: inout FolderCache, groupDevice: UInt64?
     ) throws(MirrorError) -> Bool {
-        guard confirmed.isOfOthers || confirmed.mode != nil else { return false }
-        hasLooked = true
         let target = confirmed.target
         do throws(Errno) {
-            let file = try folders.entry(target.path).open(O_RDONLY)
+            let entry = try folders.entry(target.path)
+            if !confirmed.isOfOthers, confirmed.mode == nil {
+                // Hours may have passed since the plan looked at it.
+                let there = try entry.status()
+                if there?.isFile == true, there?.stamp == confirmed.seen { return false }
+            }
+            hasOpened = true
+            let file = try entry.open(O_RDONLY)
             let status = try file.status(path: target.path)
-            guard status.isFile, status.stamp == confirmed.record.stamp else {
-                // The row will speak of a file that is gone, so that the next run reads this one.
-                if !confirmed.isAdoption, confirmed.mode == nil { return false }
+            let isAsSeen = status.isFile && status.stamp == confirmed.seen
+            if !isAsSeen, try !isTouched(file, status, confirmed) {
                 throw Errno(number: ESTALE, call: "statx", path: target.path)
             }
             if let mode = confirmed.mode {
@@ -42,17 +46,36 @@ struct CheckedFiles {
             }
             if status.device != groupDevice {
                 unflushed.append((file, hasNewMode: confirmed.mode != nil))
-                return confirmed.isOfOthers
+                return confirmed.isOfOthers || !isAsSeen
             }
             return false
         } catch {
-            if error.number == ESTALE {
-                throw MirrorError(
-                    .sourceChanged, "\(target): it changed after it was read. Run again.",
-                    target: target)
+            switch error.number {
+            case ENOENT: throw .changedSincePlan(target, isGone: true)
+            // A link or a pipe may be in its place or its folder's, or its mode was changed.
+            case ESTALE, ELOOP, ENOTDIR, ENXIO, EACCES:
+                throw .changedSincePlan(target, isGone: false)
+            default: throw MirrorError(error, target: target)
             }
-            throw MirrorError(error, target: target)
         }
+    }
+
+    /// Whether a file has other times than the plan saw, and the same bytes.
+    ///
+    /// The row will speak of the times that are gone, so that the next run reads the file. A file is
+    /// adopted, or gets a mode, only as it was seen. One that was edited stays so only while nobody
+    /// writes to it.
+    private func isTouched(
+        _ file: Descriptor, _ status: FileStatus, _ confirmed: Confirmed
+    ) throws(Errno) -> Bool {
+        let record = confirmed.record
+        guard status.isFile, !confirmed.isAdoption, confirmed.mode == nil,
+            record.stamp == confirmed.seen, record.stamp.size == status.stamp.size
+        else { return false }
+        let path = record.target.path
+        let digests = try FileDigests.compute(file, algorithms: [.sha256], path: path)
+        let after = try file.status(path: path)
+        return digests?.first == record.sha256 && after.stamp == status.stamp
     }
 
     /// Flushes the files that no group flush writes out.

@@ -206,7 +206,7 @@ struct PromotionGroup {
     /// Whether one flush of the whole file system gives it some of this.
     func sharesFlush(_ awaited: Awaited) -> Bool {
         switch awaited {
-        case .bytes: groupDevice != nil && (hasStaged || checked.hasLooked)
+        case .bytes: groupDevice != nil && (hasStaged || checked.hasOpened)
         case .names: groupDevice != nil && !folders.areUntouched
         case .rows: false
         }
@@ -244,7 +244,7 @@ struct PromotionGroup {
     private var isIndexShared: Bool { environment.index.isOnDevice(environment.flush.device) }
 
     private mutating func flushBytes(afterShared isShared: Bool) throws(Errno) {
-        guard hasStaged || checked.hasLooked else { return }
+        guard hasStaged || checked.hasOpened else { return }
         if !isShared, let error = environment.probe.flushError() { throw error }
         for case let item? in staged {
             // Not fdatasync: the mode and the times must last too.

@@ -61,6 +61,11 @@ package final class RootDirectory: Sendable {
         )
     }
 
+    /// The device and the inode of the folder; nil where they cannot be told.
+    package var folder: (device: UInt64, inode: UInt64)? {
+        (try? descriptor.status(path: path)).map { ($0.device, $0.stamp.inode) }
+    }
+
     /// Whether mirror has worked here before.
     package var isRoot: Bool { (try? openFolder(".mirror")) != nil }
 

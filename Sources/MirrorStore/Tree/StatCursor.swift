@@ -39,6 +39,17 @@ package struct StatCursor: ~Copyable {
         }
     }
 
+    /// Why the file at a target is not the one that a plan was made for; nil where it is.
+    ///
+    /// - Parameter stamp: what that one had; nil where the index no longer knows that.
+    package mutating func change(of target: Target, since stamp: FileStamp?) -> MirrorError? {
+        do throws(MirrorError) {
+            let there = try look(at: target)
+            if let stamp, there == .file(stamp, sha256: nil) { return nil }
+            return .changedSincePlan(target, isGone: there == .absent)
+        } catch { return error }
+    }
+
     /// The stamp of the regular file at a target, and when it was last read; nil for anything else.
     package mutating func lookAtUse(
         of target: Target

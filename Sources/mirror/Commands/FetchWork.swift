@@ -68,6 +68,7 @@ struct FetchWork {
         removal?.apply(to: &options)
         options.isOffline = network.offline
         options.secrets = try network.secrets()
+        options.followsPlanning = true
         return options
     }
 }

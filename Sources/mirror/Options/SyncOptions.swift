@@ -50,6 +50,7 @@ struct SyncOptions {
         options.isOffline = network.offline
         options.permission = when.permission
         options.secrets = try network.secrets()
+        options.followsPlanning = true
         options.reportsKept = output.json || output.verbose
         return options
     }

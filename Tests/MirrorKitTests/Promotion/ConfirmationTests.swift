@@ -1,3 +1,4 @@
+import Glibc
 import MirrorTestSupport
 import Testing
 
@@ -23,6 +24,49 @@ import Testing
         let file = try tree.look("Caches/a")
         guard case .file(let stamp, _) = file else { return try #require(nil, "\(file)") }
         return stamp
+    }
+
+    /// A source that is asked may take hours to answer: what it confirms must still be there.
+    @Test(arguments: [true, false])
+    func whatIsConfirmedIsThereAndHasItsBytes(isGone: Bool) async throws {
+        let record = try await tree.put("Caches/a", "hello")
+        if isGone {
+            #expect(unlink(tree.folder.path + "/Caches/a") == 0)
+        } else {
+            try tree.folder.write("HELLO", to: "Caches/a")
+        }
+        let again = Confirmed(.confirmedAgain(record, at: PromotionTree.time, freshUntil: nil))
+        for confirmed in [again, Confirmed(.replaced(by: record))] {
+            let error = await tree.confirm(confirmed)
+            #expect(error?.code == .sourceChanged)
+            #expect(error?.isRetryable == true)
+            #expect(error?.message.contains(isGone ? "removed" : "changed") == true)
+        }
+        #expect(try tree.record("Caches/a") == record)
+        await tree.promoter.stop()
+    }
+
+    @Test func whatWasTouchedWhileItsSourceWasAskedIsConfirmed() async throws {
+        let record = try await tree.put("Caches/a", "hello")
+        try tree.folder.write("hello", to: "Caches/a")
+        let confirmed = Confirmed(.confirmedAgain(record, at: PromotionTree.time, freshUntil: nil))
+        #expect(await tree.confirm(confirmed) == nil)
+        await tree.promoter.stop()
+    }
+
+    /// A person who edits a file may go on while its source is asked.
+    @Test func anEditedFileIsConfirmedOnlyAsItWasSeen() async throws {
+        let record = try await tree.put("Documents/a", "hello")
+        try tree.folder.write("edited", to: "Documents/a")
+        guard case .file(let edited, _) = try tree.look("Documents/a") else {
+            Issue.record("no file")
+            return
+        }
+        let confirmed = Confirmed(.replaced(by: record), planned: edited)
+        #expect(await tree.confirm(confirmed) == nil)
+        try tree.folder.write("hello", to: "Documents/a")
+        #expect(await tree.confirm(confirmed)?.code == .sourceChanged)
+        await tree.promoter.stop()
     }
 
     /// The row speaks of a file that is gone, so that the next run reads the one that is there.

@@ -141,7 +141,8 @@ import Testing
         let plan = try await stage.session.plan(both)
         #expect(plan.steps.map(\.kind) == [.keep, .copy])
         Folder(stage.folder.full("root/Caches")).remove()
-        #expect(try await endings(stage.session.execute(plan)) == ["done a", "done b"])
+        // What the plan keeps is gone too, and only a new plan brings it back.
+        #expect(try await endings(stage.session.execute(plan)) == ["failed a", "done b"])
         #expect(stage.read("b") == SessionStage.v1)
     }
 

@@ -41,9 +41,17 @@ import Testing
             let plans = [
                 try await stage.session.plan(manifest), try await stage.session.plan(manifest),
             ]
+            var ends: [FailureCode?] = []
             for plan in plans {
-                for try await _ in stage.session.execute(plan) {}
+                for try await event in stage.session.execute(plan) {
+                    switch event.body {
+                    case .done: ends.append(nil)
+                    case .failed(let failed): ends.append(failed.error.code)
+                    default: break
+                    }
+                }
             }
+            #expect(ends == [nil, .sourceChanged], "what the server confirms is not there")
         }
         #expect(stage.read("a") == SessionStage.v2)
         let root = try RootDirectory(opening: stage.session.root)

@@ -60,6 +60,22 @@ import Testing
         #expect(summary.resources == 4)
     }
 
+    /// The transfers before may have taken hours.
+    @Test func whatIsGoneDoesNotStayInTheRoomOfAnother() throws {
+        var rig = try RunRig(fetching: ["a"], evicting: ["z"], sizes: ["a": 1])
+        rig.lost = ["z"]
+        rig.tell(.ready)
+        rig.tell(
+            .transfer(0, .ended(.failed(MirrorError(.connectFailed, "it is away"), TransferCost())))
+        )
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["a", "z"])
+        let summary = rig.summary()
+        #expect(summary[.kept] == 0)
+        #expect(summary[.failed] == 2)
+        #expect(summary.resources == 2)
+    }
+
     @Test func anInterruptedRunEvictsNothingMore() throws {
         var rig = try RunRig(
             fetching: ["a"], evicting: ["b"], strangers: ["c"], removing: ["z"], sizes: ["a": 3])

@@ -135,6 +135,7 @@ private final class JoinedRuns {
                 landed: Dictionary(uniqueKeysWithValues: landed), way: .rename)
             inboxes[run].append(.setEnded(set.number, .promoted(promoted)))
         case .confirm(let position, _): inboxes[run].append(.confirmed(position, nil))
+        case .look(let position, _, _): inboxes[run].append(.confirmed(position, nil))
         case .remove(let position, _): inboxes[run].append(.removed(position, nil))
         case .cancel(let positions, _):
             for position in positions {

@@ -50,6 +50,82 @@ import Testing
         #expect(asked(after: claimed(32..<80)) == [submitted(32..<80)])
     }
 
+    private func keeping(
+        _ names: [String], _ change: (inout RunRules) -> Void = { _ in }
+    ) throws -> RunRig {
+        var rules = RunRules()
+        change(&rules)
+        let sha256 = try #require(Digest(.sha256, bytes: Array(repeating: 1, count: 32)))
+        var resources: [Resource] = []
+        for name in names {
+            var resource = Resource(
+                target: try Target("Caches/" + name), url: try SourceURL("http://a.example/a"))
+            resource.digests = [sha256]
+            resources.append(resource)
+        }
+        let steps = resources.enumerated().map { number, resource in
+            Step(
+                target: resource.target, manifest: 0, resource: number, kind: .keep,
+                reason: .intact, means: .nothing, existing: .recorded(sha256: sha256), size: nil)
+        }
+        return RunRig(
+            Plan(
+                root: "/r", manifests: [Manifest(name: "m", resources: resources)], steps: steps,
+                now: Instant(seconds: 0), orphansLeft: 0), rules: rules)
+    }
+
+    @Test func filesThatOnlyTheSummaryReportsAreLookedAtLast() throws {
+        var rig = try keeping(["a", "b"]) { $0.looksAtKeptLast = true }
+        rig.tell(.ready)
+        #expect(rig.machine.awaitsLook)
+        #expect(!rig.machine.isOver)
+        rig.tell(.changed(0, .changedSincePlan(rig.targets[0], isGone: true)))
+        rig.tell(.lookedAtKept(.max))
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["a"])
+        let summary = rig.summary()
+        #expect(summary[.kept] == 1)
+        #expect(summary[.failed] == 1)
+        #expect(summary.exit == 69)
+    }
+
+    @Test func aSignalEndsTheLastLookAtOnce() throws {
+        var rig = try keeping(["a", "b"]) { $0.looksAtKeptLast = true }
+        rig.tell(.ready)
+        rig.tell(.end(.interrupted(exit: 130)))
+        #expect(rig.machine.isOver)
+        let summary = rig.summary()
+        #expect(summary[.kept] == 2)
+        #expect(summary.exit == 130)
+    }
+
+    @Test func aFileThatIsNotAsItWasHasFailedAndIsNotKept() throws {
+        var rig = try keeping(["a", "b", "c"])
+        rig.tell(.changed(1, .changedSincePlan(rig.targets[1], isGone: true)))
+        rig.tell(.ready)
+        #expect(rig.machine.isOver)
+        #expect(rig.failed == ["b"])
+        let summary = rig.summary()
+        #expect(summary[.kept] == 2)
+        #expect(summary[.failed] == 1)
+        #expect(summary.resources == 3)
+        #expect(summary.exit == 69)
+    }
+
+    @Test func whatWasNotLookedAtAnyMoreIsNotKept() throws {
+        var rig = try keeping(["a", "b", "c", "d"])
+        rig.tell(.changed(1, .changedSincePlan(rig.targets[1], isGone: true)))
+        rig.tell(.end(.interrupted(exit: 130)))
+        rig.tell(.lookedAtKept(2))
+        rig.tell(.ready)
+        #expect(rig.machine.isOver)
+        let summary = rig.summary()
+        #expect(summary[.kept] == 1)
+        #expect(summary[.failed] == 1)
+        #expect(summary[.skipped] == 2)
+        #expect(summary.exit == 130)
+    }
+
     @Test func aLandingThatIsToldTwiceCountsOnce() throws {
         var rig = try RunRig(fetching: ["a", "b"])
         rig.tell(.ready)

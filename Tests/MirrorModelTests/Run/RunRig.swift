@@ -8,6 +8,8 @@ struct RunRig {
     /// What is still to be done, but for what was read and taken.
     var asked: [RunAction] = []
     var time: Int64 = 0
+    /// Files that are gone when they are looked at.
+    var lost: Set<String> = []
     /// Whether no row can be read.
     var isIndexBroken = false
     /// The most rows that were to be read at one time.
@@ -115,6 +117,12 @@ struct RunRig {
                     machine.take(
                         others.isEmpty
                             ? .setClaimed(number, positions) : .setOccupied(number, others),
+                        at: moment)
+                case .look(let position, let target, _):
+                    let isLost = lost.contains(target.name)
+                    machine.take(
+                        .confirmed(
+                            position, isLost ? .changedSincePlan(target, isGone: true) : nil),
                         at: moment)
                 default: asked.append(action)
                 }
