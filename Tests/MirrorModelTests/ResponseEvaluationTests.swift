@@ -134,6 +134,18 @@ import Testing
         #expect(judge(try evaluator(), 200, fields) == kind)
     }
 
+    @Test func underAPinABodyAsLongAsTheRangeMayBeIt() throws {
+        let other = ("ETag", "\"b\"")
+        #expect(
+            judge(try evaluator(pinned: true), 200, [("Content-Length", "6"), other]) == .askWhole)
+        #expect(
+            judge(try evaluator(pinned: true), 200, [("Content-Length", "7"), other])
+                == .receive(from: 0))
+        #expect(
+            judge(try evaluator(tag: nil, pinned: true), 200, [("Content-Length", "6")])
+                == .askWhole)
+    }
+
     @Test func aSizeThatMayBeThatOfTheRangeBlamesNoManifest() throws {
         let fields = [("Content-Length", "6")]
         #expect(judge(try evaluator(pinned: true, size: 10), 200, fields) == .askWhole)

@@ -61,12 +61,18 @@ extension ResponseEvaluator {
                 "the server sent \(Counted(length, "byte")) of a version that has \(known)")
             return plan.asksRange ? .askWhole(refusal) : .askPlainly(refusal)
         }
-        // The version is not named: a body that is as long as the range, or of any length, may be it.
-        guard plan.asksRange, answer.validators.isEmpty, let part, !part.validators.isEmpty,
-            part.provenances.first == provenance,
-            length == nil && expectation.size == nil || length == askedLength
-        else { return nil }
-        return .askWhole(malformed("the server answered 200 to a range, without its validator"))
+        guard plan.asksRange, let part else { return nil }
+        if length == askedLength, answer.validators.isEmpty || expectation.pin != nil {
+            return .askWhole(
+                malformed("the server answered 200, with as many bytes as the range has"))
+        }
+        // Neither the version nor the length is named, though the version was before.
+        if length == nil, expectation.size == nil, answer.validators.isEmpty,
+            !part.validators.isEmpty
+        {
+            return .askWhole(malformed("the server answered 200 to a range, without its validator"))
+        }
+        return nil
     }
 
     /// How many bytes were asked for by range; nil where the end of the file is not known.

@@ -29,6 +29,8 @@ struct Answer: Sendable {
         case continued(Int)
         /// To a range: the part is dropped, and the file asked for anew.
         case restarted
+        /// To a range: taken for the whole file, and then asked for anew.
+        case restartedTwice
         case restartedOrContinued
         case restartedOrRefused
         /// To a condition: what is there is current.

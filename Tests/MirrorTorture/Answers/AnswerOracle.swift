@@ -136,8 +136,10 @@ struct AnswerOracle {
             var verdict = Verdict([.right], requests: count)
             verdict.reuses = true
             return verdict
-        case .restarted where state == .complete: return anew?.or(Verdict([.right]))
+        case .restarted where state == .complete, .restartedTwice where state == .complete:
+            return anew?.or(Verdict([.right]))
         case .restarted: return anew
+        case .restartedTwice: return anew?.after(requests: 0, restarts: 1)
         case .restartedOrContinued: return anew?.or(Verdict([.right]))
         case .restartedOrRefused: return anew?.or(Verdict([.lasting]))
         default: return other(meaning)
@@ -151,6 +153,8 @@ struct AnswerOracle {
         switch meaning {
         case .continued(let count): return anew?.after(requests: count - 1)
         case .restarted, .restartedOrContinued: return anew
+        // Its tag is another one, so nothing is known of its length.
+        case .restartedTwice: return nil
         case .restartedOrRefused: return anew?.or(Verdict([.lasting]))
         // Its head tells that it is of another version, before its body breaks off.
         case .cut, .refused: return anew.flatMap { $0.or(other(meaning) ?? $0) }

@@ -3,7 +3,7 @@ internal import MirrorTestSupport
 /// Answers to a request for the bytes from a position on.
 enum RangeAnswers {
     static let all =
-        ranges + contentRanges + lengths + bodies + versions + encodings
+        ranges + contentRanges + rangesAsWhole + lengths + bodies + versions + encodings
         + unsatisfied + AnswersWithoutBody.all
 
     /// Keeps to If-Range, as it should.
@@ -91,6 +91,36 @@ enum RangeAnswers {
                 answer.fields.append("Content-Range: bytes 0-19999/90000")
             },
         ]
+
+    /// The range that was asked for, as if it were the whole file.
+    private static let rangesAsWhole: [Answer] = [
+        .range("as 200", .restarted) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+            answer.remove("Content-Range")
+        },
+        .range("as 200 with a Content-Range", .restarted) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+        },
+        .range("as 200 with a Content-Range and another tag", .restarted) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+            answer.set("ETag", "\"other\"")
+        },
+        .range("as 200 in chunks", .restartedTwice) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+            answer.remove("Content-Range")
+            answer.framing = .chunked()
+        },
+        .range("as 200 in chunks that break off", .cut) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+            answer.remove("Content-Range")
+            answer.framing = .chunkedWithoutEnd
+            answer.cut(at: 9000, .finish)
+        },
+        .range("as 200 without validators", .restarted) { answer, _ in
+            answer.status = "HTTP/1.1 200 OK"
+            for name in ["Content-Range", "ETag", "Last-Modified"] { answer.remove(name) }
+        },
+    ]
 
     private static let lengths: [Answer] =
         [["20001"], ["19999"], ["90000"], ["20000", "19999"], ["20000x"]].map { lengths in

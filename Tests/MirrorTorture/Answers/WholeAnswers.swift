@@ -217,7 +217,7 @@ enum WholeAnswers {
             .whole("two dates", .takenOrRefused) { answer, _ in
                 answer.fields += [1, 2].map { "Last-Modified: Sat, 21 Nov 2026 03:00:0\($0) GMT" }
             },
-            .whole("a Content-Range", .takenOrRefused) { answer, _ in
+            .whole("a Content-Range", .refused) { answer, _ in
                 answer.set("Content-Range", "bytes 5-9/10")
             },
             .whole("two Content-Ranges", .refused) { answer, _ in
