@@ -62,7 +62,7 @@ extension ResponseEvaluator {
             return plan.asksRange ? .askWhole(refusal) : .askPlainly(refusal)
         }
         guard plan.asksRange, let part else { return nil }
-        if length == askedLength, answer.validators.isEmpty || expectation.pin != nil {
+        if let length, length == askedLength, answer.validators.isEmpty || expectation.pin != nil {
             return .askWhole(
                 malformed("the server answered 200, with as many bytes as the range has"))
         }

@@ -31,6 +31,8 @@ struct Answer: Sendable {
         case restarted
         /// To a range: taken for the whole file, and then asked for anew.
         case restartedTwice
+        /// To a range: taken for the whole file, and cut.
+        case restartedAndCut
         case restartedOrContinued
         case restartedOrRefused
         /// To a condition: what is there is current.
@@ -46,6 +48,13 @@ struct Answer: Sendable {
     let make: @Sendable (Served) -> WireAnswer
     /// Whether it never has bytes of the file.
     let isBodiless: Bool
+    /// Whether it says that it is the whole file, and has another length than that.
+    var contradictsRange: Bool { name.hasPrefix("as 200") || Answer.contradictory.contains(name) }
+
+    private static let contradictory: Set<String> = [
+        "a Content-Range", "length too long, FIN", "length too short", "empty",
+        "the rest as the whole", "gzip indeed", "to the end, cut by FIN",
+    ]
 
     init(
         _ name: String, isBodiless: Bool = false,

@@ -120,9 +120,15 @@ struct AnswerOracle {
 
     /// A request for the rest.
     private var ranged: Verdict? {
-        guard let range = script.range else { return plain?.restartedByWhole }
+        guard let range = script.range else {
+            // It may be the range: the source is asked again without one.
+            if script.whole.contradictsRange { return plain?.after(doubted: 1) }
+            return plain?.restartedByWhole
+        }
         guard let meaning = range.meaning(knowledge) else { return nil }
-        let anew = plain?.after(requests: 1, restarts: 1)
+        let anew =
+            range.contradictsRange
+            ? plain?.after(doubted: 1) : plain?.after(requests: 1, restarts: 1)
         // There is no byte at that position: the answer is 416, without a tag.
         if state == .complete, !range.isBodiless { return anew?.or(Verdict([.right])) }
         if script.changesTags || state == .stale { return changed(meaning, anew) }
@@ -170,6 +176,7 @@ struct AnswerOracle {
         case .refused: Verdict([.lasting])
         case .refusedAfter(let hops): Verdict([.lasting], requests: 1 + hops)
         case .passing, .cut: Verdict([.healing])
+        case .restartedAndCut: Verdict([.healing], restarts: 1)
         case .failed: Verdict([.lasting, .healing], requests: 2)
         default: nil
         }
@@ -179,4 +186,11 @@ struct AnswerOracle {
 extension AnswerOracle.Verdict {
     /// The whole file came in the place of a range: that answer is used, and no other is asked for.
     fileprivate var restartedByWhole: Self { after(requests: 0, restarts: 1) }
+
+    /// So many answers with a whole body each were not taken for the file.
+    fileprivate func after(doubted count: Int) -> Self {
+        var verdict = after(requests: count, restarts: count)
+        verdict.bodies += count
+        return verdict
+    }
 }

@@ -110,7 +110,7 @@ enum RangeAnswers {
             answer.remove("Content-Range")
             answer.framing = .chunked()
         },
-        .range("as 200 in chunks that break off", .cut) { answer, _ in
+        .range("as 200 in chunks that break off", .restartedAndCut) { answer, _ in
             answer.status = "HTTP/1.1 200 OK"
             answer.remove("Content-Range")
             answer.framing = .chunkedWithoutEnd
