@@ -117,7 +117,7 @@ package final class HeadProbe {
         guard let head = question.head else {
             return fail(question, failure(of: end))
         }
-        if (300..<400).contains(head.status), let location = head.single(.location) {
+        if (300..<400).contains(head.status), let location = head.redirectLocation {
             do throws(Refusal) {
                 try question.redirection.follow(location: location, status: head.status)
             } catch { return fail(question, error) }

@@ -84,4 +84,30 @@ import Testing
         }
         #expect(!way.hasLeftOrigin)
     }
+
+    @Test(
+        arguments: [
+            ("/a b", "https://a.example/a%20b"), ("/a|b", "https://a.example/a%7Cb"),
+            ("/\"a\"", "https://a.example/%22a%22"), ("/a%20b", "https://a.example/a%20b"),
+            ("/100%", "https://a.example/100%25"), ("/%4", "https://a.example/%254"),
+            ("\\g\\h", "https://a.example/g/h"), ("g?a|b c", "https://a.example/g?a%7Cb%20c"),
+            ("https://b.example/{x}[y]", "https://b.example/%7Bx%7D%5By%5D"),
+            ("//[::1]:8443/[y]", "https://[::1]:8443/%5By%5D"),
+            ("/caf\u{E9}", "https://a.example/caf%C3%A9"),
+        ])
+    func aLocationIsReadAsBrowsersReadIt(location: String, expected: String) throws {
+        var head = ResponseHead(status: 302)
+        head.append(.location, location.utf8)
+        var way = try begin()
+        try way.follow(location: try #require(head.redirectLocation), status: 302)
+        #expect(way.url.requestText == expected)
+    }
+
+    @Test func aLocationOfISO88591IsPassedOnByteForByte() throws {
+        var head = ResponseHead(status: 302)
+        head.append(.location, [0x2F, 0x63, 0xE9] as [UInt8])
+        #expect(head.redirectLocation == "/c%E9")
+        head.append(.location, "/other".utf8)
+        #expect(head.redirectLocation == nil)
+    }
 }

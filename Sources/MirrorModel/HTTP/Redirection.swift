@@ -52,7 +52,59 @@ package struct Redirection: Sendable, Hashable {
         url = next
     }
 
+    /// A Location as browsers read it, as the text of a URL reference.
+    ///
+    /// Servers send spaces, quotes, bars and bytes beyond ASCII as they are, which RFC 3986 does not
+    /// allow; behind the authority they are percent-encoded. A backslash is a slash there.
+    package static func text(of location: ArraySlice<UInt8>) -> String {
+        let question = UInt8(ascii: "?")
+        let end = authorityEnd(location)
+        var text = String(decoding: location[..<end], as: UTF8.self)
+        var isQuery = false
+        for at in end..<location.endIndex {
+            let byte = location[at]
+            isQuery = isQuery || byte == question
+            switch byte {
+            case UInt8(ascii: "\\") where !isQuery: text += "/"
+            case UInt8(ascii: "%") where Hex.decode(location[(at + 1)...].prefix(2))?.count != 1:
+                text += "%25"
+            case 0x00...0x20, 0x7F...0xFF, UInt8(ascii: "\""), UInt8(ascii: "<"),
+                UInt8(ascii: ">"), UInt8(ascii: "\\"), UInt8(ascii: "^"), UInt8(ascii: "`"),
+                UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"), UInt8(ascii: "["),
+                UInt8(ascii: "]"):
+                text += "%" + Hex.encode([byte]).uppercased()
+            default: text.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return text
+    }
+
+    /// Where the scheme and the authority of a reference end; its start where it has none.
+    private static func authorityEnd(_ text: ArraySlice<UInt8>) -> Int {
+        let slash = UInt8(ascii: "/")
+        let ends = [slash, UInt8(ascii: "?"), UInt8(ascii: "#")]
+        var start = text.startIndex
+        if let colon = text.firstIndex(of: UInt8(ascii: ":")),
+            !text[..<colon].contains(where: ends.contains)
+        {
+            start = colon + 1
+        }
+        guard text[start...].starts(with: [slash, slash]) else { return start }
+        return text[(start + 2)...].firstIndex(where: ends.contains) ?? text.endIndex
+    }
+
     private func refused(_ what: String, _ status: Int) -> Refusal {
         Refusal(.redirectRefused, "the server redirects \(what)", status: status)
+    }
+}
+
+extension ResponseHead {
+    /// Where a redirect leads, as the text of a URL reference; nil where there is no Location, an
+    /// empty one, or several that differ.
+    package var redirectLocation: String? {
+        guard has(.location), let first = values(of: .location).first,
+            values(of: .location).allSatisfy({ $0 == first }), !first.isEmpty
+        else { return nil }
+        return Redirection.text(of: first[...])
     }
 }
