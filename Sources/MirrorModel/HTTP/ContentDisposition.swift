@@ -18,8 +18,10 @@ package enum ContentDisposition {
             scan.skipSpaces()
             guard scan.take(UInt8(ascii: "=")) else { continue }
             scan.skipSpaces()
+            // Servers send names with spaces unquoted, and Windows paths unescaped.
             let value =
-                scan.quotedString() ?? Array(scan.upTo { $0 == UInt8(ascii: ";") || $0 == 0x20 })
+                scan.quotedString(keepsBackslashes: true)
+                ?? Array(scan.upTo { $0 == UInt8(ascii: ";") }.trimmingBlanks)
             if name == "filename" { plain = plain ?? text(value) }
             if name == "filename*" { extended = extended ?? decodeExtended(value) }
         }
@@ -60,5 +62,12 @@ package enum ContentDisposition {
         let start = name.utf8.lastIndex { separators.contains($0) }
         let last = start.map { String(name[name.utf8.index(after: $0)...]) } ?? name
         return last.isEmpty || last == "." || last == ".." ? nil : last
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The bytes without spaces and tabs at their end.
+    fileprivate var trimmingBlanks: Self {
+        prefix((lastIndex { !isBlank($0) } ?? startIndex - 1) - startIndex + 1)
     }
 }

@@ -35,7 +35,10 @@ struct FieldScanner {
     }
 
     /// A quoted string (§5.6.4) without its quotes and backslashes.
-    mutating func quotedString() -> [UInt8]? {
+    ///
+    /// - Parameter keepsBackslashes: whether a backslash stays that stands before anything else than a
+    ///   quote or a backslash, as in the path of a file on Windows.
+    mutating func quotedString(keepsBackslashes: Bool = false) -> [UInt8]? {
         var scan = rest
         guard scan.popFirst() == UInt8(ascii: "\"") else { return nil }
         var content: [UInt8] = []
@@ -46,6 +49,9 @@ struct FieldScanner {
                 return content
             case UInt8(ascii: "\\"):
                 guard let quoted = scan.popFirst() else { return nil }
+                if keepsBackslashes, quoted != UInt8(ascii: "\""), quoted != byte {
+                    content.append(byte)
+                }
                 content.append(quoted)
             default: content.append(byte)
             }
