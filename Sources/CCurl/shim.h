@@ -14,6 +14,7 @@
     each(easy_setopt) each(easy_getinfo) each(easy_strerror) each(slist_append) \
     each(slist_free_all) each(multi_init) each(multi_cleanup) each(multi_setopt) \
     each(multi_add_handle) each(multi_remove_handle) each(multi_socket_action) \
+    each(multi_socket_all) \
     each(multi_info_read) each(url) each(url_cleanup) each(url_set)
 
 /* The functions of OpenSSL by which a connection of libcurl is asked what it negotiated, and watched. They come
@@ -24,6 +25,7 @@ struct ccurl_openssl {
     int (*set_data)(void *context, int index, void *data);
     void *(*get_data)(const void *context, int index);
     void (*set_observer)(void *context, void (*observer)(const void *ssl, int where, int value));
+    void (*set_certificate)(void *context, int (*callback)(void *ssl, void **certificate, void **key));
 };
 
 struct ccurl {
@@ -42,7 +44,8 @@ static inline void ccurl_find_openssl(void *library, struct ccurl *curl) {
     *(void **)&openssl->set_data = dlsym(library, "SSL_CTX_set_ex_data");
     *(void **)&openssl->get_data = dlsym(library, "SSL_CTX_get_ex_data");
     *(void **)&openssl->set_observer = dlsym(library, "SSL_CTX_set_info_callback");
-    curl->has_openssl = openssl->get_alpn && openssl->get_context && openssl->set_data &&
+    *(void **)&openssl->set_certificate = dlsym(library, "SSL_CTX_set_client_cert_cb");
+    curl->has_openssl = openssl->set_certificate && openssl->get_alpn && openssl->get_context && openssl->set_data &&
                         openssl->get_data && openssl->set_observer;
 }
 
@@ -218,12 +221,22 @@ static inline CURLcode ccurl_set_context_callback(const struct ccurl *curl, CURL
     return result ? result : curl->easy_setopt(easy, CURLOPT_SSL_CTX_DATA, data);
 }
 
-/* Has a callback told what happens in the sessions of a TLS context; `data` is found again by
-   `ccurl_tls_data`. Index 0 is the application's, which libcurl leaves alone. */
+typedef int (*ccurl_certificate_callback)(void *tls, void **certificate, void **key);
+
+/* Has callbacks told what happens in the sessions of a TLS context, and that a server asks for a certificate
+   (SSL_CTX_set_client_cert_cb(3ossl)); `data` is found again by `ccurl_tls_data`. Index 0 is the application's, which
+   libcurl leaves alone. */
 static inline void ccurl_observe_tls(const struct ccurl *curl, void *context, void *data,
-                                     ccurl_alert_callback callback) {
-    if (curl->has_openssl && curl->openssl.set_data(context, 0, data))
-        curl->openssl.set_observer(context, callback);
+                                     ccurl_alert_callback alert,
+                                     ccurl_certificate_callback certificate) {
+    if (!curl->has_openssl || !curl->openssl.set_data(context, 0, data)) return;
+    curl->openssl.set_observer(context, alert);
+    curl->openssl.set_certificate(context, certificate);
+}
+
+/* The TLS context of a session (SSL_CTX *). */
+static inline void *ccurl_tls_context(const struct ccurl *curl, const void *tls) {
+    return curl->openssl.get_context(tls);
 }
 
 static inline void *ccurl_tls_data(const struct ccurl *curl, const void *tls) {
@@ -273,6 +286,13 @@ static inline void ccurl_multi_act(const struct ccurl *curl, CURLM *multi, curl_
                                    int events) {
     int running = 0;
     curl->multi_socket_action(multi, socket, events, &running);
+}
+
+/* Lets all transfers do what they can. 7.88 has the timer of a name's next address fire within
+   curl_multi_socket_action, and begins no connection to it there. */
+static inline void ccurl_multi_act_all(const struct ccurl *curl, CURLM *multi) {
+    int running = 0;
+    curl->multi_socket_all(multi, &running);
 }
 
 /* The next transfer that ended, and how; NULL when there is none. */

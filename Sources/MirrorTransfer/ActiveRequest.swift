@@ -64,6 +64,8 @@ final class ActiveRequest {
         var lacksDescriptor = false
         /// Whether an address was refused because it is not public.
         var refusedAddress = false
+        /// Whether the server asked for a client certificate, which is not there.
+        var wantsCertificate = false
         /// Whether the server said that it sends nothing more (close_notify, RFC 8446 §6.1); nil
         /// where that is not known.
         var isClosedByPeer: Bool?

@@ -19,6 +19,15 @@ enum CurlFailure {
                 "the environment names a proxy that cannot be used; write http://host:port",
                 isPassing: false, wasSent: false)
         }
+        if let status = proxyRefusal(in: detail) {
+            // 5xx: the proxy could not reach the server, which may pass.
+            let isPassing = StatusCode.isPassing(status)
+            return TransportFailure(
+                .connectFailed,
+                "the proxy answered \(status) and makes no connection to the server"
+                    + (status == 407 ? ": it wants a name and a password" : ""),
+                isPassing: isPassing, wasSent: false)
+        }
         let reason = Escaped(detail.isEmpty ? words : detail, limit: 160).description
         let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
         return TransportFailure(
@@ -26,6 +35,18 @@ enum CurlFailure {
             wasSent: wasSent,
             mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
     }
+
+    /// The status with which a proxy refused to make a tunnel; nil where it did not.
+    private static func proxyRefusal(in detail: String) -> Int? {
+        let words = "CONNECT tunnel failed, response "
+        guard detail.hasPrefix(words) else { return nil }
+        return Int(detail.dropFirst(words.count).prefix { $0.isNumber })
+    }
+
+    /// A handshake or request that failed where the server had asked for a client certificate.
+    static let certificateWanted = TransportFailure(
+        .tlsFailed, "the server wants a client certificate, and none was given", isPassing: false,
+        wasSent: false)
 
     /// The text that is reported for a failure.
     static func cause(of kind: FailureCode, detail: String, reason: String) -> String {

@@ -136,6 +136,9 @@ final class CurlRequest {
             return TransportFailure(
                 .privateAddress, "its address is not public", isPassing: false, wasSent: false)
         }
+        if active.socket.wantsCertificate, !active.hasAnswered {
+            return CurlFailure.certificateWanted
+        }
         return CurlFailure.failure(
             result, words: easy.words(for: result), detail: easy.errorDetail,
             systemError: easy.systemError, wasSent: wasSent)
@@ -182,6 +185,8 @@ extension CurlRequest: ConnectionUser {
     }
 
     func peerCloses() { active?.socket.isClosedByPeer = true }
+
+    func isAskedForCertificate() { active?.socket.wantsCertificate = true }
 }
 
 private func request(_ context: UnsafeMutableRawPointer?) -> CurlRequest? {
@@ -222,13 +227,30 @@ private func requestCallback(
 
 /// CURLOPT_SSL_CTX_FUNCTION.
 private func contextCallback(
-    _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
+    _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
     _ shared: UnsafeMutableRawPointer?
 ) -> CURLcode {
-    if case .success(let curl) = CurlLibrary.functions, let context, let shared {
-        ccurl_observe_tls(curl.table, context, shared, alertCallback)
+    if case .success(let curl) = CurlLibrary.functions, let easy, let context, let shared {
+        ccurl_observe_tls(curl.table, context, shared, alertCallback, certificateCallback)
+        let user = request(ccurl_get_pointer(curl.table, easy, CURLINFO_PRIVATE))
+        Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue()
+            .begins(UnsafeRawPointer(context), for: user)
     }
     return CURLE_OK
+}
+
+/// SSL_CTX_set_client_cert_cb(3ossl): there is no certificate, and the handshake goes on without one.
+private func certificateCallback(
+    _ tls: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> Int32 {
+    guard let tls, case .success(let curl) = CurlLibrary.functions,
+        let shared = ccurl_tls_data(curl.table, tls),
+        let context = ccurl_tls_context(curl.table, tls)
+    else { return 0 }
+    Unmanaged<SharedConnections>.fromOpaque(shared).takeUnretainedValue()
+        .isAskedForCertificate(UnsafeRawPointer(context))
+    return 0
 }
 
 /// SSL_CTX_set_info_callback(3ossl).

@@ -12,6 +12,8 @@ final class MultiHandle {
     private let shared: SharedConnections
     /// Whether all requests use HTTP/1.1: libcurl never has two of them on one connection.
     let isHTTP1: Bool
+    /// When all transfers were continued last, in milliseconds.
+    private var driven = SystemClock.monotonic()
     /// The sockets and the time that it waits for.
     let watch: SocketWatch
 
@@ -57,7 +59,15 @@ final class MultiHandle {
     }
 
     /// Continues every transfer that can continue, without waiting; callbacks run inside.
+    ///
+    /// Once a second all of them are, because libcurl 7.88 would not go on to a name's next address
+    /// otherwise.
     func perform() {
+        let now = SystemClock.monotonic()
+        if now - driven >= 1000 {
+            driven = now
+            ccurl_multi_act_all(curl, multi)
+        }
         watch.eachReady { ccurl_multi_act(curl, multi, $0, $1) }
         if watch.takeDue() { ccurl_multi_act(curl, multi, CURL_SOCKET_TIMEOUT, 0) }
     }

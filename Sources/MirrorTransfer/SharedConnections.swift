@@ -48,6 +48,8 @@ final class SharedConnections {
     /// Those that were opened. libcurl 7.88 does not tell when it closes one that was not yet connected.
     private(set) var connections: [Connection] = []
     private var lastNumber = 0
+    /// The requests for which connections with these TLS contexts are made.
+    private var contexts: [UnsafeRawPointer: any ConnectionUser] = [:]
     /// Whether libcurl takes its turn.
     private var isGathering = false
     /// How often bytes of a connection were held back; for tests.
@@ -90,6 +92,7 @@ final class SharedConnections {
 
     /// Notes the end of a request over the connection with this number.
     func ended(_ user: any ConnectionUser, on number: Int) {
+        if !contexts.isEmpty { contexts = contexts.filter { $0.value !== user } }
         guard let position = connections.firstIndex(where: { $0.number == number }),
             let place = connections[position].users.firstIndex(where: { $0 === user })
         else { return }
@@ -100,6 +103,16 @@ final class SharedConnections {
     func answered(_ number: Int, in version: HTTPVersion) {
         guard let position = connections.firstIndex(where: { $0.number == number }) else { return }
         connections[position].speaksHTTP2 = version == .http2
+    }
+
+    /// Notes the request for which a connection with a TLS context is made.
+    func begins(_ context: UnsafeRawPointer, for user: (any ConnectionUser)?) {
+        contexts[context] = user
+    }
+
+    /// Notes that the server of a connection under way asks for a client certificate.
+    func isAskedForCertificate(_ context: UnsafeRawPointer) {
+        contexts[context]?.isAskedForCertificate()
     }
 
     /// Notes that the peer of a TLS session sends nothing more (close_notify, RFC 8446 §6.1).
@@ -165,4 +178,6 @@ protocol ConnectionUser: AnyObject {
     func isUnderWay(in tls: UnsafeRawPointer?) -> Bool
     /// The peer of its TLS session sends nothing more.
     func peerCloses()
+    /// The server asks for a client certificate.
+    func isAskedForCertificate()
 }

@@ -46,6 +46,8 @@ struct TransferSettings: Sendable {
         easy.set(CURLOPT_NOSIGNAL, 1)
         easy.set(CURLOPT_QUICK_EXIT, 1)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+        // A host that has moved is found within the tries; libcurl keeps an address for a minute.
+        easy.set(CURLOPT_DNS_CACHE_TIMEOUT, 5)
         // libcurl would read the environment for every request.
         if !namesProxy { easy.set(CURLOPT_NOPROXY, "*") }
         prepareTrust(easy)

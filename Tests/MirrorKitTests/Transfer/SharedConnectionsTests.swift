@@ -17,6 +17,7 @@ struct SharedConnectionsTests {
 
         func isUnderWay(in tls: UnsafeRawPointer?) -> Bool { isUnderWay }
         func peerCloses() { peerHasClosed = true }
+        func isAskedForCertificate() {}
     }
 
     @discardableResult
