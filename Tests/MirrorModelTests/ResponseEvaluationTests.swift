@@ -5,7 +5,8 @@ import Testing
 @Suite struct ResponseEvaluationTests {
     enum Kind: Equatable {
         case receive(from: Int64)
-        case notModified, partIsComplete, startOver, askPlainly, askWhole, askUnshared, redirect
+        case notModified, partIsComplete, startOver, askPlainly, askWhole, askWithoutRange
+        case askUnshared, redirect
         case refuse(FailureCode)
         case retry(after: Int64?)
     }
@@ -48,6 +49,7 @@ import Testing
         case .startOver: .startOver
         case .askPlainly: .askPlainly
         case .askWhole: .askWhole
+        case .askWithoutRange: .askWithoutRange
         case .askUnshared: .askUnshared
         case .redirect: .redirect
         case .retry(_, let after): .retry(after: after)
@@ -134,6 +136,30 @@ import Testing
         #expect(judge(try evaluator(), 200, fields) == kind)
     }
 
+    @Test(arguments: [400, 403, 404, 405, 412, 500, 501])
+    func aRangeThatIsRefusedIsLeftOutOnce(status: Int) throws {
+        var evaluator = try evaluator()
+        #expect(judge(evaluator, status, []) == .askWithoutRange)
+        evaluator.plan = evaluator.plan.with { $0.offset = 0 }
+        #expect(judge(evaluator, status, []) != .askWithoutRange)
+    }
+
+    @Test(
+        arguments: [
+            ("a.tar.gz", "gzip", true), ("a.tgz", "X-GZIP", true), ("a.br", "br", true),
+            ("a.tar.zst", "zstd", true), ("a.XZ", "xz", true), ("a.bz2", "x-bzip2", true),
+            ("a.txt", "utf-8", true), ("a.txt", "none", true), ("a.txt", "binary", true),
+            ("a.txt", "ISO-8859-1", true), ("a.txt", "gzip", false), ("a.gz", "br", false),
+            ("gz", "gzip", false), ("a.gz", "gzip, gzip", false), ("a.txt", "foo", false),
+        ])
+    func aCodingThatTheNameSaysIsNoEncoding(name: String, coding: String, isTaken: Bool) throws {
+        var evaluator = try evaluator()
+        evaluator.plan = evaluator.plan.with { $0.offset = 0 }
+        evaluator.target = try Target("Caches/" + name)
+        let kind = judge(evaluator, 200, [("Content-Encoding", coding)])
+        #expect(kind == (isTaken ? .receive(from: 0) : .refuse(.encodingRefused)))
+    }
+
     @Test func underAPinABodyAsLongAsTheRangeMayBeIt() throws {
         let other = ("ETag", "\"b\"")
         #expect(
@@ -195,8 +221,18 @@ import Testing
     @Test func aRangeThatNobodyAskedForIsRefused() throws {
         var evaluator = try evaluator()
         evaluator.plan = evaluator.plan.with { $0.offset = 0 }
-        let fields = [("Content-Range", "bytes 0-9/10"), ("ETag", "\"a\"")]
-        #expect(judge(evaluator, 206, fields) == .refuse(.httpStatus))
+        func answer(_ range: String, length: String? = nil) -> Kind {
+            let length = length.map { [("Content-Length", $0)] } ?? []
+            return judge(
+                evaluator, 206, [("Content-Range", range), ("ETag", "\"a\"")] + length)
+        }
+        #expect(answer("bytes 0-8/10") == .refuse(.httpStatus))
+        #expect(answer("bytes 1-9/10") == .refuse(.httpStatus))
+        #expect(answer("bytes 0-9/*") == .refuse(.httpStatus))
+        #expect(answer("bytes 0-9/10", length: "9") == .refuse(.malformedResponse))
+        // All of it is as good as a 200.
+        #expect(answer("bytes 0-9/10") == .receive(from: 0))
+        #expect(answer("bytes 0-9/10", length: "10") == .receive(from: 0))
     }
 
     @Test func aRangeFromAnotherPlaceContinuesUnderAPinOnly() throws {

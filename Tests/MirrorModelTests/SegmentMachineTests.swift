@@ -197,7 +197,7 @@ import Testing
         }
         machine.know(gapEnd: 4)
         #expect(Machine.words(machine.segmentsEnded(length: 0)) == "b; Range: bytes=0-3")
-        _ = machine.answered(Machine.head(500), at: Machine.now)
+        _ = machine.answered(Machine.head(503), at: Machine.now)
         #expect(Machine.words(machine.waited()).hasPrefix("a"))
     }
 

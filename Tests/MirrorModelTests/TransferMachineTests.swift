@@ -185,13 +185,38 @@ import Testing
         #expect(action.dropsPart)
     }
 
-    @Test func aRangeThatEndsEarlyIsProgress() throws {
+    /// What follows a range of bytes 4 to `last` of a file of 100,000, without retries.
+    private func afterRange(to last: Int64) throws -> String {
+        var part = try Self.part()
+        part.total = 100_000
+        var machine = try Self.machine(retries: 0, part: (part, 4))
+        _ = machine.begin()
+        let range = ("Content-Range", "bytes 4-\(last)/100000")
+        _ = machine.answered(Self.head(206, range, ("ETag", "\"x\"")), at: Self.now)
+        return Self.words(machine.bodyEnded(length: last + 1))
+    }
+
+    @Test func aRangeThatEndsEarlyIsProgressWhereItBringsEnough() throws {
+        #expect(try afterRange(to: 16_387) == "a; Range: bytes=16388-; If-Range: \"x\"")
+        #expect(try afterRange(to: 16_386) == "fail connection-lost retryable")
+        #expect(try afterRange(to: 4) == "fail connection-lost retryable")
+    }
+
+    @Test func aRefusedRangeIsLeftOutOnce() throws {
         var machine = try Self.machine(retries: 0, part: (try Self.part(), 4))
         _ = machine.begin()
-        _ = machine.answered(
-            Self.head(206, ("Content-Range", "bytes 4-6/10"), ("ETag", "\"x\"")), at: Self.now)
-        let action = machine.bodyEnded(length: 7)
-        #expect(Self.words(action) == "a; Range: bytes=7-; If-Range: \"x\"")
+        let action = machine.answered(Self.head(403), at: Self.now)
+        #expect(Self.words(action) == "a")
+        #expect(!action.dropsPart)
+        #expect(machine.answered(Self.whole, at: Self.now).dropsPart)
+    }
+
+    @Test func aRangeThatWasRefusedWithThePlainRequestIsAskedForAgain() throws {
+        var machine = try Self.machine(retries: 1, part: (try Self.part(), 4))
+        _ = machine.begin()
+        _ = machine.answered(Self.head(500), at: Self.now)
+        _ = machine.answered(Self.head(500), at: Self.now)
+        #expect(Self.words(machine.waited()) == "a; Range: bytes=4-; If-Range: \"x\"")
     }
 
     @Test func aCompletePinnedPartNeedsNoRequest() throws {

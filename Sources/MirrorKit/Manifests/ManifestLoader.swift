@@ -113,8 +113,18 @@ struct ManifestLoader: Sendable {
         let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
         switch try await fetch.run(ifChangedSince: copy?.version) {
         case .received(let body, let bytes):
-            var decoded = try bytes.decode(
-                label: url.description, origin: .url(url), hint: hint)
+            var decoded: DecodedManifest
+            do {
+                decoded = try bytes.decode(label: url.description, origin: .url(url), hint: hint)
+            } catch {
+                // A captive portal answers in the place of every server.
+                guard body.answer.mediaType.map(MediaRange.isPage) == true else { throw error }
+                var page = MirrorError(
+                    .typeMismatch,
+                    "a page of HTML came in its place; the network may want a login")
+                page.isRetryable = true
+                return try serve(copy, url, because: page)
+            }
             var text = bytes
             let isWhole = decoded.continuation == nil
             if !isWhole { text = try await ListPages(loader: self, url: url).complete(&decoded) }

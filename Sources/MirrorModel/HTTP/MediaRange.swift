@@ -52,6 +52,11 @@ public struct MediaRange: Sendable, Hashable, CustomStringConvertible {
             && (subtype == "*" || subtype == other.subtype)
     }
 
+    /// Whether a media type, in lower case and without parameters, is that of a page of HTML.
+    package static func isPage(_ type: String) -> Bool {
+        type == "text/html" || type == "application/xhtml+xml"
+    }
+
     /// The range as text.
     public var description: String { "\(type)/\(subtype)" }
 }

@@ -1,17 +1,40 @@
 /// The responses with a body to take: 200, and 206 to a request with a Range.
 extension ResponseEvaluator {
-    func judgeWhole(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
-        let framing: Framing
+    /// Judges a range that the server sent of its own accord: one that covers the file is the file.
+    func judgeUnaskedRange(_ head: ResponseHead, _ answer: Answer) -> ResponseEvaluation {
+        guard case .bytes(0, let last, let total?) = head.contentRange, last == total - 1,
+            answer.mediaType?.hasPrefix("multipart/") != true
+        else { return .refuse(status(head)) }
+        return judgeWhole(head, answer, covers: total)
+    }
+
+    /// Judges a body that says it is the file.
+    ///
+    /// - Parameter covers: the size of the file, where a Content-Range says that the body is all of it.
+    func judgeWhole(
+        _ head: ResponseHead, _ answer: Answer, covers: Int64? = nil
+    ) -> ResponseEvaluation {
+        var framing: Framing
         do { framing = try Framing.judge(head) } catch { return .refuse(refusal(head, error)) }
+        if let covers {
+            guard framing.length == nil || framing.length == covers else {
+                return .refuse(malformed("the server's Content-Length is not that of its range"))
+            }
+            // Chunks and the connection end what is announced here.
+            framing = .length(covers)
+        }
         if let refusal = refusedCoding(head) ?? refusedType(head, answer.mediaType) {
             return .refuse(refusal)
         }
-        if let contradiction = contradiction(head, answer, length: framing.length) {
+        if covers == nil,
+            let contradiction = contradiction(head, answer, length: framing.length)
+        {
             return contradiction
         }
         if let length = framing.length {
             if let size = expectation.size, size != length {
-                let refusal = sizeRefusal(declared: size, promised: length)
+                let refusal =
+                    page(head, answer.mediaType) ?? sizeRefusal(declared: size, promised: length)
                 // It may be the size of the range, so it does not show yet that the manifest is wrong.
                 return plan.asksRange ? .askWhole(refusal) : .refuse(refusal)
             }
@@ -166,11 +189,22 @@ extension ResponseEvaluator {
     /// Refuses an encoding that nothing shows to be the file itself.
     private func refusedCoding(_ head: ResponseHead) -> Refusal? {
         guard expectation.pin == nil, head.has(.contentEncoding) else { return nil }
-        let codings = head.contentCodings.joined(separator: ", ")
+        let codings = head.contentCodings.filter { !ContentCoding.isNone($0) }
         if codings.isEmpty { return nil }
+        if codings.count == 1, let coding = codings.first,
+            names.contains(where: { ContentCoding.isPart(coding, of: $0) })
+        {
+            return nil
+        }
+        let words = codings.joined(separator: ", ")
         return Refusal(
-            .encodingRefused, "the body is encoded as \(Quoted(codings))", status: head.status,
-            expected: "identity", actual: codings)
+            .encodingRefused, "the body is encoded as \(Quoted(words))", status: head.status,
+            expected: "identity", actual: words)
+    }
+
+    /// The names that the file goes by: that of its target, and those in the URLs that led to it.
+    private var names: [String] {
+        [target?.path, source.description, plan.url.path].compactMap { $0 }
     }
 
     /// Refuses a media type that the file cannot have.
@@ -179,17 +213,31 @@ extension ResponseEvaluator {
         if let wanted = expectation.mediaType, !wanted.contains(type) {
             return typeRefusal(head, type, expected: wanted.description)
         }
-        if expectation.mediaType == nil, expectation.refusesHTML, type == "text/html" {
+        if expectation.mediaType == nil, expectation.refusesHTML, MediaRange.isPage(type) {
             return typeRefusal(head, type, expected: nil)
         }
         return nil
     }
 
+    /// The refusal of a page of HTML in the place of a file that is none, as a captive portal or a
+    /// login sends it; nil for other answers.
+    private func page(_ head: ResponseHead, _ type: String?) -> Refusal? {
+        guard let type, MediaRange.isPage(type), let target,
+            Expectation.refusesHTML(at: target, replacing: nil)
+        else { return nil }
+        return typeRefusal(head, type, expected: nil)
+    }
+
     private func typeRefusal(_ head: ResponseHead, _ type: String, expected: String?) -> Refusal {
         let wanted = expected.map { ", not \($0)" } ?? ", which this file cannot be"
-        return Refusal(
-            .typeMismatch, "the server answered with \(Quoted(type))" + wanted,
+        let isPage = MediaRange.isPage(type)
+        var refusal = Refusal(
+            .typeMismatch,
+            "the server answered with \(Quoted(type))" + wanted
+                + (isPage ? "; the network may want a login" : ""),
             status: head.status, expected: expected, actual: type)
+        refusal.mayHeal = isPage
+        return refusal
     }
 
     private func refusedSize(_ total: Int64) -> Refusal? {

@@ -13,6 +13,8 @@ package enum ResponseEvaluation: Sendable {
     /// The response may carry only the range that was asked for, though it says that it is the whole
     /// file: it is dropped with the part, and the source is asked without ranges from now on.
     case askWhole(Refusal)
+    /// The server may refuse the range, and not the request: it is made once more without one.
+    case askWithoutRange(Refusal)
     /// The end of the body would prove nothing over HTTP/2: the file is requested over HTTP/1.1.
     case askUnshared(Refusal)
     /// The bytes are elsewhere.
@@ -35,6 +37,8 @@ package struct Refusal: Sendable, Hashable, Error {
     package var expected: String?
     /// The value that was found instead.
     package var actual: String?
+    /// Whether the network may be at fault, as with a page that wants a login: it may heal.
+    package var mayHeal = false
 
     /// Takes a code and a cause.
     package init(
@@ -63,12 +67,14 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
     package var expectation: Expectation
     /// Limits.
     package var policy: TransferPolicy
+    /// Where the file goes; its name may say that it is meant to be encoded.
+    package var target: Target?
 
     /// Takes the request, and everything known about the file.
     package init(
         plan: RequestPlan, source: SourceKey, part: PartState? = nil,
         local: LocalVersion? = nil, expectation: Expectation = Expectation(),
-        policy: TransferPolicy = TransferPolicy()
+        policy: TransferPolicy = TransferPolicy(), target: Target? = nil
     ) {
         self.plan = plan
         self.source = source
@@ -76,6 +82,7 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
         self.local = local
         self.expectation = expectation
         self.policy = policy
+        self.target = target
     }
 
     var provenance: Provenance {
@@ -86,18 +93,22 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
     package func judge(_ head: ResponseHead, at now: Instant) -> ResponseEvaluation {
         let answer = Answer(head, provenance: provenance, url: plan.url, at: now)
         switch head.status {
-        case 200: return judgeWhole(head, answer)
-        case 206: return plan.asksRange ? judgeRange(head, answer) : .refuse(status(head))
+        case 200, 203: return judgeWhole(head, answer)
+        case 206 where plan.asksRange: return judgeRange(head, answer)
+        case 206: return judgeUnaskedRange(head, answer)
         case 304: return judgeConfirmation(head, answer)
         case 416 where plan.offset > 0: return judgeUnsatisfied(head, answer)
         case 301, 302, 303, 307, 308:
-            guard let location = head.single(.location), !location.isEmpty else {
+            guard let location = head.redirectLocation else {
+                let what = head.has(.location) ? "with an empty or a second" : "without a"
                 return .refuse(
                     Refusal(
-                        .httpStatus, "the server answered \(head.status) without a Location",
+                        .httpStatus, "the server answered \(head.status) \(what) Location",
                         status: head.status))
             }
             return .redirect(location: location)
+        case let code where plan.asksRange && StatusCode.mayRefuseRanges(code):
+            return .askWithoutRange(status(head))
         case let code where StatusCode.isPassing(code):
             return .retry(status(head), after: head.retryAfter(now: now))
         default: return .refuse(status(head))

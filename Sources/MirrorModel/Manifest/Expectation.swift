@@ -38,7 +38,7 @@ package final class Expectation: Sendable {
 
     /// Whether a target's extension or its stored version says that it is no HTML page.
     static func refusesHTML(at target: Target, replacing storedMediaType: String?) -> Bool {
-        if let storedMediaType, storedMediaType != "text/html" { return true }
+        if let storedMediaType, !MediaRange.isPage(storedMediaType) { return true }
         return target.fileExtension.map { !pageExtensions.contains($0) } ?? false
     }
 

@@ -83,7 +83,8 @@ extension ProbeReport {
         let mayPass = StatusCode.mayHeal(status)
         var error = MirrorError(
             .httpStatus,
-            "\(url): the server answered \(status). \(mayPass ? "Try again later." : "Check the URL.")"
+            "\(url): the server answered \(status)."
+                + (mayPass ? " Try again later." : StatusCode.advice(status))
         )
         error.isRetryable = mayPass
         error.status = status

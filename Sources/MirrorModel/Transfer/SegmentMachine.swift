@@ -74,7 +74,7 @@ package struct SegmentMachine: Sendable {
             return .follow
         case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
         case .startOver(let refusal), .askPlainly(let refusal), .askWhole(let refusal),
-            .askUnshared(let refusal), .refuse(let refusal):
+            .askWithoutRange(let refusal), .askUnshared(let refusal), .refuse(let refusal):
             return .giveBack(refusal, hold: nil)
         case .notModified, .partIsComplete: return .giveBack(evaluator.status(head), hold: nil)
         }

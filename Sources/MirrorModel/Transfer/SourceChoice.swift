@@ -38,6 +38,9 @@ struct SourceChoice: ~Copyable, Sendable {
     /// The positions of the sources that have not ended.
     private var live: [Int] { states.indices.filter { states[$0].ending == nil } }
 
+    /// Whether another source than the current one has not ended.
+    var hasOthers: Bool { live.contains { $0 != current } }
+
     /// The sources that requests went to, in order.
     private var tried: [Int] { left + (asked.map { [$0] } ?? []) }
 
@@ -58,6 +61,12 @@ struct SourceChoice: ~Copyable, Sendable {
     /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
     mutating func know(closedFor: [Int64]) {
         for (position, time) in closedFor.enumerated() { states[position].closedFor = time }
+    }
+
+    /// Takes whether the current source was asked without the range that it had refused.
+    mutating func endOmission() -> Bool {
+        defer { states[current].omitsRange = false }
+        return states[current].omitsRange
     }
 
     /// Counts retries from 0 again, because bytes came.
@@ -186,7 +195,7 @@ extension SourceChoice {
         error.actual = refusal.actual
         let mayHeal =
             refusal.code == .httpStatus ? refusal.status.map(StatusCode.mayHeal) : nil
-        error.isRetryable = isRetryable ?? mayHeal ?? error.isRetryable
+        error.isRetryable = isRetryable ?? mayHeal ?? (refusal.mayHeal || error.isRetryable)
         return error
     }
 
@@ -212,7 +221,17 @@ extension SourceChoice {
         switch error.code {
         case .digestMismatch, .sizeMismatch:
             return scope + " The bytes were dropped; correct the manifest if the file is right."
-        case .httpStatus, .redirectRefused, .tooManyRedirects: return scope + " Check the URL."
+        case .httpStatus: return scope + (error.status.map(StatusCode.advice) ?? "")
+        case .redirectRefused:
+            return scope + " Ask the server's owner, or name the address of the file itself."
+        case .tooManyRedirects:
+            return scope
+                + " The redirects may lead in a circle; open the URL in a browser to see where they end."
+        case .encodingRefused:
+            return scope
+                + " Declare the sha256 of the bytes as they are sent, and they are kept as they are."
+        case .typeMismatch:
+            return scope + " Declare the type if the file is right."
         case .tooLarge: return scope + " Raise the limit, or declare the size."
         default: return scope
         }

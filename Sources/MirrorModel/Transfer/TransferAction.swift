@@ -69,7 +69,9 @@ struct SourceState: Sendable {
 
     /// Whether it answers a range in a way that cannot be used.
     var refusesRanges = false
+    /// Whether the request under way leaves the range out, because the one before was refused.
+    var omitsRange = false
 
     /// Whether it is asked for ranges.
-    var resumes: Bool { restarts < 2 && !refusesRanges }
+    var resumes: Bool { restarts < 2 && !refusesRanges && !omitsRange }
 }

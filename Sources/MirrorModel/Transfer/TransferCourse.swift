@@ -81,6 +81,23 @@ extension TransferCourse {
         return TransferAction(request(), dropsPart: true, notice: notice)
     }
 
+    /// Continues after a range that ended before the file does.
+    ///
+    /// One that brings less than 16 KiB, and less than was asked for, counts as a try: a server may
+    /// send one byte for each request.
+    mutating func continueRange(from reception: Reception, length: Int64) -> TransferAction {
+        let asked = asking.plan.end ?? knownTotal ?? .max
+        guard length < asked,
+            length - reception.offset < BytesInHand.progressThatResetsRetries
+        else { return TransferAction(request()) }
+        return retry(
+            Refusal(
+                .connectionLost,
+                "the server sent \(Counted(length - reception.offset, "byte")) where the rest was asked for"
+            ),
+            after: nil)
+    }
+
     /// Drops the part, and asks the same source without ranges from now on; no retry is spent.
     mutating func askWhole(_ refusal: Refusal) -> TransferAction {
         sources.states[sources.current].refusesRanges = true
@@ -122,8 +139,10 @@ extension TransferCourse {
     /// - Parameters:
     ///   - after: the number of seconds for which the server asks to be left alone.
     ///   - isAtOnce: whether no wait is needed where no other source is left.
-    mutating func retry(_ refusal: Refusal, after: Int64?, isAtOnce: Bool = false) -> TransferAction
-    {
+    ///   - stays: whether the current source is asked again, and no other.
+    mutating func retry(
+        _ refusal: Refusal, after: Int64?, isAtOnce: Bool = false, stays: Bool = false
+    ) -> TransferAction {
         var action: TransferAction
         if let after, after > file.policy.longestWait {
             let error = failure(refusal.asking(forSeconds: after, file.policy), isRetryable: true)
@@ -132,7 +151,7 @@ extension TransferCourse {
         } else {
             let error = failure(refusal, isRetryable: true)
             sources.fail(with: error)
-            action = moveOn(from: error, after: after, isAtOnce: isAtOnce)
+            action = moveOn(from: error, after: after, isAtOnce: isAtOnce, stays: stays)
         }
         action.hostHold = after
         return action
@@ -152,10 +171,10 @@ extension TransferCourse {
 
     /// Moves to the source whose turn it is now or later, or fails when there is none.
     private mutating func moveOn(
-        from error: MirrorError, after: Int64? = nil, isAtOnce: Bool = false
+        from error: MirrorError, after: Int64? = nil, isAtOnce: Bool = false, stays: Bool = false
     ) -> TransferAction {
         let turn = sources.moveOn(
-            after: after, isAtOnce: isAtOnce, stays: isAtOnce && mustStay,
+            after: after, isAtOnce: isAtOnce, stays: isAtOnce && (stays || mustStay),
             RetryPolicy(file.policy))
         switch turn {
         case .now:
@@ -202,6 +221,8 @@ extension TransferCourse {
 
 extension TransferCourse {
     /// Fails a transfer that would receive its file a fourth time, because no byte can be resumed.
+    ///
+    /// Where another source is left, only the current one is given up.
     mutating func failForWaste(_ refusal: Refusal) -> TransferAction? {
         guard let part = bytes.part, part.length > 0, !mayResume(part) else { return nil }
         let total = knownTotal ?? bytes.greatestLength
@@ -210,8 +231,21 @@ extension TransferCourse {
         let error = failure(
             refusal.afterWaste(of: bytes.wastedSoFar, total: total, whyNot(part)),
             isRetryable: true)
+        if sources.hasOthers {
+            sources.end(with: error)
+            bytes.drop()
+            var action = moveOn(from: error)
+            action.dropsPart = true
+            return action
+        }
         sources.states[sources.current].lastFailure = error
         return fail(with: error)
+    }
+
+    /// Whether only the current source can continue the part: another would have to begin again.
+    var continuesOnlyHere: Bool {
+        guard let part = bytes.part, !part.isPinned(by: file) else { return false }
+        return mayResume(part, from: sources.current)
     }
 
     /// Why no request can resume a part, and what would help, as the end of a sentence.

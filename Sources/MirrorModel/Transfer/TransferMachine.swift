@@ -81,12 +81,17 @@ extension TransferMachine {
     /// Evaluates the head of a response.
     package mutating func answered(_ head: ResponseHead, at now: Instant) -> TransferAction {
         if course.asking.plan.isRefused(by: head.status) { return course.askOverAnotherProtocol() }
+        // The connection is another host's: a connection of its own leads to the right one.
+        if head.status == 421, !course.file.isPost, let action = course.askUnshared() {
+            return action
+        }
+        let omitsRange = course.sources.endOmission()
         let evaluator = ResponseEvaluator(
             plan: course.asking.plan, source: course.sources.key, part: part,
             local: course.file.local, expectation: course.file.expectation,
-            policy: course.file.policy)
+            policy: course.file.policy, target: course.file.target)
         switch evaluator.judge(head, at: now) {
-        case .receive(let reception): return receive(reception)
+        case .receive(let reception): return receive(reception, omitsRange: omitsRange)
         case .notModified(let answer):
             return TransferAction(.confirm(answer), dropsPart: part != nil)
         case .partIsComplete:
@@ -97,6 +102,9 @@ extension TransferMachine {
             course.sources.states[course.sources.current].asksPlainly = true
             return TransferAction(course.request())
         case .askWhole(let refusal): return course.askWhole(refusal)
+        case .askWithoutRange:
+            course.sources.states[course.sources.current].omitsRange = true
+            return TransferAction(course.request())
         case .askUnshared(let refusal): return course.askUnshared() ?? course.end(refusal)
         case .redirect(let location):
             do { try course.asking.follow(location: location, status: head.status) } catch {
@@ -110,7 +118,7 @@ extension TransferMachine {
         }
     }
 
-    private mutating func receive(_ reception: Reception) -> TransferAction {
+    private mutating func receive(_ reception: Reception, omitsRange: Bool) -> TransferAction {
         var action = TransferAction(.receive(reception))
         if reception.isRange {
             course.bytes.continue(reception, isGuarded: course.asking.plan.ifRange != nil)
@@ -118,8 +126,9 @@ extension TransferMachine {
         }
         action.dropsPart = part != nil
         var answer = reception.answer
-        if let part, course.asking.plan.asksRange {
+        if let part, course.asking.plan.asksRange || omitsRange {
             course.sources.states[course.sources.current].restarts += 1
+            if omitsRange { course.sources.states[course.sources.current].refusesRanges = true }
             let reason = part.reasonToBeginAgain(reception)
             if reason.code == .rangeIgnored { answer = answer.with(ranges: .refused) }
             action.notice = .restart(cause: course.failure(reason), attempt: requests)
@@ -154,7 +163,9 @@ extension TransferMachine {
         course.bytes.endBody(isFramed: reception.end != nil || reception.framing == .chunked)
         guard let total = reception.total, length != total else { return TransferAction(.check) }
         // A range that ends early is progress; a whole body that ends early is another file.
-        if length < total, reception.isRange { return TransferAction(course.request()) }
+        if length < total, reception.isRange {
+            return course.continueRange(from: reception, length: length)
+        }
         return course.end(.wrongLength(length, of: total), dropsPart: true)
     }
 
@@ -188,6 +199,13 @@ extension TransferMachine {
     }
 
     private mutating func wrongBytes(_ refusal: Refusal) -> TransferAction {
+        var refusal = refusal
+        if course.bytes.answer?.mediaType.map(MediaRange.isPage) == true,
+            Expectation.refusesHTML(at: course.file.target, replacing: nil)
+        {
+            refusal.cause += "; the bytes are a page of HTML, and the network may want a login"
+            refusal.mayHeal = true
+        }
         // A single bad connection of several, even to one source, may be to blame.
         let isBlameless = (part?.isOfOneGo == false || part?.isSegmented == true) && !wasCleaned
         let source = course.sources.current
@@ -256,10 +274,13 @@ extension TransferMachine {
             return course.end(refusal, isRetryable: true)
         }
         if let action = course.failForWaste(refusal) { return action }
+        // Another source would have to begin again, and this one has just brought bytes.
+        let stays = hasProgressed && course.continuesOnlyHere
         // The line worked until the connection broke, so a wait has no purpose.
         let isAtOnce =
-            hasProgressed && failure.code == .connectionLost && course.file.policy.retries > 0
-        var action = course.retry(refusal, after: nil, isAtOnce: isAtOnce)
+            hasProgressed && (stays || failure.code == .connectionLost)
+            && course.file.policy.retries > 0
+        var action = course.retry(refusal, after: nil, isAtOnce: isAtOnce, stays: stays)
         action.waitsForNetwork = true
         return action
     }
