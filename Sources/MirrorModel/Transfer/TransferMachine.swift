@@ -145,8 +145,8 @@ extension TransferMachine {
 extension TransferMachine {
     /// Reacts to a body that ended well; the part in hand is `length` bytes long now.
     ///
-    /// - Parameter isCut: whether the end of a body without a length may have been made by somebody
-    ///   else than its server: over TLS, without close_notify (RFC 9112 §9.8).
+    /// - Parameter isCut: whether the connection of TLS ended without close_notify. Then the server may
+    ///   not have ended a body without a length (RFC 9112 §9.8).
     package mutating func bodyEnded(length: Int64, isCut: Bool = false) -> TransferAction {
         guard let reception else { return TransferAction(.check) }
         if isCut, reception.framing == .unbounded, course.lacksProofOfLength {

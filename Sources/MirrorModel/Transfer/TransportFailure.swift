@@ -14,7 +14,7 @@ package struct TransportFailure: Sendable, Hashable, Error {
     package var mayBeProtocol: Bool
     /// Whether another request was under way on the same connection of HTTP/1.1.
     ///
-    /// Nobody can say to which of them an answer belongs.
+    /// An answer may belong to either of them.
     package var isMisplaced = false
 
     /// Takes the kind and the cause.
