@@ -90,6 +90,65 @@ import Testing
         #expect(outage.tries == 1)
     }
 
+    @Test func addressesThatHangDoNotTakeTheirHostDown() throws {
+        let dispatcher = Dispatching(retries: 1)
+        let a = try Dispatching.host("a")
+        dispatcher.add(1...140, a)
+        // The first 40 are never answered.
+        let hanging = dispatcher.fill()
+        #expect(hanging == Array(1...9))
+        dispatcher.advance(to: 30_000)
+        for id in hanging {
+            guard case .ofHost = dispatcher.fail(id, at: a, Dispatching.silent) else {
+                Issue.record("the host is down with 131 files that were never asked for")
+                return
+            }
+        }
+        // The next try goes to one from elsewhere in the list.
+        let next = dispatcher.fill(now: 31_000)
+        #expect(next.count == 1 && next[0] > 40)
+        dispatcher.answered(next[0])
+        dispatcher.release(next[0])
+        // Those that hung stand behind all that were never asked for.
+        var order: [Int] = []
+        while case let ids = dispatcher.fill(now: 31_000), !ids.isEmpty {
+            order += ids
+            for id in ids { dispatcher.release(id) }
+        }
+        #expect(order == (10...140).filter { $0 != next[0] } + Array(1...9))
+    }
+
+    @Test(arguments: [(1, 1), (3, 3), (8, 8), (20, 8)])
+    func aHostThatAnswersNothingIsDownAfterEightResourcesOrAll(files: Int, tried: Int) throws {
+        let dispatcher = Dispatching(jobs: 1, retries: 0)
+        let a = try Dispatching.host("a")
+        dispatcher.add(1...files, a)
+        var asked: [Int] = []
+        for turn in 1...50 {
+            guard let id = dispatcher.fill(now: Int64(turn) * 60_000).first else { break }
+            asked.append(id)
+            if case .forGood = dispatcher.fail(id, at: a, Dispatching.silent) { break }
+        }
+        #expect(asked.count == tried)
+        #expect(Set(asked).count == tried)
+    }
+
+    @Test func oneAddressThatHangsDoesNotTakeItsHostDown() throws {
+        let dispatcher = Dispatching(jobs: 1, retries: 1)
+        let a = try Dispatching.host("a")
+        dispatcher.add([1], a, priority: 10)
+        dispatcher.add(2...3, a)
+        #expect(dispatcher.fill() == [1])
+        _ = dispatcher.failed(1, Dispatching.silent)
+        dispatcher.release(1)
+        dispatcher.add([1], a, priority: 10)
+        // The host gets the others first, whatever their priority, until it answers.
+        #expect(dispatcher.fill(now: 31_000) == [3])
+        dispatcher.answered(3)
+        dispatcher.release(3)
+        #expect(dispatcher.fill(now: 31_000) == [1])
+    }
+
     @Test func aTransferWithAnotherSourceDoesNotWaitForADeadHost() throws {
         let dispatcher = Dispatching(jobs: 1)
         let (a, b) = (try Dispatching.host("a"), try Dispatching.host("b"))
@@ -247,7 +306,7 @@ import Testing
             Issue.record("the first two may not ask")
             return
         }
-        _ = dispatcher.failed(1, Dispatching.silent)
+        _ = dispatcher.failed(1, Dispatching.refused)
         dispatcher.release(1)
         #expect(dispatcher.fill(now: 1) == [3, 4, 5, 6])
         dispatcher.answered(2)

@@ -141,14 +141,14 @@ extension Dispatcher {
 
     private mutating func take(_ id: Int, at host: Int, isBrief: Bool) {
         places[id] = Place(
-            host: host, attempt: nextAttempt(), isBrief: isBrief,
+            host: host, attempt: nextAttempt(of: id), isBrief: isBrief,
             isBeyondLimit: !queue.hosts.isAsked(host, now: now))
         queue.occupy(host)
     }
 
-    private mutating func nextAttempt() -> HostAttempt {
+    private mutating func nextAttempt(of id: Int) -> HostAttempt {
         attempts += 1
-        return HostAttempt(number: attempts, began: now)
+        return HostAttempt(transfer: id, number: attempts, began: now)
     }
 
     /// Gives a transfer's place back.
@@ -176,7 +176,7 @@ extension Dispatcher {
         if isThere {
             let isOneTooMany = place.isBeyondLimit && queue.hosts.isCrowded(host)
             guard opensAt <= now, !isOneTooMany else { return .waits }
-            let attempt = nextAttempt()
+            let attempt = nextAttempt(of: id)
             (places.values[index].attempt, places.values[index].isBeyondLimit) = (attempt, false)
             return .ask
         }
@@ -281,6 +281,13 @@ extension Dispatcher {
 
     /// Notes that a head came from a host.
     package mutating func answered(at name: Host) { queue.answered(at: queue.number(of: name)) }
+
+    /// Whether a host has answered and can be reached.
+    package mutating func hasAnswered(_ name: Host) -> Bool {
+        let host = queue.number(of: name)
+        if case .answering = queue.hosts.states[host].reach { return true }
+        return false
+    }
 
     /// Milliseconds since a transfer's request was wanted; 0 where it has no place.
     package func timeAsked(_ id: Int) -> Int64 { places[id].map { now - $0.attempt.began } ?? 0 }

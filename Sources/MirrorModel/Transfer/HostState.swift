@@ -1,5 +1,12 @@
 /// A host that does not answer: one ladder of tries, shared by all its transfers.
+///
+/// A host that cannot be connected to is down at the ladder's end. One that takes requests and
+/// answers none may have one address that hangs, so it is down only when `enoughUnanswered`
+/// different transfers went unanswered, or all that want it.
 package struct Outage: Sendable {
+    /// How many different transfers must have gone unanswered before a host that takes requests is down.
+    static let enoughUnanswered = 8
+
     /// How many tries in a row brought no response.
     package private(set) var tries = 0
     /// How the last of them failed.
@@ -12,6 +19,8 @@ package struct Outage: Sendable {
     private(set) var lastAttempt = 0
     /// Whether the last try was slow, so that a transfer with another source should not try next.
     private(set) var isSlow = false
+    /// The transfers whose requests the host took and did not answer.
+    private var unanswered: Set<Int> = []
     private var waited: Int64 = 0
     /// How often the network came back before the time of the next try.
     private var returns = 0
@@ -36,6 +45,23 @@ package struct Outage: Sendable {
         isSlow = took >= 1000
     }
 
+    /// Notes a transfer whose request was sent and not answered.
+    mutating func noteUnanswered(_ transfer: Int) {
+        if unanswered.count < Outage.enoughUnanswered { unanswered.insert(transfer) }
+    }
+
+    /// Whether the host took the last request and did not answer it.
+    var takesRequests: Bool { failure.wasSent }
+
+    /// Whether the host gets no more requests in this run.
+    ///
+    /// - Parameter isLast: whether no other transfer is being tried or was never tried.
+    func isOver(retries: Int, isLast: Bool) -> Bool {
+        guard failure.isPassing else { return true }
+        guard tries > retries else { return false }
+        return !takesRequests || isLast || unanswered.count >= Outage.enoughUnanswered
+    }
+
     /// Makes the next try possible at once, because the network is back.
     ///
     /// - Parameter most: how many such tries the ladder does not count; a network that keeps coming
@@ -50,6 +76,8 @@ package struct Outage: Sendable {
 
 /// One request's try at a host.
 struct HostAttempt: Sendable {
+    /// The transfer that made it.
+    let transfer: Int
     /// The number of the try among all tries of a run.
     let number: Int
     /// When it began, in milliseconds.
@@ -76,7 +104,7 @@ struct HostState: Sendable {
 
     var reach = Reach.unknown
     var running = 0
-    var waiting = PriorityQueue<QueuedTransfer>()
+    var waiting = HostQueue()
     /// When its last response began.
     var lastAnswered = Int64.min
     /// The time until which it asked to be left alone.
@@ -103,6 +131,12 @@ struct HostState: Sendable {
     var isDown: Bool { if case .down = reach { true } else { false } }
 
     var isAway: Bool { if case .away = reach { true } else { false } }
+
+    /// Whether it takes requests and has answered none so far.
+    var isMute: Bool { if case .away(let outage) = reach { outage.takesRequests } else { false } }
+
+    /// The transfer that starts next here.
+    var nextTransfer: QueuedTransfer? { waiting.first(untriedFirst: isUnanswered) }
 
     /// The time from which it may be asked; a past time means now.
     var opensAt: Int64 {
@@ -138,6 +172,8 @@ struct QueuedTransfer: Comparable, Sendable {
     let hasOthers: Bool
     /// Whether its response is expected to take little more than a round trip.
     let isBrief: Bool
+    /// Whether a host took a request of it and did not answer.
+    let wentUnanswered: Bool
 
     static func < (left: QueuedTransfer, right: QueuedTransfer) -> Bool {
         left.priority == right.priority ? left.id < right.id : left.priority > right.priority
@@ -145,5 +181,54 @@ struct QueuedTransfer: Comparable, Sendable {
 
     static func == (left: QueuedTransfer, right: QueuedTransfer) -> Bool {
         left.id == right.id && left.ticket == right.ticket
+    }
+}
+
+/// The transfers that wait for a place at one host.
+///
+/// Those that the host left unanswered once stand behind the others of their priority, so that
+/// addresses that hang do not hold up the rest of the list.
+struct HostQueue: Sendable {
+    private var untried = PriorityQueue<QueuedTransfer>()
+    private var unanswered = PriorityQueue<QueuedTransfer>()
+
+    var isEmpty: Bool { untried.isEmpty && unanswered.isEmpty }
+
+    /// Whether a transfer waits that the host never left unanswered.
+    var hasUntried: Bool { !untried.isEmpty }
+
+    mutating func insert(_ transfer: QueuedTransfer) {
+        if transfer.wentUnanswered { unanswered.insert(transfer) } else { untried.insert(transfer) }
+    }
+
+    /// The transfer that comes first.
+    ///
+    /// - Parameter untriedFirst: whether untried ones come first whatever their priority.
+    func first(untriedFirst: Bool) -> QueuedTransfer? {
+        isUntriedNext(untriedFirst) ? untried.first : unanswered.first
+    }
+
+    mutating func popFirst(untriedFirst: Bool) -> QueuedTransfer? {
+        isUntriedNext(untriedFirst) ? untried.popFirst() : unanswered.popFirst()
+    }
+
+    /// Removes any untried transfer; nil when there is none.
+    ///
+    /// - Parameter jitter: picks a number from 0 to its argument.
+    mutating func popAnyUntried(_ jitter: (Int64) -> Int64) -> QueuedTransfer? {
+        guard !untried.isEmpty else { return nil }
+        return untried.remove(at: Int(jitter(Int64(untried.count - 1))))
+    }
+
+    private func isUntriedNext(_ untriedFirst: Bool) -> Bool {
+        guard let next = untried.first else { return false }
+        guard !untriedFirst, let other = unanswered.first else { return true }
+        return next.priority >= other.priority
+    }
+
+    /// Removes the transfers at the front that wait no longer.
+    mutating func dropEnded(_ isEnded: (QueuedTransfer) -> Bool) {
+        while let next = untried.first, isEnded(next) { _ = untried.popFirst() }
+        while let next = unanswered.first, isEnded(next) { _ = unanswered.popFirst() }
     }
 }

@@ -8,7 +8,8 @@ struct HostTable: Sendable {
     private let perHost: Int?
     private let jobs: Int
     private let policy: RetryPolicy
-    private let jitter: @Sendable (Int64) -> Int64
+    /// Picks a number from 0 to its argument.
+    let jitter: @Sendable (Int64) -> Int64
     /// The numbers of transfers at once that earlier runs found for hosts.
     private let remembered: [Host: Int]
     private var numbers: [Host: Int] = [:]
@@ -117,6 +118,7 @@ struct HostTable: Sendable {
         _ host: Int, _ failure: TransportFailure, of attempt: HostAttempt, last: Int, now: Int64
     ) -> HostSilence {
         var outage: Outage
+        var isNews = true
         switch states[host].reach {
         case .answering:
             guard failure.isPassing, !failure.wasSent,
@@ -128,21 +130,23 @@ struct HostTable: Sendable {
             outage = Outage(failure)
         case .away(let known):
             outage = known
-            // The try was under way when the last one failed, and says nothing new.
-            if attempt.number <= known.lastAttempt {
-                return .ofHost(milliseconds: max(0, known.nextTry - now))
-            }
+            // A try that was under way when the last one failed is not counted as a further one.
+            isNews = attempt.number > known.lastAttempt
         case .down(let known): return .forGood(known)
         }
-        outage.fail(
-            failure, took: now - attempt.began, last: last, now: now, policy: policy,
-            jitter: jitter)
-        guard failure.isPassing, outage.tries <= policy.retries else {
+        if failure.wasSent { outage.noteUnanswered(attempt.transfer) }
+        if isNews {
+            outage.fail(
+                failure, took: now - attempt.began, last: last, now: now, policy: policy,
+                jitter: jitter)
+        }
+        let isLast = states[host].running <= 1 && !states[host].waiting.hasUntried
+        guard !outage.isOver(retries: policy.retries, isLast: isLast) else {
             set(.down(outage), of: host)
             return .forGood(outage)
         }
         set(.away(outage), of: host)
-        return .ofHost(milliseconds: outage.nextTry - now)
+        return .ofHost(milliseconds: max(0, outage.nextTry - now))
     }
 
     /// Makes the hosts that do not answer ready for a try at once; returns them.

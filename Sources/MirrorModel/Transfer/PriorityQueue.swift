@@ -10,7 +10,24 @@ package struct PriorityQueue<Element: Comparable> {
 
     package mutating func insert(_ element: Element) {
         heap.append(element)
-        var child = heap.count - 1
+        rise(from: heap.count - 1)
+    }
+
+    package mutating func popFirst() -> Element? { heap.isEmpty ? nil : remove(at: 0) }
+
+    /// Removes the element at a position of the heap, from 0 to `count - 1`; 0 is the first.
+    mutating func remove(at position: Int) -> Element {
+        let last = heap.removeLast()
+        guard position < heap.count else { return last }
+        let removed = heap[position]
+        heap[position] = last
+        rise(from: position)
+        sink(from: position)
+        return removed
+    }
+
+    private mutating func rise(from position: Int) {
+        var child = position
         while child > 0 {
             let parent = (child - 1) / 2
             guard heap[child] < heap[parent] else { return }
@@ -19,17 +36,14 @@ package struct PriorityQueue<Element: Comparable> {
         }
     }
 
-    package mutating func popFirst() -> Element? {
-        guard let last = heap.popLast() else { return nil }
-        guard let first = heap.first else { return last }
-        heap[0] = last
-        var parent = 0
+    private mutating func sink(from position: Int) {
+        var parent = position
         while true {
             var least = parent
             let (left, right) = (2 * parent + 1, 2 * parent + 2)
             if left < heap.count, heap[left] < heap[least] { least = left }
             if right < heap.count, heap[right] < heap[least] { least = right }
-            if least == parent { return first }
+            if least == parent { return }
             heap.swapAt(least, parent)
             parent = least
         }

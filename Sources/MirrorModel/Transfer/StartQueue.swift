@@ -11,6 +11,8 @@ struct StartQueue: Sendable {
     private(set) var now: Int64
     /// The tickets of the waiting transfers, and their hosts.
     private var waiting: [Serial: (ticket: Int, host: Int)] = [:]
+    /// The transfers of which a host took a request and did not answer.
+    private var unanswered: Set<Serial> = []
     private var lastTicket = 0
     private var ready = ReadyHosts()
     /// The times at which hosts may be asked again, or may be asked for more.
@@ -47,7 +49,8 @@ struct StartQueue: Sendable {
         let host = number(of: host)
         lastTicket += 1
         let transfer = QueuedTransfer(
-            id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief)
+            id: id, priority: priority, ticket: lastTicket, hasOthers: hasOthers, isBrief: isBrief,
+            wentUnanswered: !unanswered.isEmpty && unanswered.contains(Serial(id)))
         let place = waitingPlace(of: transfer, at: host)
         waiting[id] = (lastTicket, place)
         hosts.states[place].waiting.insert(transfer)
@@ -67,11 +70,29 @@ struct StartQueue: Sendable {
 
     /// Removes and returns the transfer that starts next, and its host; nil when none can start.
     mutating func popFirst() -> (transfer: QueuedTransfer, host: Int)? {
-        guard let host = bestHost(), let transfer = hosts.states[host].waiting.popFirst() else {
-            return nil
-        }
+        guard let host = bestHost(), let transfer = popFirst(at: host) else { return nil }
         waiting[transfer.id] = nil
         return (transfer, host)
+    }
+
+    /// Removes the transfer that starts next at a host.
+    ///
+    /// A host that takes requests and answers none gets one from anywhere in its queue: addresses
+    /// that hang often stand side by side in a list.
+    private mutating func popFirst(at host: Int) -> QueuedTransfer? {
+        if hosts.states[host].isMute {
+            let jitter = hosts.jitter
+            while let transfer = hosts.states[host].waiting.popAnyUntried(jitter) {
+                if !isEnded(transfer) { return transfer }
+            }
+            dropEnded(host)
+        }
+        let untriedFirst = hosts.states[host].isUnanswered
+        return hosts.states[host].waiting.popFirst(untriedFirst: untriedFirst)
+    }
+
+    private func isEnded(_ transfer: QueuedTransfer) -> Bool {
+        waiting[transfer.id]?.ticket != transfer.ticket
     }
 
     private mutating func bestHost() -> Int? {
@@ -135,6 +156,8 @@ extension StartQueue {
     mutating func failed(
         _ attempt: HostAttempt, at host: Int, _ failure: TransportFailure, last: Int
     ) -> HostSilence {
+        if failure.wasSent { unanswered.insert(Serial(attempt.transfer)) }
+        dropEnded(host)
         let silence = hosts.failed(host, failure, of: attempt, last: last, now: now)
         if case .ofTransfer = silence {
             // A host that answers others, and not this one, may have more requests than it can
@@ -157,8 +180,8 @@ extension StartQueue {
     }
 
     private mutating func takeThoseWithOthers(from host: Int) -> [QueuedTransfer] {
-        var (staying, others) = (PriorityQueue<QueuedTransfer>(), [QueuedTransfer]())
-        while let transfer = hosts.states[host].waiting.popFirst() {
+        var (staying, others) = (HostQueue(), [QueuedTransfer]())
+        while let transfer = hosts.states[host].waiting.popFirst(untriedFirst: true) {
             if transfer.hasOthers { others.append(transfer) } else { staying.insert(transfer) }
         }
         hosts.states[host].waiting = staying
@@ -217,7 +240,7 @@ extension StartQueue {
     /// The first transfer in its queue must be one that still waits.
     private mutating func enter(_ host: Int) {
         hosts.states[host].stamp += 1
-        guard let first = hosts.states[host].waiting.first else { return }
+        guard let first = hosts.states[host].nextTransfer else { return }
         if hosts.hasRoom(host, now: now) {
             let kind = hosts.states[host].kind(quarter: unansweredLimit, now: now)
             ready.insert(host, kind, first: first, stamp: hosts.states[host].stamp)
@@ -229,10 +252,7 @@ extension StartQueue {
     }
 
     private mutating func dropEnded(_ host: Int) {
-        while let first = hosts.states[host].waiting.first,
-            waiting[first.id]?.ticket != first.ticket
-        {
-            _ = hosts.states[host].waiting.popFirst()
-        }
+        let waiting = waiting
+        hosts.states[host].waiting.dropEnded { waiting[$0.id]?.ticket != $0.ticket }
     }
 }
