@@ -69,6 +69,43 @@ import Testing
         #expect(words(plan) == pieces)
     }
 
+    @Test func theLastRangeOfASilentSourceIsTakenOverAtOnce() {
+        var plan = plan(1000)
+        let first = plan.begin(source: 0, askedEnd: 1000)
+        let silent = open(&plan, 1)
+        #expect(words(plan) == "0-250! 250-500")
+        #expect(plan.arrived(250, on: first.id) == 250)
+        plan.end(first.id)
+        // What is free comes first, then halves of the range while they are worth a request.
+        while plan.silentSources.isEmpty {
+            let more = open(&plan, 0)
+            #expect(plan.arrived(Int(more.rest), on: more.id) == Int(more.rest))
+            plan.end(more.id)
+        }
+        #expect(plan.isComplete)
+        #expect(plan.silentSources == [1])
+        #expect(plan.assignments[silent.id] == nil)
+    }
+
+    @Test func aSourceThatBroughtNothingTakesNothingOver() {
+        var plan = plan(300)
+        let first = plan.begin(source: 0, askedEnd: 300)
+        _ = plan.arrived(150, on: first.id)
+        #expect(plan.open(source: 1) == nil)
+    }
+
+    @Test func oneThatHasBroughtNothingLagsBehindBeforeAnyRateIsKnown() {
+        var plan = plan(300)
+        let first = plan.begin(source: 0, askedEnd: 150)
+        _ = plan.arrived(150, on: first.id)
+        plan.end(first.id)
+        let silent = open(&plan, 0)
+        #expect(plan.open(source: 0) == nil)
+        plan.measure(milliseconds: 500)
+        #expect(plan.open(source: 0)?.start == 150)
+        #expect(plan.assignments[silent.id] == nil)
+    }
+
     @Test func theFrontJumpsOverWhatOthersFetched() {
         var plan = plan(10_000)
         let first = plan.begin(source: 0, askedEnd: 10_000)

@@ -179,7 +179,7 @@ extension SegmentSet {
 
     /// The source of a further connection: the first of those with the fewest connections.
     fileprivate func source(among sources: [Int]) -> Int? {
-        let open = sources.filter { !barred.contains($0) }
+        let open = sources.filter { !barred.contains($0) && !plan.silentSources.contains($0) }
         func load(_ source: Int) -> Int { plan.assignments.values.count { $0.source == source } }
         return open.min { load($0) < load($1) }
     }

@@ -62,6 +62,10 @@ package struct Segmentation: Sendable {
     private var arrivedSince: Int64 = 0
     /// How often an assignment lost all its missing bytes to another one.
     private var takeovers = 0
+    /// The sources that have brought bytes.
+    private var bringing: Set<Int> = []
+    /// Sources that brought nothing until others had fetched everything else.
+    package private(set) var silentSources: Set<Int> = []
 
     /// Begins with the bytes from the start up to `front`, and with the ranges beyond it.
     ///
@@ -120,11 +124,26 @@ package struct Segmentation: Sendable {
         }
         let victims = assignments.values.filter(canSpare)
         guard let victim = victims.max(by: { (secondsLeft($0), $1.id) < (secondsLeft($1), $0.id) })
-        else { return nil }
+        else { return openInPlaceOfSilent(source) }
         let kept = victim.rest > 2 * piece ? piece : victim.rest - victim.rest / 2
         let rest = cut(after: victim.position, kept)..<victim.end
         assignments[victim.id]?.end = rest.lowerBound
         return add(source: source, prefix(of: rest, piece), askedEnd: nil)
+    }
+
+    /// Takes over the whole range of a source that has brought nothing so far, for one that has.
+    ///
+    /// Everything else is fetched or being fetched, so one answer of the other source costs less
+    /// than the wait for the first answer of the silent one.
+    private mutating func openInPlaceOfSilent(_ source: Int) -> Assignment? {
+        guard bringing.contains(source), takeovers < Segmentation.mostTakeovers,
+            let silent = assignments.values.filter({ !bringing.contains($0.source) })
+                .min(by: { $0.id < $1.id })
+        else { return nil }
+        takeovers += 1
+        silentSources.insert(silent.source)
+        assignments[silent.id] = nil
+        return add(source: source, silent.position..<silent.end, askedEnd: nil)
     }
 
     /// Extends a finished assignment over a lagging one that stops it and has brought nothing.
@@ -154,11 +173,11 @@ package struct Segmentation: Sendable {
 
     /// Whether the fastest connection would fetch the rest in less than half the time.
     private func lags(_ assignment: Assignment) -> Bool {
-        guard !assignment.isDone, assignment.age >= Segmentation.fairTrial, greatestRate > 0 else {
-            return false
-        }
+        guard !assignment.isDone, assignment.age >= Segmentation.fairTrial else { return false }
+        // A file may be fetched before the first measurement, but for what this one has not brought.
+        if assignment.rate == 0 { return !bringing.isEmpty }
         let rest = Double(assignment.rest)
-        return assignment.rate == 0 || rest / assignment.rate > 2 * rest / greatestRate + 0.25
+        return greatestRate > 0 && rest / assignment.rate > 2 * rest / greatestRate + 0.25
     }
 
     /// Whether an assignment is so much slower than the fastest that its source is no help.
@@ -222,6 +241,7 @@ package struct Segmentation: Sendable {
     package mutating func arrived(_ count: Int, on id: Int) -> Int {
         guard let assignment = assignments[id] else { return 0 }
         let taken = min(Int64(count), assignment.rest)
+        if taken > 0 { bringing.insert(assignment.source) }
         hold(assignment.position..<assignment.position + taken)
         assignments[id]?.position += taken
         arrivedSince += taken
