@@ -88,6 +88,7 @@ package final class HeadProbe {
         plan.end = question.isFirstByte ? 1 : nil
         plan.usesHTTP1 = question.usesHTTP1
         plan.carriesCredentials = !question.redirection.hasLeftOrigin
+        plan.cookie = question.redirection.cookie
         lastRequest += 1
         let active = ActiveRequest(
             number: lastRequest, id: question.number, listener: self,
@@ -119,7 +120,7 @@ package final class HeadProbe {
         }
         if (300..<400).contains(head.status), let location = head.redirectLocation {
             do throws(Refusal) {
-                try question.redirection.follow(location: location, status: head.status)
+                try question.redirection.follow(head, to: location, at: SystemClock.now())
             } catch { return fail(question, error) }
             reports[number].redirects.append(question.redirection.url.description)
             return try ask(&question)

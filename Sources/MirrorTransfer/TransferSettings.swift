@@ -125,6 +125,7 @@ struct TransferSettings: Sendable {
         // With CURLOPT_ACCEPT_ENCODING, libcurl would still decode the response.
         easy.add(line: "Accept-Encoding: identity")
         plan.eachField { easy.add(field: $0, value: $1) }
+        if !cookies.isEmpty { easy.add(field: "Cookie: " + cookies.joined(separator: "; ")) }
         if plan.isPost { easy.add(line: "Expect:") }
         easy.useFields()
     }

@@ -29,7 +29,7 @@ import Testing
         var way = try begin()
         var found: [Bool] = []
         for location in locations.split(separator: " ") {
-            try way.follow(location: String(location), status: 302)
+            try way.follow(to: String(location), status: 302)
             found.append(way.hasLeftOrigin)
         }
         #expect(found == expected)
@@ -37,10 +37,10 @@ import Testing
 
     @Test func fromHTTPToHTTPSIsAnotherOrigin() throws {
         var way = try begin("http://a.example/f")
-        try way.follow(location: "https://a.example/f", status: 301)
+        try way.follow(to: "https://a.example/f", status: 301)
         #expect(way.hasLeftOrigin)
         #expect(throws: Refusal.self) {
-            try way.follow(location: "http://a.example/f", status: 301)
+            try way.follow(to: "http://a.example/f", status: 301)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
     func aPlaceThatIsNoHTTPSIsNotFollowedFromHTTPS(location: String) throws {
         var way = try begin()
         let refusal = #expect(throws: Refusal.self) {
-            try way.follow(location: location, status: 302)
+            try way.follow(to: location, status: 302)
         }
         #expect(refusal?.code == .redirectRefused)
         #expect(way.hops == 0)
@@ -59,9 +59,9 @@ import Testing
 
     @Test func tenHopsAreFollowedAndNoEleventh() throws {
         var way = try begin()
-        for hop in 1...10 { try way.follow(location: "/\(hop)", status: 302) }
+        for hop in 1...10 { try way.follow(to: "/\(hop)", status: 302) }
         #expect(way.url.path == "/10")
-        let refusal = #expect(throws: Refusal.self) { try way.follow(location: "/11", status: 302) }
+        let refusal = #expect(throws: Refusal.self) { try way.follow(to: "/11", status: 302) }
         #expect(refusal?.code == .tooManyRedirects)
     }
 
@@ -73,14 +73,14 @@ import Testing
         ])
     func aPostGoesAlong(status: Int, location: String, isPost: Bool) throws {
         var way = try begin(isPost: true)
-        try way.follow(location: location, status: status)
+        try way.follow(to: location, status: status)
         #expect(way.isPost == isPost)
     }
 
     @Test(arguments: [307, 308]) func aPostCrossesNoOrigin(status: Int) throws {
         var way = try begin(isPost: true)
         #expect(throws: Refusal.self) {
-            try way.follow(location: "https://b.example/g", status: status)
+            try way.follow(to: "https://b.example/g", status: status)
         }
         #expect(!way.hasLeftOrigin)
     }
@@ -99,7 +99,7 @@ import Testing
         var head = ResponseHead(status: 302)
         head.append(.location, location.utf8)
         var way = try begin()
-        try way.follow(location: try #require(head.redirectLocation), status: 302)
+        try way.follow(to: try #require(head.redirectLocation), status: 302)
         #expect(way.url.requestText == expected)
     }
 
@@ -109,5 +109,12 @@ import Testing
         #expect(head.redirectLocation == "/c%E9")
         head.append(.location, "/other".utf8)
         #expect(head.redirectLocation == nil)
+    }
+}
+
+extension Redirection {
+    /// Follows a redirect whose response says nothing but a place.
+    fileprivate mutating func follow(to location: String, status: Int) throws(Refusal) {
+        try follow(ResponseHead(status: status), to: location, at: Instant(milliseconds: 0))
     }
 }

@@ -5,7 +5,7 @@
 public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
     case contentRange, contentType, date, entityTag, expires, lastModified, location, reprDigest
-    case retryAfter, transferEncoding, vary
+    case retryAfter, setCookie, transferEncoding, vary
 
     /// The name in lower case.
     var text: StaticString {
@@ -25,6 +25,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         case .location: "location"
         case .reprDigest: "repr-digest"
         case .retryAfter: "retry-after"
+        case .setCookie: "set-cookie"
         case .transferEncoding: "transfer-encoding"
         case .vary: "vary"
         }
@@ -41,6 +42,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         case 4: self.init(bytes, .date, .entityTag, .vary)
         case 7: self.init(bytes, .expires)
         case 8: self.init(bytes, .location)
+        case 10: self.init(bytes, .setCookie)
         case 11: self.init(bytes, .reprDigest, .retryAfter)
         case 12: self.init(bytes, .contentType)
         case 13: self.init(bytes, .lastModified, .acceptRanges, .cacheControl, .contentRange)

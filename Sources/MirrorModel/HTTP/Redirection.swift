@@ -17,6 +17,7 @@ package struct Redirection: Sendable, Hashable {
     package private(set) var isPost: Bool
     /// The number of redirects followed.
     package private(set) var hops = 0
+    private var cookies = CookieJar()
 
     /// Begins at a source.
     package init(url: SourceURL, isPost: Bool) {
@@ -24,8 +25,18 @@ package struct Redirection: Sendable, Hashable {
         self.isPost = isPost
     }
 
+    /// The cookies that the next request carries, as the value of its field; nil for none.
+    package var cookie: String? { cookies.field(forPath: url.path) }
+
     /// Follows one redirect; throws the reason when it must not be followed.
-    package mutating func follow(location: String, status: Int) throws(Refusal) {
+    ///
+    /// - Parameters:
+    ///   - head: the response, whose cookies go along.
+    ///   - location: where it leads, as the text of a URL reference.
+    package mutating func follow(
+        _ head: ResponseHead, to location: String, at now: Instant
+    ) throws(Refusal) {
+        let status = head.status
         guard hops < Redirection.limit else {
             throw Refusal(
                 .tooManyRedirects, "the server redirected more than \(Redirection.limit) times",
@@ -47,7 +58,12 @@ package struct Redirection: Sendable, Hashable {
                 isPost = false
             }
         }
-        if crosses { hasLeftOrigin = true }
+        if crosses {
+            hasLeftOrigin = true
+            cookies = CookieJar()
+        } else {
+            cookies.take(head, from: url, at: now)
+        }
         hops += 1
         url = next
     }

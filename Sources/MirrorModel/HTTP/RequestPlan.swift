@@ -8,6 +8,8 @@ package struct RequestDraft: Sendable {
     package var isPost = false
     /// Whether manifest headers and credentials are sent: never after a redirect to another origin.
     package var carriesCredentials = true
+    /// The cookies that redirects have set, as the value of their field.
+    package var cookie: String?
     /// The first byte asked for.
     package var offset: Int64 = 0
     /// The position after the last byte asked for; nil asks up to the file's end.

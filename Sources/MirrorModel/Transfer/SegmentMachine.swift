@@ -60,7 +60,7 @@ package struct SegmentMachine: Sendable {
             }
             return .receive(reception)
         case .redirect(let location):
-            do { try redirection.follow(location: location, status: head.status) } catch {
+            do { try redirection.follow(head, to: location, at: now) } catch {
                 return .giveBack(error, hold: nil)
             }
             // Without a pin, only the place that answered first can vouch for its version.
@@ -70,6 +70,7 @@ package struct SegmentMachine: Sendable {
             var next = plan.draft
             next.url = redirection.url
             next.carriesCredentials = next.carriesCredentials && !redirection.hasLeftOrigin
+            next.cookie = redirection.cookie
             plan = RequestPlan(next)
             return .follow
         case .retry(let refusal, let after): return .giveBack(refusal, hold: after)
@@ -184,6 +185,7 @@ extension TransferCourse {
         if position == last.source {
             plan.url = last.url
             plan.carriesCredentials = last.carriesCredentials
+            plan.cookie = last.draft.cookie
         }
         plan.offset = range.lowerBound
         plan.end = range.upperBound

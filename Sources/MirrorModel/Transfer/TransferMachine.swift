@@ -107,7 +107,7 @@ extension TransferMachine {
             return TransferAction(course.request())
         case .askUnshared(let refusal): return course.askUnshared() ?? course.end(refusal)
         case .redirect(let location):
-            do { try course.asking.follow(location: location, status: head.status) } catch {
+            do { try course.asking.follow(head, to: location, at: now) } catch {
                 return course.end(error)
             }
             return TransferAction(course.hop())

@@ -22,8 +22,10 @@ struct TransferRequests: ~Copyable, Sendable {
     }
 
     /// Makes the next request go to the place that a redirect leads to; throws if it must not.
-    mutating func follow(location: String, status: Int) throws(Refusal) {
-        try redirection.follow(location: location, status: status)
+    mutating func follow(
+        _ head: ResponseHead, to location: String, at now: Instant
+    ) throws(Refusal) {
+        try redirection.follow(head, to: location, at: now)
     }
 
     /// Decides about the next request, and counts it.
@@ -64,6 +66,7 @@ struct TransferRequests: ~Copyable, Sendable {
         var plan = RequestDraft(source: sources.current, url: redirection.url)
         plan.isPost = redirection.isPost
         plan.carriesCredentials = !redirection.hasLeftOrigin
+        plan.cookie = redirection.cookie
         plan.bypassesCaches = bypassesCaches
         if !file.isPost { setConditions(of: &plan, sources, file, bytes) }
         plan.expectedBytes = (plan.end ?? total ?? file.local?.size).map { $0 - plan.offset }
