@@ -446,6 +446,15 @@ static inline uint64_t linux_socket_cookie(int number) {
     return getsockopt(number, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
 }
 
+/* For how many milliseconds no data came over a TCP socket (TCP_INFO, tcp(7)); -1 where that is not known. */
+static inline int64_t linux_silence(int number) {
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    memset(&info, 0, sizeof info);
+    if (getsockopt(number, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+    return info.tcpi_last_data_recv;
+}
+
 /* The local port of a socket for IPv4 or IPv6, 0 where it has none yet; -1 for what is no such socket. */
 static inline int32_t linux_local_port(int number) {
     struct sockaddr_storage storage;

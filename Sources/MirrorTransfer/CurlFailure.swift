@@ -30,10 +30,12 @@ enum CurlFailure {
         }
         let reason = Escaped(detail.isEmpty ? words : detail, limit: 160).description
         let (kind, isPassing) = kind(of: code, detail: detail, systemError: systemError)
-        return TransportFailure(
+        var failure = TransportFailure(
             kind, cause(of: kind, detail: detail, reason: reason), isPassing: isPassing,
             wasSent: wasSent,
             mayBeProtocol: code == CURLE_SSL_CONNECT_ERROR && kind == .tlsFailed)
+        failure.isOfHTTP2 = code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM
+        return failure
     }
 
     /// The status with which a proxy refused to make a tunnel; nil where it did not.
@@ -57,6 +59,9 @@ enum CurlFailure {
         case .tlsFailed where detail.contains("wrong version number"):
             "the server does not speak TLS on this port; it may speak HTTP there: write http://, or the port of HTTPS"
         case .tlsFailed: "no safe connection: \(reason)"
+        // The first bytes of the answer are no status line.
+        case .malformedResponse where detail.contains("HTTP/0.9"):
+            "the answer is not HTTP; the server may speak HTTPS on this port: then write https://"
         case .malformedResponse: "the answer is malformed: \(reason)"
         default: "the connection was lost: \(reason)"
         }

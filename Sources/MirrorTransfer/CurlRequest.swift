@@ -24,6 +24,10 @@ final class CurlRequest {
     /// The number of the connection over which it is sent; nil before.
     private var connection: Int?
     private var isSecure = false
+    /// Its URL where it may share a connection.
+    private var sharedURL: SourceURL?
+    /// Whether it got no socket, because a connection that it can share is being made.
+    private(set) var waitsForConnection = false
 
     /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
     init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
@@ -43,6 +47,8 @@ final class CurlRequest {
         isSecure = request.plan.url.scheme == .https
         sendings = 0
         wasKeptBack = false
+        waitsForConnection = false
+        sharedURL = request.mayShareConnection ? request.plan.url : nil
         if !keepsSettings {
             easy.reset()
             settings.prepare(easy)
@@ -122,6 +128,20 @@ final class CurlRequest {
         return goesOn
     }
 
+    /// Begins once more, after it waited for a connection.
+    func goOn() {
+        waitsForConnection = false
+        multi.add(easy)
+    }
+
+    /// Whether the connection that it waits for is made, or will not be.
+    var mayGoOn: Bool { sharedURL.map { !shared.awaitsConnection(to: Host($0)) } ?? true }
+
+    /// Ends its connection if nothing came over it for so many milliseconds.
+    func endConnection(ifSilentFor milliseconds: Int64) {
+        if let connection { shared.end(connection, ifSilentFor: milliseconds) }
+    }
+
     private func leaveConnection() {
         if let connection { shared.ended(self, on: connection) }
         connection = nil
@@ -147,10 +167,15 @@ final class CurlRequest {
     /// Opens a socket for this address; negative when that is forbidden or fails (socket(2)).
     fileprivate func open(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
         guard !publicAddressesOnly || allows(address) else { return -1 }
+        let host = sharedURL.map { Host($0) }
+        // A server may refuse a hundred requests at once (GOAWAY). libcurl 7.88 would open a
+        // connection for each of them.
+        waitsForConnection = host.map(shared.awaitsConnection) ?? false
+        if waitsForConnection { return -1 }
         let made = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
             address.pointee.protocol)
-        if made >= 0 { shared.opened(made) }
+        if made >= 0 { shared.opened(made, to: host) }
         let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
         if let active {
             active.socket.wasOpened = active.socket.wasOpened || made >= 0

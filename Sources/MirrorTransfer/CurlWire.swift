@@ -9,6 +9,8 @@ final class CurlWire: Wire {
     let shared: SharedConnections
     /// Handles whose requests have ended, for reuse.
     private var idle: [CurlRequest] = []
+    /// Requests that wait for a connection that they can share.
+    private var waiting: [CurlRequest] = []
 
     /// - Parameter signal: a signal that also ends a wait.
     init(_ configuration: Configuration, signal: WakeSignal) {
@@ -37,6 +39,7 @@ final class CurlWire: Wire {
     func end(_ active: ActiveRequest) {
         guard let request = CurlWire.request(of: active) else { return }
         request.multi.remove(request.easy)
+        if request.waitsForConnection { waiting.removeAll { $0 === request } }
         request.release()
         active.connection = nil
         idle.append(request)
@@ -51,13 +54,29 @@ final class CurlWire: Wire {
         }
     }
 
-    func perform() { multis.perform() }
+    func perform() {
+        multis.perform()
+        guard !waiting.isEmpty else { return }
+        let ready = waiting.filter(\.mayGoOn)
+        waiting.removeAll(where: \.mayGoOn)
+        for request in ready { request.goOn() }
+    }
 
     func nextEnd() -> WireEnd? {
         while let (handle, result) = multis.nextEnd() {
-            if let end = multis.request(of: handle)?.end(result) { return end }
+            guard let request = multis.request(of: handle) else { continue }
+            if result != CURLE_OK, request.waitsForConnection {
+                request.multi.remove(request.easy)
+                waiting.append(request)
+            } else if let end = request.end(result) {
+                return end
+            }
         }
         return nil
+    }
+
+    func endConnection(of active: ActiveRequest, ifSilentFor milliseconds: Int64) {
+        CurlWire.request(of: active)?.endConnection(ifSilentFor: milliseconds)
     }
 
     func watchNetwork() { multis.watchNetwork() }

@@ -111,7 +111,10 @@ package final class HeadProbe {
         guard var question = running.removeValue(forKey: number) else { return }
         wire.end(end.active)
         question.active = nil
-        if end.failure?.isMisplaced == true || end.active.isMisplaced, !question.usesHTTP1 {
+        let wantsHTTP1 =
+            end.failure?.isMisplaced == true || end.failure?.isOfHTTP2 == true
+            || end.active.isMisplaced
+        if wantsHTTP1, !question.usesHTTP1 {
             question.usesHTTP1 = true
             return try ask(&question)
         }

@@ -36,13 +36,25 @@ final class RequestEnds {
             return
         }
         if !wasMade, !active.socket.wasOpened { transfer.extraRequests.withoutSocket += 1 }
-        if active.isMisplaced || failure?.isMisplaced == true { return misplaced(active) }
+        if active.isMisplaced || failure?.isMisplaced == true || wantsHTTP1(failure, transfer) {
+            return misplaced(active)
+        }
         if let failure, failure.code == .connectionLost, !active.endsHere,
             transfer.machine?.mayRefuseProtocol(failure) != true
         {
             register.dispatcher.backOff(active.id)
         }
         ended(active, of: transfer, failure: failure)
+    }
+
+    /// Whether a host that has answered nothing so far broke the connection by the rules of HTTP/2.
+    ///
+    /// It may want HTTP/1.1, which it can say only by an error (RFC 9113 §7, HTTP_1_1_REQUIRED).
+    private func wantsHTTP1(_ failure: TransportFailure?, _ transfer: Transfer) -> Bool {
+        guard failure?.isOfHTTP2 == true else { return false }
+        let host = transfer.nextHost
+        return register.dispatcher.hostProtocols[host]?.forbidsSharing == true
+            || !register.dispatcher.hasAnswered(host)
     }
 
     private func ended(_ active: ActiveRequest, of transfer: Transfer, failure: TransportFailure?) {
@@ -53,6 +65,7 @@ final class RequestEnds {
     /// Ends a request that received too few bytes for too long.
     func stalled(_ active: ActiveRequest) {
         guard let transfer = register.transfers[active.id] else { return }
+        requests.wire.endConnection(of: active, ifSilentFor: stallTimeout * 1000)
         // The stalled request is over: the next one has the whole time limit.
         if active.segment == nil { active.stall.reset() }
         ended(active, of: transfer, failure: .stalled(seconds: stallTimeout))
@@ -172,6 +185,12 @@ extension RequestEnds {
     private func unanswered(_ transfer: Transfer, _ failure: TransportFailure) {
         guard !failure.isMisplaced, transfer.machine?.mayRefuseProtocol(failure) != true else {
             return interrupted(transfer, failure)
+        }
+        var failure = failure
+        if failure.code == .connectionLost, failure.wasSent, transfer.plan?.url.scheme == .http,
+            !register.dispatcher.hasAnswered(transfer.nextHost)
+        {
+            failure.cause += "; the server may speak HTTPS on this port: then write https://"
         }
         register.dispatcher.advance(to: clock.monotonic())
         switch register.dispatcher.failed(transfer.job.id, failure) {

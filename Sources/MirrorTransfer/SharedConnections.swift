@@ -20,6 +20,8 @@ final class SharedConnections {
         let socket: curl_socket_t
         /// What the kernel calls the socket, whose number may come to be another one's (SO_COOKIE).
         let cookie: UInt64
+        /// The host of the requests that may share it; nil where only one uses it.
+        let host: Host?
         /// Its local port; 0 until a request is sent over it.
         var localPort: Int32 = 0
         /// Its TLS session; nil without TLS, and where libcurl does not tell it.
@@ -50,17 +52,34 @@ final class SharedConnections {
     private var lastNumber = 0
     /// The requests for which connections with these TLS contexts are made.
     private var contexts: [UnsafeRawPointer: any ConnectionUser] = [:]
+    /// The hosts to which a connection speaks HTTP/2.
+    private var sharingHosts: Set<Host> = []
     /// Whether libcurl takes its turn.
     private var isGathering = false
     /// How often bytes of a connection were held back; for tests.
     private(set) var gatherings = 0
 
     /// Notes a socket that was opened for a connection.
-    func opened(_ socket: curl_socket_t) {
+    ///
+    /// - Parameter host: the host of a request that may share its connection; nil where it may not.
+    func opened(_ socket: curl_socket_t, to host: Host? = nil) {
         closes(socket)
         lastNumber += 1
         connections.append(
-            Connection(number: lastNumber, socket: socket, cookie: linux_socket_cookie(socket)))
+            Connection(
+                number: lastNumber, socket: socket, cookie: linux_socket_cookie(socket), host: host)
+        )
+    }
+
+    /// Whether a connection is being made to a host that speaks HTTP/2, for requests that may share it.
+    func awaitsConnection(to host: Host) -> Bool {
+        guard sharingHosts.contains(host) else { return false }
+        return connections.contains { $0.host == host && $0.localPort == 0 && isOpen($0) }
+    }
+
+    /// Whether the socket of a connection has not been closed.
+    private func isOpen(_ connection: Connection) -> Bool {
+        connection.cookie != 0 && linux_socket_cookie(connection.socket) == connection.cookie
     }
 
     /// Forgets a socket that is about to be closed: its number may soon belong to another file.
@@ -77,7 +96,12 @@ final class SharedConnections {
     ) -> Place {
         guard let position = known(localPort, tls) ?? learn(localPort) else { return .unknown }
         connections[position].tls = tls
-        if let choseHTTP2 { connections[position].speaksHTTP2 = choseHTTP2 }
+        if let choseHTTP2, connections[position].speaksHTTP2 != choseHTTP2 {
+            connections[position].speaksHTTP2 = choseHTTP2
+            if let host = connections[position].host {
+                if choseHTTP2 { sharingHosts.insert(host) } else { sharingHosts.remove(host) }
+            }
+        }
         let users = connections[position].users
         if connections[position].speaksHTTP2 != true,
             users.contains(where: { $0.isUnderWay(in: tls) })
@@ -116,9 +140,24 @@ final class SharedConnections {
     }
 
     /// Notes that the peer of a TLS session sends nothing more (close_notify, RFC 8446 §6.1).
+    ///
+    /// Some peers keep the TCP connection. libcurl then learns of the end only if it reads from the
+    /// socket, so reading is ended here (shutdown(2)).
     func peerCloses(_ tls: UnsafeRawPointer) {
         guard let connection = connections.first(where: { $0.tls == tls }) else { return }
         for user in connection.users { user.peerCloses() }
+        if isOpen(connection) { shutdown(connection.socket, Int32(SHUT_RD)) }
+    }
+
+    /// Ends the connection with this number if nothing came over it for so many milliseconds.
+    ///
+    /// A router on the way may have forgotten it. libcurl would use it for further requests to the
+    /// host, and they would get no answer either.
+    func end(_ number: Int, ifSilentFor milliseconds: Int64) {
+        guard let connection = connections.first(where: { $0.number == number }),
+            isOpen(connection), linux_silence(connection.socket) >= milliseconds
+        else { return }
+        shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 
     /// Holds back what is written to shared connections from now on.
@@ -140,7 +179,7 @@ final class SharedConnections {
         let connection = connections[position]
         guard connection.isShared, !connection.isHeld else { return }
         // Connections to two hosts may have one port, and this may be the wrong one of them.
-        guard linux_socket_cookie(connection.socket) == connection.cookie else {
+        guard isOpen(connection) else {
             connections[position].localPort = 0
             connections[position].users = []
             return
@@ -161,9 +200,7 @@ final class SharedConnections {
     /// of them that were closed. From now on libcurl tells when it closes the socket.
     private func learn(_ localPort: Int32) -> Int? {
         guard localPort > 0 else { return nil }
-        connections.removeAll {
-            $0.localPort == 0 && ($0.cookie == 0 || linux_socket_cookie($0.socket) != $0.cookie)
-        }
+        connections.removeAll { $0.localPort == 0 && !isOpen($0) }
         let position = connections.firstIndex {
             $0.localPort == 0 && linux_local_port($0.socket) == localPort
         }

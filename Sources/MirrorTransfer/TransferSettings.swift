@@ -63,15 +63,13 @@ struct TransferSettings: Sendable {
         easy.set(
             CURLOPT_HTTP_VERSION,
             Int(plan.usesHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
-        // Requests to one host wait for its first connection, to share it when it is HTTP/2.
-        let sharesConnection =
-            !request.opensConnection && plan.url.scheme == .https && !plan.usesHTTP1
         let isShort = plan.expectedBytes.map { $0 <= TransferSettings.longestShort } ?? false
         easy.set(
             CURLOPT_BUFFERSIZE,
             isShort ? min(bufferSize, TransferSettings.shortBufferSize) : bufferSize)
         easy.set(CURLOPT_FRESH_CONNECT, request.opensConnection ? 1 : 0)
-        easy.set(CURLOPT_PIPEWAIT, sharesConnection ? 1 : 0)
+        // Requests to one host wait for its first connection, to share it when it is HTTP/2.
+        easy.set(CURLOPT_PIPEWAIT, request.mayShareConnection ? 1 : 0)
         prepareFields(easy, plan: plan, source: source)
         let hasCredentials = prepareCredentials(easy, plan: plan, source: source)
         if plan.isHead { easy.set(CURLOPT_NOBODY, 1) }
@@ -116,8 +114,14 @@ struct TransferSettings: Sendable {
             easy.add(line: TransferSettings.userAgent)
         }
         easy.usesTunnelFields(plan.url.scheme == .https)
+        var cookies = [plan.draft.cookie].compactMap { $0 }
         if plan.carriesCredentials {
             for field in source.headers {
+                // A request has one Cookie field (RFC 6265 §5.4).
+                if !cookies.isEmpty, field.name.lowercased() == "cookie" {
+                    cookies.insert(field.value, at: 0)
+                    continue
+                }
                 easy.add(
                     field: field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
             }

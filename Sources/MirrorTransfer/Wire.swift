@@ -20,6 +20,9 @@ protocol Wire: AnyObject {
     func perform()
     /// The next request that has ended by itself.
     func nextEnd() -> WireEnd?
+    /// Ends the connection of a request if nothing came over it for so many milliseconds. Other requests
+    /// that share it end too.
+    func endConnection(of active: ActiveRequest, ifSilentFor milliseconds: Int64)
     /// Starts watching for a network that returns, which also ends a wait.
     func watchNetwork()
     /// Whether the network may have come back since the last call.
@@ -36,6 +39,11 @@ struct WireRequest {
     let postBody: [UInt8]?
     /// Whether it must not share a connection.
     let opensConnection: Bool
+
+    /// Whether it may share a connection of HTTP/2.
+    var mayShareConnection: Bool {
+        !opensConnection && plan.url.scheme == .https && !plan.usesHTTP1
+    }
 }
 
 /// How a request ended.

@@ -163,6 +163,8 @@ final class SimulatedWire: Wire {
 
     func nextEnd() -> WireEnd? { ends.isEmpty ? nil : ends.removeFirst() }
 
+    func endConnection(of active: ActiveRequest, ifSilentFor milliseconds: Int64) {}
+
     func watchNetwork() {}
 
     func networkHasReturned() -> Bool {

@@ -34,7 +34,7 @@ package enum StatusCode {
         switch status {
         case 404, 410: " Check the URL."
         case 400:
-            " The server does not understand the request: it may want a header, or a client certificate."
+            " The server does not understand the request: it may want https://, a header, or a client certificate."
         case 401:
             " The server wants a name and a password, or a token: give it a header or credentials."
         case 402: " The server wants to be paid for it."

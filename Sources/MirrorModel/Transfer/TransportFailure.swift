@@ -16,6 +16,8 @@ package struct TransportFailure: Sendable, Hashable, Error {
     ///
     /// An answer may belong to either of them.
     package var isMisplaced = false
+    /// Whether the connection broke by the rules of HTTP/2.
+    package var isOfHTTP2 = false
 
     /// Takes the kind and the cause.
     package init(

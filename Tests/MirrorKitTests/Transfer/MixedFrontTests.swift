@@ -88,8 +88,57 @@ struct OddOriginTests {
         #expect(requests.count { $0.hasPrefix("HTTP/1.1") } == 8)
     }
 
-    @Test(arguments: [OddOrigin.Ending.first, .away])
+    @Test(arguments: [OddOrigin.Ending.first, .away, .goneFirst])
     func filesAreWholeWhereHTTP2IsGivenUp(ending: OddOrigin.Ending) async throws {
         _ = try await fetch(ending, count: 60, verified: .size)
+    }
+
+    /// The number of connections over which 200 files were fetched.
+    private func connections(
+        _ ending: OddOrigin.Ending, _ change: (inout Configuration) -> Void = { _ in }
+    ) async throws -> Int {
+        let origin = try OddOrigin()
+        defer { origin.stop() }
+        let rig = try TransferRig {
+            $0.certificateAuthorities = origin.certificate
+            change(&$0)
+        }
+        rig.loop.submit(
+            try (0..<200).map {
+                try .fetching(origin.url(ending, "\($0)"), id: $0, target: "Caches/\($0)")
+            })
+        let ends = await rig.ends(200)
+        for id in 0..<200 {
+            #expect(rig.bytes(ends[id]) == origin.bytes(ending, "\(id)"), "\(id)")
+        }
+        return origin.connections
+    }
+
+    /// libcurl would make one for each of the 10 requests that the server refused.
+    @Test func refusedRequestsShareTheNextConnection() async throws {
+        #expect(try await connections(.crowd) <= 4)
+    }
+
+    /// The requests that it left behind would wait until they stall, for 30 s.
+    @Test func aConnectionEndsWithTheNoticeOfTLSThoughTCPGoesOn() async throws {
+        #expect(try await connections(.kept) { $0.transfer.stallTimeout = 600 } <= 8)
+    }
+
+    /// Each further try would be made over it, and get no answer either.
+    @Test func aConnectionThatFellSilentIsNotUsedAgain() async throws {
+        #expect(try await connections(.dumb) { $0.transfer.stallTimeout = 1 } <= 4)
+    }
+
+    /// Under TLS 1.3 libcurl reports a write that failed, and under 1.2 a handshake (RFC 8446 §4.3.2).
+    @Test(arguments: ["1.2", "1.3"])
+    func aCertificateThatTheServerWantsIsNamedAfterOneTry(version: String) async throws {
+        let origin = try OddOrigin(demand: version)
+        defer { origin.stop() }
+        let rig = try TransferRig { $0.certificateAuthorities = origin.certificate }
+        let job = try TransferJob.fetching(origin.url(.ended, "a"), id: 0, target: "Caches/a")
+        let error = try #require(await rig.run(job)?.error)
+        #expect(error.code == .tlsFailed)
+        #expect(error.message.contains("the server wants a client certificate"), "\(error.message)")
+        #expect(!error.isRetryable)
     }
 }

@@ -49,6 +49,7 @@ private final class UnansweringWire: Wire {
     func resume(_ active: ActiveRequest) -> WireEnd? { nil }
     func perform() { performed += 1 }
     func nextEnd() -> WireEnd? { nil }
+    func endConnection(of active: ActiveRequest, ifSilentFor milliseconds: Int64) {}
     func watchNetwork() {}
     func networkHasReturned() -> Bool { false }
     func wait(milliseconds: Int64) {}

@@ -21,6 +21,15 @@ public final class OddOrigin {
         case first
         /// Over HTTP/2, GOAWAY after each answer.
         case away
+        /// Over HTTP/2, GOAWAY(HTTP_1_1_REQUIRED) instead of an answer.
+        case goneFirst
+        /// Over HTTP/2, GOAWAY once 70 requests have come over the first connection, of which the first
+        /// 60 were answered.
+        case crowd
+        /// Over HTTP/2, close_notify after 40 answers, and TCP is kept open.
+        case kept
+        /// Over HTTP/2, the first connection says nothing more after 20 answers.
+        case dumb
     }
 
     /// Whether what it needs is here.
@@ -37,8 +46,11 @@ public final class OddOrigin {
 
     /// Starts it and waits until it accepts connections.
     ///
-    /// - Parameter protocols: what it offers (RFC 7301).
-    public init(protocols: [String] = ["h2", "http/1.1"]) throws {
+    /// - Parameters:
+    ///   - protocols: what it offers (RFC 7301).
+    ///   - demand: the version of TLS, `1.2` or `1.3`, in which it demands a client certificate; nil
+    ///     demands none.
+    public init(protocols: [String] = ["h2", "http/1.1"], demand: String? = nil) throws {
         place = try Folder.temporary(in: Folder.memory)
         certificate = place.full("certificate.pem")
         guard let port = LoopbackPort.free() else {
@@ -49,7 +61,10 @@ public final class OddOrigin {
         try place.write("origin.py", Array(OddOrigin.script.utf8))
         command = try Command(
             OddOrigin.python,
-            [place.full("origin.py"), "\(port)", place.path, protocols.joined(separator: ",")])
+            [
+                place.full("origin.py"), "\(port)", place.path, protocols.joined(separator: ","),
+                demand ?? "",
+            ])
         guard LoopbackPort.waitForServer(on: port) else {
             command.signal(SIGKILL)
             throw SystemFailure("origin.py", command.wait().errors, errno: ECONNREFUSED)
@@ -67,7 +82,12 @@ public final class OddOrigin {
     }
 
     /// A line a request so far: the protocol and the path.
-    public var requests: [String] { command.outputSoFar.split(separator: "\n").map(String.init) }
+    public var requests: [String] { lines.filter { $0.hasPrefix("HTTP/") } }
+
+    /// How many connections were made so far.
+    public var connections: Int { lines.count { $0.hasPrefix("connection") } }
+
+    private var lines: [String] { command.outputSoFar.split(separator: "\n").map(String.init) }
 
     /// Ends it and deletes its folder.
     public func stop() {
@@ -81,6 +101,8 @@ public final class OddOrigin {
         import h2.config, h2.connection, h2.events, h2.errors, h2.exceptions
 
         seen = set()
+        connections = 0
+        lock = threading.Lock()
 
 
         def say(protocol, path):
@@ -111,7 +133,8 @@ public final class OddOrigin {
                 tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
 
-        def http2(tls):
+        def http2(tls, number):
+            count = 0
             made = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
             made.initiate_connection()
             tls.sendall(made.data_to_send())
@@ -121,7 +144,29 @@ public final class OddOrigin {
                     return
                 for event in made.receive_data(data):
                     if isinstance(event, h2.events.RequestReceived):
-                        answer(tls, made, event.stream_id, dict(event.headers)[":path"])
+                        path = dict(event.headers)[":path"]
+                        count += 1
+                        if number == 1 and path.startswith("/crowd/") and count > 60:
+                            say("HTTP/2", path)
+                            if count == 70:
+                                made.close_connection(last_stream_id=last)
+                            continue
+                        if number == 1 and path.startswith("/dumb/") and count > 20:
+                            say("HTTP/2", path)
+                            continue
+                        if path.startswith("/kept/") and count > 40:
+                            continue
+                        last = event.stream_id
+                        answer(tls, made, last, path)
+                        if path.startswith("/kept/") and count == 40:
+                            tls.sendall(made.data_to_send())
+                            tls.settimeout(0.5)
+                            try:
+                                tls.unwrap()
+                            except (OSError, ValueError):
+                                pass
+                            time.sleep(60)
+                            return
                 tls.sendall(made.data_to_send())
 
 
@@ -129,6 +174,8 @@ public final class OddOrigin {
             say("HTTP/2", path)
             body = (path.encode() + b"\n") * 500
             length = [("content-length", str(len(body)))]
+            if path.startswith("/goneFirst/"):
+                return made.close_connection(h2.errors.ErrorCodes.HTTP_1_1_REQUIRED, last_stream_id=0)
             if path.startswith("/first/"):
                 return made.reset_stream(stream, h2.errors.ErrorCodes.HTTP_1_1_REQUIRED)
             if path.startswith(("/reset/", "/ended/")):
@@ -146,9 +193,17 @@ public final class OddOrigin {
 
 
         def serve(raw):
+            global connections
             try:
                 tls = context.wrap_socket(raw, server_side=True)
-                (http2 if tls.selected_alpn_protocol() == "h2" else http1)(tls)
+                with lock:
+                    connections += 1
+                    number = connections
+                say("connection", str(number))
+                if tls.selected_alpn_protocol() == "h2":
+                    http2(tls, number)
+                else:
+                    http1(tls)
             except (OSError, h2.exceptions.ProtocolError):
                 pass
             finally:
@@ -161,6 +216,11 @@ public final class OddOrigin {
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(sys.argv[2] + "/certificate.pem", sys.argv[2] + "/key.pem")
         context.set_alpn_protocols(sys.argv[3].split(","))
+        if sys.argv[4]:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(sys.argv[2] + "/certificate.pem")
+            version = ssl.TLSVersion.TLSv1_2 if sys.argv[4] == "1.2" else ssl.TLSVersion.TLSv1_3
+            context.minimum_version = context.maximum_version = version
         server = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=512)
         while True:
             threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
