@@ -138,6 +138,21 @@ import Testing
         #expect(imported.output.contains("d%/a"), "\(imported)")
     }
 
+    @Test func anExecutableIsOneInABagToo() async throws {
+        let stage = try SyncedStage()
+        defer { stage.end() }
+        try await stage.sync([
+            stage.entry(
+                "Caches/tool", Array("#!/bin/sh\necho it runs\n".utf8), url: "tool",
+                more: ", \"executable\": true"),
+            stage.entry("Caches/plain", Self.one, url: "plain"),
+        ])
+        #expect(try await stage.export("bagit", to: "bag").ending == .exited(0))
+        let bag = stage.ground.folder.full("bag/data/Caches")
+        #expect(try await stage.tool(bag + "/tool", []).output == "it runs\n")
+        #expect(access(bag + "/plain", X_OK) != 0)
+    }
+
     @Test func aDistdirHasTheNamesThatURLsEndWith() async throws {
         let stage = try SyncedStage()
         defer { stage.end() }

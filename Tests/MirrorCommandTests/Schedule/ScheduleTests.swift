@@ -75,6 +75,20 @@ import Testing
         #expect(try await run(["remove", manifest]).ending == .exited(64))
     }
 
+    /// A unit that somebody wrote under a schedule's name, or over one, is not mirror's to remove.
+    @Test func aUnitThatMirrorDidNotWriteOutlivesItsSchedule() async throws {
+        defer { ground.remove() }
+        let installed = try await run([manifest, "--every", "6h", "--install"])
+        #expect(installed.ending == .exited(0), "\(installed)")
+        let service = try #require(units.first { $0.hasSuffix(".service") })
+        let mine = "[Service]\nExecStart=/usr/local/bin/mine\n"
+        try ground.folder.write(".config/systemd/user/\(service)", Array(mine.utf8))
+        let removed = try await run(["remove", manifest])
+        #expect(removed.ending == .exited(0), "\(removed)")
+        #expect(units == [service])
+        #expect(text(".config/systemd/user/\(service)") == mine)
+    }
+
     @Test func whereSystemdFailsItIsSaidWhatIsThere() async throws {
         defer { ground.remove() }
         let result = try await run(

@@ -1,3 +1,4 @@
+import Glibc
 import MirrorKit
 import MirrorModel
 import MirrorSystem
@@ -19,6 +20,25 @@ import Testing
         #expect(rig.bytes("Caches/idle.bin") == nil)
         let later = try await CacheEviction(toQuota: 0).carryOut(in: rig.session)
         #expect(later.eviction.evicted.map(\.target) == [held.target])
+    }
+
+    /// File systems note a read once a day at most, or never (mount(8), `relatime` and `noatime`).
+    @Test func whatAReaderHadLastGoesLastWhateverTheFileSystemSays() async throws {
+        let rig = try SessionRig()
+        let read = try rig.resource("Caches/z.bin", [1, 2, 3])
+        let idle = try rig.resource("Caches/a.bin", [4, 5, 6])
+        try await rig.session.sync(Manifest(name: "m", resources: [read, idle]))
+        try await rig.session.withLock { try await rig.session.withFile(read.target) { _ in } }
+        for (resource, hours) in [(read, 100), (idle, 1)] {
+            let path = rig.session.path(of: resource.target)
+            var status = stat()
+            #expect(stat(path, &status) == 0)
+            status.st_atim.tv_sec -= hours * 3600
+            #expect(utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) == 0)
+        }
+        let report = try await CacheEviction(toQuota: 3).carryOut(in: rig.session)
+        #expect(report.eviction.evicted.map(\.target) == [idle.target])
+        #expect(rig.bytes("Caches/z.bin") == [1, 2, 3])
     }
 
     /// A rename would take the file from under its reader.
