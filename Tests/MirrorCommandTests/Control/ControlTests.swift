@@ -95,6 +95,105 @@ import Testing
         #expect(result.summary("fetched") == "2")
     }
 
+    /// One file of each kind: the run has begun with the first, and the last waits for its turn until all
+    /// others had theirs.
+    @Test func aResumeOfEverythingEndsThePausesOfSingleFilesToo() async throws {
+        defer { end() }
+        let names = (0..<600).map { "f\($0)" }
+        for name in names { shelf.put("/" + name, [7]) }
+        let others = names.map { #"{ "path": "Caches/\#($0)", "url": "\#(server.url)/\#($0)" }"# }
+        let many = try ground.write(
+            manifest: """
+                { "name": "n", "resources": [
+                  { "path": "Caches/a", "url": "\(server.url)/a", "priority": 1 },
+                  \(others.joined(separator: ", ")) ] }
+                """)
+        let sync = try start(["sync", many, "--json", "--segments", "1", "--jobs", "1"])
+        for _ in 0..<1200 where ground.parts().isEmpty { Pause.milliseconds(50) }
+        let paused = try await run("pause", "Caches/f0", "Caches/f99")
+        #expect(paused.ending == .exited(0), "\(paused)")
+        #expect(try await run("resume").output == "resumed everything\n")
+        origin.release()
+        let result = try await wait(for: sync)
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(result.summary("fetched") == "601")
+    }
+
+    @Test func aPausedRunIsListedAsPaused() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        #expect(try await run("pause").output == "paused everything\n")
+        #expect(try await run("jobs").output.contains("  paused since "))
+        #expect(try await run("resume").ending == .exited(0))
+        #expect(try await run("jobs").output.contains("  running since "))
+        origin.release()
+        #expect(try await wait(for: sync).ending == .exited(0))
+    }
+
+    @Test func aResumeOfEverythingTakesUpWhatWasPutAsideByItself() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        origin.release()
+        #expect(try await run("pause", "--sticky", "Caches/a").ending == .exited(0))
+        #expect(try await run("resume").output == "resumed everything\n")
+        let sync = try await run("sync", manifest, "--json")
+        #expect(sync.summary("fetched") == "2", "\(sync)")
+    }
+
+    /// One that stays paused must not be called resumed.
+    @Test func aSingleFileIsNotResumedWhileEverythingIsPutAside() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        origin.release()
+        #expect(try await run("pause", "--sticky").ending == .exited(0))
+        let resumed = try await run("resume", "Caches/a")
+        #expect(resumed.ending != .exited(0), "\(resumed)")
+        #expect(!resumed.output.contains("resumed"), "\(resumed)")
+        let sync = try await run("sync", manifest, "--json")
+        #expect(sync.summary("deferred") == "2", "\(sync)")
+    }
+
+    @Test func aResumedFileIsFetchedByAWatchThatSleeps() async throws {
+        defer { end() }
+        try ground.root.makeFolders(above: ".mirror/.")
+        origin.release()
+        #expect(try await run("pause", "--sticky", "Caches/a").ending == .exited(0))
+        let watch = try await sleepingWatch()
+        #expect(ground.root.read("Caches/b") != nil)
+        #expect(ground.root.read("Caches/a") == nil)
+        #expect(try await run("resume", "Caches/a").output == "resumed Caches/a\n")
+        for _ in 0..<1200 where ground.root.read("Caches/a") == nil { Pause.milliseconds(50) }
+        #expect(ground.root.read("Caches/a")?.count == 300_000)
+        watch.signal(SIGTERM)
+        #expect(try await wait(for: watch).ending == .exited(143))
+    }
+
+    @Test(arguments: [
+        ["pause"], ["pause", "Caches/a"], ["cancel"], ["cancel", "--discard", "Caches/a"],
+    ])
+    func aWatchThatSleepsHasNothingToSteer(words: [String]) async throws {
+        defer { end() }
+        origin.release()
+        let watch = try await sleepingWatch()
+        let result = try await run(words)
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("no run is under way at the moment"), "\(result)")
+        watch.signal(SIGTERM)
+        #expect(try await wait(for: watch).ending == .exited(143))
+    }
+
+    /// A watch after its first sync.
+    private func sleepingWatch() async throws -> Command {
+        let watch = try start(["watch", manifest, "--every", "1h"])
+        for _ in 0..<1200 {
+            if try await run("jobs").output.contains("sleeps until") { return watch }
+            Pause.milliseconds(50)
+        }
+        Issue.record("no sync has ended: \(watch.errorsSoFar)")
+        return watch
+    }
+
     @Test func whatIsPutAsideStaysSoUntilItIsTakenUp() async throws {
         defer { end() }
         let sync = try await startedSync()
@@ -121,6 +220,22 @@ import Testing
         let result = try await wait(for: sync)
         #expect(result.ending == .exited(130), "\(result)")
         #expect(ground.parts().count == (discards ? 0 : 2))
+    }
+
+    @Test func aCancelledFileEndsAloneAndGivesUpItsPartWhereItIsDiscarded() async throws {
+        defer { end() }
+        let sync = try await startedSync()
+        let unknown = try await run("cancel", "Caches/x")
+        #expect(unknown.ending == .exited(1), "\(unknown)")
+        #expect(unknown.errors.contains("Caches/x: no run fetches it"), "\(unknown)")
+        let cancelled = try await run("cancel", "--discard", "Caches/a")
+        #expect(cancelled.output == "cancelled Caches/a\n", "\(cancelled)")
+        origin.release()
+        let result = try await wait(for: sync)
+        #expect(result.summary("fetched") == "1", "\(result)")
+        #expect(ground.root.read("Caches/a") == nil)
+        #expect(ground.root.read("Caches/b")?.count == 300_000)
+        #expect(ground.parts() == [])
     }
 
     @Test func thereIsNothingToResumeWhereNothingRunsAndNothingIsPutAside() async throws {

@@ -82,6 +82,98 @@ import Testing
         #expect(try await stop(watch, SIGINT).ending == .exited(130))
     }
 
+    /// A manifest that is being written is none yet: each beginning of it, read alone, is an error.
+    @Test func aManifestIsReadOnceItsWriterIsDone() async throws {
+        defer { end() }
+        for name in (0..<20).map({ "b\($0)" }) {
+            shelf.put("/" + name, Array("bee".utf8))
+            let path = try ground.write(manifest: manifest(["a"]))
+            let watch = try watch([path, "--every", "1h"])
+            #expect(try await happens { watch.outputSoFar.contains("Next sync") })
+            let bytes = Array(manifest(["a", name]).utf8)
+            let wasPrompt = try await DetachedThread.run { try write(bytes, to: path) }
+            #expect(try await happens { text("Caches/" + name) == "bee" })
+            let result = try await stop(watch)
+            #expect(result.ending == .exited(143), "\(result)")
+            // A writer that was kept waiting by a busy machine may have looked done.
+            if !wasPrompt { continue }
+            #expect(!result.errors.contains("error:"), "\(result)")
+            return
+        }
+        Issue.record("the machine was too busy to write a piece each 50 ms")
+    }
+
+    /// Writes a file in place, a piece each 50 ms as a script with `>>` does; false where one came too
+    /// late.
+    private func write(_ bytes: [UInt8], to path: String) throws -> Bool {
+        let clock = ContinuousClock()
+        let size = (bytes.count + 11) / 12
+        var last = clock.now
+        var wasPrompt = true
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            Pause.milliseconds(50)
+            let file = open(path, O_WRONLY | (start == 0 ? O_TRUNC : O_APPEND) | O_CLOEXEC)
+            let piece = Array(bytes[start..<min(start + size, bytes.count)])
+            let count = Glibc.write(file, piece, piece.count)
+            close(file)
+            if count != piece.count { throw StoryFailure("write(2) failed") }
+            wasPrompt = wasPrompt && last.duration(to: clock.now) < .milliseconds(90)
+            last = clock.now
+        }
+        return wasPrompt
+    }
+
+    @Test func aManifestThatIsNoneForAWhileEndsNoWatch() async throws {
+        defer { end() }
+        shelf.put("/b", Array("bee".utf8))
+        let path = try ground.write(manifest: manifest(["a"]))
+        let watch = try watch([path, "--every", "1h"])
+        #expect(try await happens { text("Caches/a") == "one" })
+        _ = try ground.write(manifest: "{")
+        #expect(try await happens { watch.errorsSoFar.contains("error:") || watch.hasEnded })
+        #expect(!watch.hasEnded)
+        _ = try ground.write(manifest: manifest(["a", "b"]))
+        #expect(try await happens { text("Caches/b") == "bee" || watch.hasEnded })
+        #expect(text("Caches/b") == "bee")
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
+    @Test func aManifestThatChangesDuringASyncIsSyncedAfterIt() async throws {
+        defer { end() }
+        let slow = ShelfOrigin(shelf, holdingAfter: 1)
+        let other = try OriginServer(responder: slow)
+        defer { other.stop() }
+        shelf.put("/b", Array("bee".utf8))
+        let path = try ground.write(
+            manifest: manifest(["a"]).replacing(server.url, with: other.url))
+        let watch = try watch([path, "--every", "1h"])
+        #expect(try await happens { !slow.requests.isEmpty })
+        _ = try ground.write(manifest: manifest(["b"]))
+        slow.release()
+        #expect(try await happens { text("Caches/b") == "bee" })
+        #expect(text("Caches/a") == "one")
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
+    /// As a manifest by URL that says for how long it is fresh is asked for again.
+    @Test(arguments: [1, 3600])
+    func aFreshManifestIsAskedForWhenItIsDueAndAtAHangUp(seconds: Int) async throws {
+        defer { end() }
+        shelf.put("/b", Array("bee".utf8))
+        let origin = FreshOrigin(seconds: seconds, manifest(["a"]))
+        let far = try OriginServer(responder: origin)
+        defer { far.stop() }
+        let watch = try watch([far.url + "/m.json", "--every", "1h", "--jitter", "0"])
+        #expect(try await happens { text("Caches/a") == "one" })
+        origin.put(manifest(["a", "b"]))
+        if seconds > 60 {
+            #expect(try await happens { watch.outputSoFar.contains("Next sync") })
+            watch.signal(SIGHUP)
+        }
+        #expect(try await happens { text("Caches/b") == "bee" })
+        #expect(try await stop(watch).ending == .exited(143))
+    }
+
     @Test func aServerThatComesLaterIsFound() async throws {
         defer { end() }
         let busy = BusyOrigin(ShelfOrigin(shelf))
@@ -232,6 +324,31 @@ import Testing
         #expect(try await happens { disk.folder.read("Caches/big")?.count == 8 << 20 })
         #expect(try await stop(watch).ending == .exited(143))
         ground.remove()
+    }
+}
+
+/// A server of one text, which it calls fresh for so many seconds.
+private final class FreshOrigin: Responder {
+    private let seconds: Int
+    private let text: Mutex<String>
+
+    init(seconds: Int, _ text: String) {
+        self.seconds = seconds
+        self.text = Mutex(text)
+    }
+
+    func put(_ text: String) { self.text.withLock { $0 = text } }
+
+    func respond(to request: ReceivedRequest, on connection: Connection) -> Bool {
+        let text = text.withLock { $0 }
+        let head = """
+            HTTP/1.1 200 OK\r
+            Cache-Control: max-age=\(seconds)\r
+            Content-Length: \(text.utf8.count)\r
+            \r
+
+            """
+        return connection.send(Array((head + text).utf8))
     }
 }
 
