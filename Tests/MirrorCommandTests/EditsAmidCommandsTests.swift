@@ -18,90 +18,93 @@ struct EditsAmidCommandsTests {
     func aFileOfASetThatIsSavedBeforeTheExchangeIsKept(
         folder: String, save: Save
     ) async throws {
-        try await DetachedThread.run {
-            let stage = try Stage(folder)
-            defer { stage.end() }
+        let end = try await Stage.run(folder) { stage in
             try stage.sync(["a": "old a", "b": "old b"])
-            let result = try stage.trace(try stage.syncing(["a": "new a", "b": "new b"])) {
+            return try stage.trace(try stage.syncing(["a": "new a", "b": "new b"])) {
                 try stage.save("a", "mine", save)
                 $0.pass($1)
             }
-            #expect(result.ending == .exited(0), "\(result)")
-            stage.expect(["a": "new a", "b": "new b"], besides: ["mine"])
         }
+        #expect(end.result.ending == .exited(0), "\(end)")
+        #expect(end.files == ["a": "new a", "b": "new b"])
+        #expect(end.copies == ["mine"])
     }
 
     @Test(arguments: [exchanged, renamed])
     func anOrphanThatIsEditedAfterAKillIsKept(folder: String, files: [String]) async throws {
-        try await DetachedThread.run {
-            let stage = try Stage(folder)
-            defer { stage.end() }
-            let (stays, goes) = (files[0], files[1])
+        let (stays, goes) = (files[0], files[1])
+        let end = try await Stage.run(folder) { stage in
             try stage.sync([stays: "old", goes: "gone"])
             let prune = try stage.syncing([stays: "new"]) + ["--prune", "--max-delete", "1"]
-            let result = try stage.trace(prune) { command, _ in command.kill() }
-            #expect(result.ending == .signalled(SIGKILL), "\(result)")
+            try stage.trace(prune) { command, _ in command.kill() }
             try stage.save(goes, "edited", .inPlace)
-            try stage.sync([stays: "new"])
-            stage.expect([stays: "new", goes: "edited"])
+            return try stage.sync([stays: "new"])
         }
+        #expect(end.files == [stays: "new", goes: "edited"], "\(end)")
+        #expect(end.copies == [])
     }
 
     @Test(arguments: [exchanged, renamed], Save.allCases)
     func aDocumentThatIsEditedAfterAKillIsKept(
         set: (folder: String, files: [String]), save: Save
     ) async throws {
-        try await DetachedThread.run {
-            let stage = try Stage(set.folder)
-            defer { stage.end() }
-            let (first, second) = (set.files[0], set.files[1])
-            let new = [first: "new a", second: "new b"]
+        let (first, second) = (set.files[0], set.files[1])
+        let new = [first: "new a", second: "new b"]
+        let end = try await Stage.run(set.folder) { stage in
             try stage.sync([first: "old a", second: "old b"])
-            let result = try stage.trace(try stage.syncing(new)) { command, _ in command.kill() }
-            #expect(result.ending == .signalled(SIGKILL), "\(result)")
+            try stage.trace(try stage.syncing(new)) { command, _ in command.kill() }
             try stage.save(first, "mine", save)
-            let next = try stage.sync(new)
-            stage.expect(new, besides: ["mine"])
-            #expect(next.errors.contains("; it is kept as Documents/"), "\(next)")
+            return try stage.sync(new)
         }
+        #expect(end.files == new)
+        #expect(end.copies == ["mine"])
+        #expect(end.result.errors.contains("; it is kept as Documents/"), "\(end)")
+    }
+
+    @Test(arguments: [("Caches/set", ["a", "b"]), ("Caches", ["x/a", "y/b"]), exchanged, renamed])
+    func aFileThatComesToATargetAfterAKillIsKept(folder: String, files: [String]) async throws {
+        let new = [files[0]: "new a", files[1]: "new b"]
+        let end = try await Stage.run(folder) { stage in
+            try stage.sync([files[0]: "old a"])
+            try stage.trace(try stage.syncing(new)) { command, _ in command.kill() }
+            try stage.save(files[1], "mine", .inPlace)
+            return try stage.sync(new)
+        }
+        #expect(end.files == new)
+        #expect(end.copies == ["mine"])
+        #expect(end.result.errors.contains("; it is kept as \(folder)/"), "\(end)")
     }
 
     @Test(arguments: Save.allCases)
     func aDocumentThatIsSavedBeforeTheExchangeOutlivesAKillAfterIt(save: Save) async throws {
-        try await DetachedThread.run {
-            let stage = try Stage("Documents/set")
-            defer { stage.end() }
-            let new = ["a": "new a", "b": "new b"]
+        let new = ["a": "new a", "b": "new b"]
+        let end = try await Stage.run("Documents/set") { stage in
             try stage.sync(["a": "old a", "b": "old b"])
-            let result = try stage.trace(try stage.syncing(new)) {
+            try stage.trace(try stage.syncing(new)) {
                 try stage.save("a", "mine", save)
                 $0.kill(after: $1)
             }
-            #expect(result.ending == .signalled(SIGKILL), "\(result)")
-            let next = try stage.sync(new)
-            stage.expect(new, besides: ["mine"])
-            #expect(next.errors.contains("; it is kept as Documents/"), "\(next)")
+            return try stage.sync(new)
         }
+        #expect(end.files == new)
+        #expect(end.copies == ["mine"])
+        #expect(end.result.errors.contains("; it is kept as Documents/"), "\(end)")
     }
 
     @Test(arguments: Save.allCases)
     func aDocumentThatIsSavedWhileItsCopyComesBackIsKept(save: Save) async throws {
-        try await DetachedThread.run {
-            let stage = try Stage("Documents/set", isSet: false)
-            defer { stage.end() }
+        let end = try await Stage.run("Documents/set", isSet: false) { stage in
             try stage.sync(["a": "old"])
             try stage.save("a", "mine", .inPlace)
             try stage.sync(["a": "new"])
-            stage.expect(["a": "new"], besides: ["mine"])
-            let resolve = ["resolve", "Documents/set/a", "--keep", "mine"]
-            let result = try stage.trace(resolve) {
+            return try stage.trace(["resolve", "Documents/set/a", "--keep", "mine"]) {
                 try stage.save("a", "saved just now", save)
                 $0.pass($1)
             }
-            #expect(result.ending == .exited(1), "\(result)")
-            #expect(result.errors.contains("was changed too, so both are kept"), "\(result)")
-            #expect(Set(stage.texts.values) == ["mine", "saved just now"])
         }
+        #expect(end.result.ending == .exited(1), "\(end)")
+        #expect(end.result.errors.contains("was changed too, so both are kept"), "\(end)")
+        #expect((end.files.values + end.copies).sorted() == ["mine", "saved just now"])
     }
 }
 
@@ -111,12 +114,35 @@ private struct Stage {
     private let folder: String
     private let isSet: Bool
 
-    init(_ folder: String, isSet: Bool = true) throws {
-        ground = try Playground(program: BuiltProgram.path(of: "mirror"))
-        (self.folder, self.isSet) = (folder, isSet)
+    /// What is there after a story, and how its last command ended.
+    struct End: Sendable {
+        let result: Command.Result
+        /// The texts of the files by their names in the folder, without those under conflict names.
+        var files: [String: String] = [:]
+        /// The texts under conflict names.
+        var copies: [String] = []
     }
 
-    func end() { ground.remove() }
+    /// Tells a story on a thread of its own, which a traced program belongs to.
+    static func run(
+        _ folder: String, isSet: Bool = true,
+        _ story: @escaping @Sendable (Stage) throws -> Command.Result
+    ) async throws -> End {
+        try await DetachedThread.run {
+            let ground = try Playground(program: BuiltProgram.path(of: "mirror"))
+            defer { ground.remove() }
+            var end = End(result: try story(Stage(ground: ground, folder: folder, isSet: isSet)))
+            for (path, bytes) in ground.tree() {
+                let text = String(decoding: bytes, as: UTF8.self)
+                if path.contains(".mirror-conflict-") {
+                    end.copies.append(text)
+                } else {
+                    end.files[String(path.dropFirst(folder.utf8.count + 1))] = text
+                }
+            }
+            return end
+        }
+    }
 
     /// The words that sync files with these texts.
     func syncing(_ files: [String: String]) throws -> [String] {
@@ -136,11 +162,12 @@ private struct Stage {
     @discardableResult
     func sync(_ files: [String: String]) throws -> Command.Result {
         let result = try ground.start(try syncing(files)).wait()
-        #expect(result.ending == .exited(0), "\(result)")
+        if result.ending != .exited(0) { throw StoryFailure("\(result)") }
         return result
     }
 
     /// Runs a command; the body gets the first call that gives the folder, or a file of it, its name.
+    @discardableResult
     func trace(
         _ words: [String], _ body: (TracedCommand, TracedCommand.Call) throws -> Void
     ) throws -> Command.Result {
@@ -158,8 +185,9 @@ private struct Stage {
                 command.pass(call)
             }
         }
-        #expect(isReached)
-        return command.end()
+        let result = command.end()
+        if !isReached { throw StoryFailure("nothing got its name: \(result)") }
+        return result
     }
 
     private func isPlacing(_ call: TracedCommand.Call, of command: TracedCommand) -> Bool {
@@ -179,22 +207,9 @@ private struct Stage {
         case .inPlace: try ground.root.write(path, Array(text.utf8))
         case .byRename:
             try ground.folder.write("saved", Array(text.utf8))
-            #expect(rename(ground.folder.full("saved"), ground.root.full(path)) == 0)
+            if rename(ground.folder.full("saved"), ground.root.full(path)) != 0 {
+                throw StoryFailure("rename(2) failed: \(errno)")
+            }
         }
-    }
-
-    /// The texts of the tree's files by their names in the folder.
-    var texts: [String: String] {
-        ground.tree().reduce(into: [:]) { texts, file in
-            let name = file.key.dropFirst(folder.utf8.count + 1)
-            texts[String(name)] = String(decoding: file.value, as: UTF8.self)
-        }
-    }
-
-    /// Compares the tree with files by their names, and with texts under conflict names.
-    func expect(_ files: [String: String], besides copies: [String] = []) {
-        let (texts, isCopy) = (texts, { (name: String) in name.contains(".mirror-conflict-") })
-        #expect(texts.filter { !isCopy($0.key) } == files)
-        #expect(texts.filter { isCopy($0.key) }.values.sorted() == copies)
     }
 }
