@@ -183,9 +183,26 @@ import Testing
         #expect(try await wait(for: watch).ending == .exited(143))
     }
 
+    /// Of two processes in a root, one may have nothing to steer.
+    @Test func aRunBesideASleepingWatchIsSteered() async throws {
+        defer { end() }
+        let other = try ground.write(manifest: #"{ "name": "o", "resources": [] }"#, as: "o.json")
+        let watch = try await sleepingWatch(other)
+        let sync = try await startedSync()
+        let paused = try await run("pause", "Caches/a")
+        #expect(paused.ending == .exited(0), "\(paused)")
+        #expect(paused.output == "paused Caches/a\n")
+        let cancelled = try await run("cancel")
+        #expect(cancelled.ending == .exited(0), "\(cancelled)")
+        #expect(try await wait(for: sync).ending == .exited(130))
+        #expect(!watch.hasEnded)
+        watch.signal(SIGTERM)
+        #expect(try await wait(for: watch).ending == .exited(143))
+    }
+
     /// A watch after its first sync.
-    private func sleepingWatch() async throws -> Command {
-        let watch = try start(["watch", manifest, "--every", "1h"])
+    private func sleepingWatch(_ manifest: String? = nil) async throws -> Command {
+        let watch = try start(["watch", manifest ?? self.manifest, "--every", "1h"])
         for _ in 0..<1200 {
             if try await run("jobs").output.contains("sleeps until") { return watch }
             Pause.milliseconds(50)
