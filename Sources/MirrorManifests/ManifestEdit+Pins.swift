@@ -87,7 +87,7 @@ extension ManifestEdit {
             // A pinned resource that declares no refresh is never due.
             if wanted.refresh == wanted.assumedRefresh { wanted.refresh = found.refresh }
             let others = wanted.digests.filter { $0.algorithm != .sha256 }
-            wanted.digests = (others + [sha256]).sorted { $0.algorithm > $1.algorithm }
+            wanted.digests = others + [sha256]
         }
     }
 }

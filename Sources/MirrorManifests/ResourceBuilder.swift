@@ -41,7 +41,7 @@ final class ResourceBuilder {
             if !resource.sources.contains(source) { resource.mirrors.append(source) }
         }
         resource.size = draft.size
-        resource.digests = draft.digests.map(\.value).sorted { $0.algorithm > $1.algorithm }
+        resource.digests = draft.digests.map(\.value)
         warn(ofWeakDigests: draft)
         resource.pieces = pieces(of: draft)
         resource.mediaType = draft.traits.type

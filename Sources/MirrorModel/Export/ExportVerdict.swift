@@ -86,7 +86,7 @@ extension Resource {
         var described = self
         described.size = record.stamp.size
         if !digests.contains(record.sha256) {
-            described.digests = (digests + [record.sha256]).sorted { $0.algorithm > $1.algorithm }
+            described.digests = digests + [record.sha256]
         }
         return described
     }

@@ -10,8 +10,11 @@ public struct Resource: Sendable, Hashable {
     public var mirrors: [Source] = []
     /// The size in bytes, where declared.
     public var size: Int64?
-    /// The declared digests, strongest first; empty when none is declared.
-    public var digests: [Digest] = []
+    /// The declared digests, strongest first in whatever order they are set; empty when none is
+    /// declared.
+    public var digests: [Digest] = [] {
+        didSet { if digests.count > 1 { digests.sort { $0.algorithm > $1.algorithm } } }
+    }
     /// Digests of consecutive pieces, where declared.
     public var pieces: Pieces?
     /// The media type that the server must answer with, where declared; `*/*` is any.
@@ -86,7 +89,6 @@ extension Resource {
         var joined = self
         joined.size = size ?? other.size
         joined.digests += other.digests.filter { !digests.contains($0) }
-        joined.digests.sort { $0.algorithm > $1.algorithm }
         for source in other.sources where !sources.contains(source) {
             if !joined.mirrors.contains(source) { joined.mirrors.append(source) }
         }

@@ -1,5 +1,6 @@
 import MirrorKit
 import MirrorModel
+import MirrorSystem
 import MirrorTestSupport
 import Testing
 
@@ -44,6 +45,22 @@ import Testing
             try await rig.session.plan(Manifest(name: "m", resources: resources))
         }
         #expect(error?.code == .manifestInvalid)
+    }
+
+    /// Without its pin the file would be received again in every run.
+    @Test func theStrongestDigestPinsWhateverTheOrder() async throws {
+        let rig = try SessionRig()
+        var resource = try rig.resource("Caches/a.bin", bytes)
+        resource.digests = [
+            ByteHasher.digest(.md5, of: bytes), ByteHasher.digest(.sha256, of: bytes),
+        ]
+        #expect(resource.pin?.algorithm == .sha256)
+        let manifest = Manifest(name: "m", resources: [resource])
+        #expect(manifest.resources[0] == resource)
+        #expect(try await rig.session.sync(manifest)[.fetched] == 1)
+        rig.origin.forgetRequests()
+        #expect(try await rig.session.sync(manifest)[.kept] == 1)
+        #expect(rig.origin.requests.isEmpty)
     }
 
     @Test func credentialsAreAskedForOnceAndSentToTheirOrigin() async throws {
