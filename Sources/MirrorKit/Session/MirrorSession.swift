@@ -194,7 +194,9 @@ public actor MirrorSession {
 // MARK: Transfers under way
 
 extension MirrorSession {
-    /// Stops asking for a resource's bytes; nothing happens when it is not being transferred.
+    /// Stops asking for a resource's bytes, also in runs of `execute` that have not begun.
+    ///
+    /// Nothing happens when no run has a step for it.
     public func pause(_ target: Target) { runs.steer(.pause(target)) }
 
     /// Resumes asking for a resource's bytes.
@@ -216,7 +218,7 @@ extension MirrorSession {
     ///
     /// What has no plan yet, such as a `sync` that waits for the lock, ends when its task is cancelled.
     public func cancelAll(discardingParts: Bool = false) {
-        runs.endAll(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
+        runs.steer(.end(.interrupted(exit: 128 + SIGINT), discardingParts: discardingParts))
     }
 
     /// The targets that are paused in this root until further notice.

@@ -1,7 +1,7 @@
 internal import MirrorModel
 internal import Synchronization
 
-/// The runs that a session was asked for and that steer nothing yet: what ends all runs ends these too.
+/// The runs that a session was asked for and that have not begun: what is said to all runs reaches them.
 final class PendingRuns: Sendable {
     private let controls = Mutex<[ObjectIdentifier: RunControl]>([:])
 

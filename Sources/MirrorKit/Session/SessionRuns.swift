@@ -25,13 +25,10 @@ final class SessionRuns {
         self.pending = pending
     }
 
-    /// Sends an input to all runs.
-    func steer(_ input: RunInput) { for run in underWay.values { run.steer(input) } }
-
-    /// Ends all runs, those included that were asked for and have not begun.
-    func endAll(_ input: RunInput) {
+    /// Sends an input to all runs, those included that were asked for and have not begun.
+    func steer(_ input: RunInput) {
         pending.steer(input)
-        steer(input)
+        for run in underWay.values { run.steer(input) }
     }
 
     /// Stops asking for bytes until `resumeAll`, also for runs that begin later.
