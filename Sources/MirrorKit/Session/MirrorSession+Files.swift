@@ -35,7 +35,8 @@ extension MirrorSession {
     ///
     /// If this session holds the root's lock, the use is noted for eviction.
     public func withFile<Value: Sendable>(
-        _ target: Target, _ body: (String) async throws -> Value
+        _ target: Target, isolation: isolated (any Actor)? = #isolation,
+        _ body: (String) async throws -> Value
     ) async throws -> Value {
         await leases.take(target)
         defer { leases.give(target) }

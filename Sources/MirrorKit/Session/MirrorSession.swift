@@ -135,10 +135,15 @@ public actor MirrorSession {
     /// So the body can plan, and execute the plan before another process changes the tree. Throws
     /// `MirrorError` with `inputOutput` for a damaged index: only a plan makes a new one.
     public func withLock<Value: Sendable>(
-        waitingSeconds wait: Int64 = 0, _ body: () async throws -> Value
+        waitingSeconds wait: Int64 = 0, isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Value
     ) async throws -> Value {
         try await engine.requireSoundIndex()
-        return try await engine.using(waitingSeconds: wait) { _ in try await body() }
+        return try await engine.using(waitingSeconds: wait) { _ in
+            // A closure runs where its caller does only if it captures the parameter (SE-0420).
+            _ = isolation
+            return try await body()
+        }
     }
 
     /// Plans while the root's lock is held, and passes the plan to the body under the same lock.
@@ -148,8 +153,8 @@ public actor MirrorSession {
     /// `plan` does, and what the body throws.
     public func withPlan<Value: Sendable>(
         of manifests: [Manifest], options: PlanOptions = PlanOptions(),
-        waitingSeconds wait: Int64 = 0, before: () async throws -> Void = {},
-        _ body: (Plan) async throws -> Value
+        waitingSeconds wait: Int64 = 0, isolation: isolated (any Actor)? = #isolation,
+        before: () async throws -> Void = {}, _ body: (Plan) async throws -> Value
     ) async throws -> Value {
         var hasSeenDamage = false
         while true {
@@ -157,6 +162,8 @@ public actor MirrorSession {
                 // The lock was given up for a moment: another run may have it for as long.
                 let wait = hasSeenDamage ? max(wait, 5) : wait
                 return try await engine.using(waitingSeconds: wait) { engine in
+                    // A closure runs where its caller does only if it captures the parameter (SE-0420).
+                    _ = isolation
                     try await before()
                     let plan: Plan
                     do { plan = try await self.plan(manifests, options: options) } catch {
