@@ -5,7 +5,8 @@ internal import MirrorSystem
 /// A plan under way: its events in order, the last of which is the summary.
 ///
 /// The events can be read once. Leaving the loop that reads them, or cancelling its task, ends the
-/// run; parts are kept. `cancel` also ends the run, but the events continue until the summary.
+/// run; parts are kept. `waitForEnd` returns when it has ended. `cancel` also ends the run, but the
+/// events continue until the summary.
 public struct Run: AsyncSequence, Sendable {
     /// An event of the run.
     public typealias Element = Event
@@ -25,6 +26,16 @@ public struct Run: AsyncSequence, Sendable {
     /// The summary is sent as an event only once the index is closed and the lock is released,
     /// which a slow disk may delay.
     public var earlySummary: Event? { control.earlySummary }
+
+    /// Waits until the run has ended and has given back all that it held, the root's lock included.
+    ///
+    /// So a program that has left the loop knows when the next run may begin. If another run of the
+    /// session, or a body of `withLock`, is under way, the lock stays with that one. A cancelled task
+    /// waits too: a run that is to end does so within a second. Whatever ended the run is thrown where
+    /// the events are read.
+    public func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
+        await control.waitForEnd()
+    }
 
     /// The events of the run.
     public func makeAsyncIterator() -> Iterator { Iterator(Reader(of: control)) }

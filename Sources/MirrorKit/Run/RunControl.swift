@@ -11,6 +11,8 @@ final class RunControl: Sendable {
         var endIsHeard: (@Sendable () -> Void)?
         var isFinished = false
         var earlySummary: Event?
+        /// Those who wait for the end.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -52,10 +54,26 @@ final class RunControl: Sendable {
     /// Passes events on, and leaves the list empty.
     func send(contentsOf events: inout [Event]) { self.events.send(contentsOf: &events) }
 
-    /// Ends the events.
+    /// Ends the events of a run that holds nothing any more.
     func finish(throwing error: (any Error)?) {
-        state.withLock { ($0.execution, $0.isFinished) = (nil, true) }
+        let waiters = state.withLock { state in
+            (state.execution, state.isFinished) = (nil, true)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
         events.finish(throwing: error)
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until the run holds nothing any more, whether or not the task is cancelled meanwhile.
+    func waitForEnd(isolation: isolated (any Actor)? = #isolation) async {
+        await withCheckedContinuation { waiter in
+            let isFinished = state.withLock { state in
+                if !state.isFinished { state.waiters.append(waiter) }
+                return state.isFinished
+            }
+            if isFinished { waiter.resume() }
+        }
     }
 
     /// Ends a run that could not begin; it still has a summary.

@@ -97,7 +97,7 @@ public actor MirrorSession {
     /// Makes the tree match a manifest: plans and executes under one lock.
     ///
     /// Returns the run's summary, which counts failed resources. Throws the error that ends the
-    /// run.
+    /// run. A cancelled task throws once the run has ended and holds nothing any more.
     @discardableResult
     public func sync(
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
@@ -107,17 +107,14 @@ public actor MirrorSession {
         options.followsPlanning = true
         return try await withPlan(of: [manifest], options: planning) { [options] plan in
             let run = self.execute(plan, options: options)
-            return try await withTaskCancellationHandler {
-                var summary = Summary()
-                for try await event in run {
-                    if case .summary(let last) = event.body { summary = last }
-                }
-                // A cancelled task stops reading before the summary.
-                if Task.isCancelled { throw MirrorError(wrapping: CancellationError()) }
-                return summary
-            } onCancel: {
-                run.cancel()
+            var summary = Summary()
+            for try await event in run {
+                if case .summary(let last) = event.body { summary = last }
             }
+            // A cancelled task stops reading before the run has ended.
+            await run.waitForEnd()
+            if Task.isCancelled { throw MirrorError(wrapping: CancellationError()) }
+            return summary
         }
     }
 
