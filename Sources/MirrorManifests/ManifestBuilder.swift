@@ -51,7 +51,7 @@ final class ManifestBuilder {
             }
         case .name:
             guard let text = check.text(value, "name", at: place) else { return }
-            if let flaw = ManifestBuilder.flaw(ofName: text) {
+            if let flaw = ManifestRules.flaw(ofName: text) {
                 log.error(at: place, "name \(Quoted(text)): \(flaw)")
             } else {
                 name = Located(value: text, place: place)
@@ -96,7 +96,9 @@ final class ManifestBuilder {
             name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
-        for flaw in flaws(of: manifest) {
+        let flaws = flaws(of: manifest)
+        if flaws.isEmpty, log.errorCount == 0 { manifest.resources.noteValid() }
+        for flaw in flaws {
             let place = resources.place(at: flaw.position)
             log.error(
                 at: TextPosition(line: place.line, column: place.column),
@@ -113,15 +115,6 @@ final class ManifestBuilder {
         let (ofTargets, ofDigests) = ParallelWork.both(
             { manifest.flawsOfTargets() }, and: { manifest.flawsOfDigests() }, thread: "digests")
         return ManifestFlaw.inOrder(ofTargets + ofDigests)
-    }
-
-    private static func flaw(ofName name: String) -> String? {
-        if name.isEmpty { return "it is empty; write a name" }
-        if name.utf8.count > 200 { return "it has more than 200 bytes" }
-        let hasControl = name.unicodeScalars.contains {
-            $0.value < 0x20 || (0x7F..<0xA0).contains($0.value)
-        }
-        return hasControl ? "it has a control character" : nil
     }
 }
 

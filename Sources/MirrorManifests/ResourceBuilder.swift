@@ -99,12 +99,8 @@ final class ResourceBuilder {
 
     private func pieces(of draft: ResourceDraft) -> Pieces? {
         guard let pieces = draft.pieces else { return nil }
-        if let size = draft.size, !pieces.value.fits(size: size) {
-            check.log.error(
-                at: pieces.place,
-                "\(Counted(pieces.value.count, "piece")) of \(Counted(pieces.value.length, "byte"))"
-                    + " \(Counted.verb(pieces.value.count, "is", "are")) not a file of"
-                    + " \(Counted(size, "byte"))")
+        if let flaw = ManifestRules.flaw(of: pieces.value, size: draft.size) {
+            check.log.error(at: pieces.place, flaw)
         }
         return pieces.value
     }

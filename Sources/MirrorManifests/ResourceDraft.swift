@@ -91,13 +91,9 @@ final class ResourceDraft {
     func add(_ digest: Digest, at place: TextPosition) {
         let other = digests.first { $0.value.algorithm == digest.algorithm }
         if let other {
-            if other.value != digest {
-                check.log.error(
-                    at: place,
-                    "this \(digest.algorithm.rawValue) is \(digest.hex.prefix(12))…, line"
-                        + " \(other.place.line) says \(other.value.hex.prefix(12))…; keep the right"
-                        + " one")
-            }
+            let flaw = ManifestRules.flaw(
+                of: digest, beside: other.value, at: "line \(other.place.line)")
+            if let flaw { check.log.error(at: place, flaw) }
             return
         }
         digests.append(Located(value: digest, place: place))

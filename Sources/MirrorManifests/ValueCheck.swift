@@ -68,8 +68,8 @@ final class ValueCheck {
     /// A size or a length: a whole number that is not negative.
     func size(_ value: WrittenValue, _ key: String, at place: TextPosition) -> Int64? {
         guard let number = integer(value, key, at: place) else { return nil }
-        if number < 0 {
-            log.error(at: place, "\(key) is \(number); write the number of bytes")
+        if let flaw = ManifestRules.flaw(ofBytes: number) {
+            log.error(at: place, "\(key) \(flaw)")
             return nil
         }
         return number
@@ -156,13 +156,8 @@ final class ValueCheck {
     /// Adds a tag, unless it is there already.
     func addTag(_ value: WrittenValue, to tags: inout [String], at place: TextPosition) {
         guard let tag = text(value, "a tag", at: place) else { return }
-        let isSound =
-            !tag.isEmpty
-            && tag.unicodeScalars.allSatisfy {
-                $0.value > 0x20 && $0 != "," && !(0x7F..<0xA0).contains($0.value)
-            }
-        if !isSound {
-            log.error(at: place, "the tag \(Quoted(tag)) is empty or has a space or a comma")
+        if let flaw = ManifestRules.flaw(ofTag: tag) {
+            log.error(at: place, flaw)
         } else if !tags.contains(tag) {
             tags.append(tag)
         }
@@ -179,8 +174,8 @@ final class ValueCheck {
         else { return }
         do {
             let field = try HeaderField(name: name, value: try Template(text))
-            if headers.contains(where: { $0.isNamed(name) }) {
-                log.error(at: nameAt, "the header \(Quoted(name)) is here a second time; keep one")
+            if let flaw = ManifestRules.flaw(of: name, beside: headers) {
+                log.error(at: nameAt, flaw)
             } else {
                 headers.append(field)
             }

@@ -27,7 +27,9 @@ struct ListPages {
             for resource in page.manifest.resources { decoded.manifest.resources.append(resource) }
             token = page.continuation
         }
-        try refuseFlaws(of: decoded.manifest)
+        do throws(MirrorError) { try decoded.manifest.validate() } catch {
+            throw MirrorError(error.code, "\(url): \(error.message)")
+        }
         var text: [UInt8] = []
         try ManifestWriter(.json, label: url.description).write(decoded.manifest) { text += $0 }
         return .memory(text)
@@ -61,10 +63,5 @@ struct ListPages {
             throw MirrorError(
                 .manifestUnreadable, "\(url): the rest of the listing has no usable URL: \(error).")
         }
-    }
-
-    private func refuseFlaws(of manifest: Manifest) throws(MirrorError) {
-        guard let flaw = manifest.flaws().first else { return }
-        throw MirrorError(.manifestInvalid, "\(url): \(manifest.sentence(on: flaw)).")
     }
 }

@@ -2,14 +2,6 @@ internal import MirrorManifests
 public import MirrorModel
 
 extension Manifest {
-    /// Refuses a manifest that was made in code if its resources cannot form one tree.
-    ///
-    /// For other manifests the decoder has done so. Throws `MirrorError` with `manifestInvalid`.
-    func refuseFlaws() throws(MirrorError) {
-        guard whereabouts == .code, let flaw = flaws().first else { return }
-        throw MirrorError(.manifestInvalid, "\(owner): \(sentence(on: flaw)).")
-    }
-
     /// Refuses a manifest in which a resource declares no digest that proves its bytes.
     ///
     /// Throws `ManifestRefusal`, which names up to 20 of these resources with their places.

@@ -20,9 +20,10 @@ public struct ManifestFile: Sendable {
     /// Writes a manifest to the file: an existing one is replaced whole or not at all.
     ///
     /// Throws `ManifestRefusal` for values that the notation cannot express, and `MirrorError` with
-    /// `usage`, `inputOutput` or `noSpace`; the file is then as it was.
+    /// `manifestInvalid`, `usage`, `inputOutput` or `noSpace`; the file is then as it was.
     public func write(_ manifest: Manifest, with writer: ManifestWriter) async throws {
         try await Offload.run {
+            try manifest.validate()
             var writer = writer
             let file = try FileReplacement(of: path)
             writer.folder = writer.folder ?? file.folder

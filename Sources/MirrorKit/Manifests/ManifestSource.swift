@@ -52,6 +52,7 @@ extension ManifestSource {
     public func read(
         configuration: Configuration = Configuration(), hint: ListHint = ListHint()
     ) async throws -> DecodedManifest {
+        try configuration.validate()
         let loader = ManifestLoader(
             view: TreeView(root: nil, index: nil), configuration: configuration, isOffline: false,
             hint: hint)

@@ -12,6 +12,7 @@ public enum ServerProbe {
     public static func reports(
         on urls: [SourceURL], configuration: Configuration = Configuration()
     ) async throws -> [ProbeReport] {
+        try configuration.validate()
         let cancellation = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await Offload.run {

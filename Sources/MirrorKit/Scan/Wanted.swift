@@ -32,8 +32,11 @@ struct Wanted: Sendable {
 
     /// Selects and sorts the resources.
     ///
-    /// Throws `manifestInvalid` if the targets of two manifests cannot stand beside each other.
+    /// Throws `manifestInvalid` for a manifest that was made in code and breaks a rule, and if the
+    /// targets of two manifests cannot stand beside each other; `usage` for options.
     init(_ manifests: [Manifest], options: PlanOptions, index: Index?) throws {
+        for manifest in manifests { try manifest.validate() }
+        try options.validate()
         self.manifests = manifests
         owners = manifests.map { Array(Owners($0.owner).text.utf8) }
         tables = manifests.map(\.resources)
@@ -70,9 +73,8 @@ struct Wanted: Sendable {
         } else {
             sort()
         }
-        // The targets of one manifest were compared with each other when it was read.
-        let isOneDecoded = manifests.count == 1 && manifests[0].whereabouts != .code
-        if !isOneDecoded || !remembered.isEmpty { try mergeEqualTargets() }
+        // The targets of one manifest were compared with each other when it was validated.
+        if manifests.count > 1 || !remembered.isEmpty { try mergeEqualTargets() }
         if manifests.count > 1 { try refuseCollisions() }
     }
 

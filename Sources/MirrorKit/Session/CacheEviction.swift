@@ -80,6 +80,8 @@ public struct CacheEviction: Sendable {
     private func choose(
         _ root: RootDirectory, _ index: Index, _ session: MirrorSession
     ) async throws -> EvictionReport {
+        try NumberRange.check("quota", policy.quota, NumberRange.natural)
+        try limit.validate()
         let scan = CacheScan(
             root: root, index: index, leases: session.leases, meter: ActivityMeter.current)
         let eviction = try await Offload.run { policy.eviction(of: try scan.files()) }

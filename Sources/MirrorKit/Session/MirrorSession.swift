@@ -25,13 +25,15 @@ public actor MirrorSession {
     private let runs: SessionRuns
     private let pending = PendingRuns()
 
-    /// Finds the root. Throws `MirrorError` with `rootUnusable`.
+    /// Finds the root. Throws `MirrorError` with `rootUnusable`, or with `usage` for a number of the
+    /// configuration that is out of its range.
     ///
     /// The root is the given folder, else `$MIRROR_ROOT`, else the nearest folder above the current
     /// one that has `.mirror`, else the current one.
     public init(
         root: String? = nil, configuration: Configuration = Configuration()
     ) throws(MirrorError) {
+        try configuration.validate()
         location = try RootLocation(root: root, surroundings: .ofThisProcess())
         self.root = location.path
         self.configuration = configuration
@@ -46,11 +48,10 @@ public actor MirrorSession {
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
     ///
-    /// Throws `MirrorError` with `manifestInvalid`, `inputOutput`, `indexNewer` or `cancelled`.
+    /// Throws `MirrorError` with `manifestInvalid`, `usage`, `inputOutput`, `indexNewer` or `cancelled`.
     public func plan(
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
-        for manifest in manifests { try manifest.refuseFlaws() }
         let (root, leases, meter) = (root, leases, ActivityMeter.current)
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }

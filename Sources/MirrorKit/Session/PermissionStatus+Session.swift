@@ -6,10 +6,11 @@ extension PermissionStatus {
     /// Whether transfers may run at the moment; nil where they always may.
     ///
     /// Asks NetworkManager only if the permission depends on the network. Throws `MirrorError` with
-    /// `inputOutput` or `indexNewer`.
+    /// `usage`, `inputOutput` or `indexNewer`.
     ///
     /// - Parameter session: a session of the root whose transfers count against a budget.
     public init?(of permission: TransferPermission, in session: MirrorSession) async throws {
+        try permission.validate()
         if permission.isUnconditional { return nil }
         self = try await session.engine.look { view in
             PermissionStatus(

@@ -58,4 +58,13 @@ public struct PlanOptions: Sendable {
 
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
+
+    /// Refuses a number that is out of its range; whatever takes the options does so.
+    ///
+    /// Throws `MirrorError` with `usage`, which names the property and the range.
+    public func validate() throws(MirrorError) {
+        try NumberRange.check("quota", quota, NumberRange.natural)
+        try NumberRange.check("longestIdleInTmp", longestIdleInTmp, NumberRange.natural)
+        try NumberRange.check("longestUnwantedPart", longestUnwantedPart, NumberRange.natural)
+    }
 }

@@ -40,4 +40,14 @@ public struct RunOptions: Sendable {
 
     /// The defaults: requests are made, stale files fail the run, and time is not limited.
     public init() {}
+
+    /// Refuses a number that is out of its range; a run does so before it begins.
+    ///
+    /// Throws `MirrorError` with `usage`, which names the property and the range.
+    public func validate() throws(MirrorError) {
+        try NumberRange.check("longestStale", longestStale, NumberRange.natural)
+        try NumberRange.check("deadline", deadline, NumberRange.natural)
+        try permission.validate()
+        try deleteLimit.validate()
+    }
 }

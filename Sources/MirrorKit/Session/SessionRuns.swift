@@ -63,6 +63,7 @@ final class SessionRuns {
         defer { pending.remove(run) }
         var ended: (execution: Execution, summary: Summary, totals: RunTotals)?
         do {
+            try options.validate()
             try await engine.refuse(madeForAnotherRoot: plan)
             try await engine.using(waitingSeconds: 0) { engine in
                 // A closure runs on the actor only if it captures the isolated parameter (SE-0420).

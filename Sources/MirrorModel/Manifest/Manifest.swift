@@ -34,7 +34,7 @@ public struct Manifest: Sendable {
         self.resources = resources
     }
 
-    /// A manifest made in code; `flaws()` says whether its targets can be one tree.
+    /// A manifest made in code; `validate()` says whether a reader would accept it.
     public init(name: String, resources: [Resource]) {
         self.name = name
         self.owner = name

@@ -13,6 +13,8 @@ final class ResourceColumns: @unchecked Sendable {
     private(set) var rarities = BlockArray<ResourceRarity>()
     /// The order of the paths, once it is remembered.
     var order: PathOrder?
+    /// Whether a reader has held the resources against every rule.
+    var isValid = false
 
     init() {}
 
@@ -68,7 +70,7 @@ final class ResourceColumns: @unchecked Sendable {
             record.authority = UInt16(authority)
         }
         digest?.bytes.withUnsafeBufferPointer { arena.append($0) }
-        record.size = resource.size ?? -1
+        record.size = resource.size
         record.line = UInt32(clamping: resource.line)
         record.column = UInt32(clamping: resource.column)
         record.traits = UInt32(traits.number(of: ResourceTraits(resource)))
@@ -94,7 +96,7 @@ final class ResourceColumns: @unchecked Sendable {
                 target: target(of: record), url: url(of: record), headers: traits.headers)
         }
         resource.isNamedByServer = rarity?.isNamedByServer ?? false
-        resource.size = record.size < 0 ? nil : record.size
+        resource.size = record.size
         resource.digests = rarity?.digests ?? []
         if let digest = digest(of: record) { resource.digests = [digest] }
         resource.pieces = rarity?.pieces
@@ -199,7 +201,7 @@ extension ResourceColumns {
         record.urlLength = UInt16(rest)
         record.sharedLength = UInt16(shared)
         record.authority = UInt16(common.authority)
-        record.size = plain.size ?? -1
+        record.size = plain.size
         record.line = UInt32(clamping: plain.line)
         record.column = UInt32(clamping: plain.column)
         record.traits = UInt32(isPinned ? common.pinnedTraits : common.unpinnedTraits)

@@ -5,8 +5,8 @@
 struct ResourceRecord: Sendable {
     /// Where path, URL and digest begin, one after the other.
     var position: ByteArena.Position
-    /// The declared size; -1 when none is declared.
-    var size: Int64
+    /// The declared size; the least number when none is declared.
+    private var sizeOrLeast = Int64.min
     var line: UInt32
     var column: UInt32
     /// The number of its traits.
@@ -26,9 +26,14 @@ struct ResourceRecord: Sendable {
         self.position = position
         let kind = digest.flatMap { DigestAlgorithm.allCases.firstIndex(of: $0) }.map { $0 + 1 }
         lengthAndKind = UInt16(pathLength) | UInt16(kind ?? 0) << 12
-        size = -1
         (line, column, traits, rarity) = (0, 0, 0, 0)
         (urlLength, sharedLength, authority) = (0, 0, 0)
+    }
+
+    /// The declared size. A negative one is kept, so that it can be refused.
+    var size: Int64? {
+        get { sizeOrLeast == .min ? nil : sizeOrLeast }
+        set { sizeOrLeast = newValue.map { max($0, .min + 1) } ?? .min }
     }
 
     var pathLength: Int { Int(lengthAndKind & 0xFFF) }

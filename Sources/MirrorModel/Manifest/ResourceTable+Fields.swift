@@ -1,8 +1,7 @@
 extension ResourceTable {
     /// The declared size of one resource; the resource itself is not built.
     package func size(at position: Int) -> Int64? {
-        let size = columns.records[position].size
-        return size < 0 ? nil : size
+        columns.records[position].size
     }
 
     /// The digest of a resource that declares exactly one; nil for others.
@@ -45,7 +44,7 @@ extension ResourceTable {
     ) -> Refresh? {
         let record = columns.records[position]
         let traits = columns.traits.values[Int(record.traits)]
-        guard record.rarity == 0, record.digest == nil, record.size < 0 || record.size == size,
+        guard record.rarity == 0, record.digest == nil, record.size == nil || record.size == size,
             traits.isExecutable == isExecutable, isURL(of: record, source)
         else { return nil }
         return traits.refresh

@@ -25,7 +25,7 @@ extension ResourceTable {
         let digest = columns.digest(of: record)
         let provesNoPage = digest?.algorithm.isStrong == true || mediaType != nil
         return Expectation(
-            size: record.size < 0 ? nil : record.size, digests: digest.map { [$0] } ?? [],
+            size: record.size, digests: digest.map { [$0] } ?? [],
             mediaType: mediaType,
             refusesHTML: !provesNoPage
                 && Expectation.refusesHTML(at: target, replacing: storedMediaType))

@@ -5,11 +5,18 @@
 public struct ResourceTable: Sendable, RandomAccessCollection {
     private(set) var columns = ResourceColumns()
 
-    /// Makes the columns this table's own, and forgets their order; called before every change.
+    /// Makes the columns this table's own, and forgets what held for them; called before every change.
     mutating func own() {
         if !isKnownUniquelyReferenced(&columns) { columns = ResourceColumns(copying: columns) }
         columns.order = nil
+        columns.isValid = false
     }
+
+    /// Whether a reader has held the resources against every rule, and none was added since.
+    var isValid: Bool { columns.isValid }
+
+    /// Notes that the resources were held against every rule.
+    package func noteValid() { columns.isValid = true }
 
     /// Takes resources in their order.
     public init(_ resources: some Sequence<Resource> = EmptyCollection<Resource>()) {

@@ -13,7 +13,7 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
     private var otherwise: Int64
 
     /// One rate in bytes a second for the whole day; 0 is no limit.
-    public init(_ rate: Int64) { otherwise = max(0, rate) }
+    public init(_ rate: Int64) { otherwise = rate }
 
     /// One rate in bytes a second for the whole day.
     public init(integerLiteral rate: Int64) { self.init(rate) }
@@ -53,6 +53,9 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible, Expressibl
         let rate = rules.first { $0.window.contains(minute: minute) }?.rate ?? otherwise
         return rate > 0 ? rate : nil
     }
+
+    /// The rate outside all windows, as it was given.
+    var rateElsewhere: Int64 { otherwise }
 
     /// The least rate of any time of day; nil where there never is a limit.
     package var least: Int64? { (rules.map(\.rate) + [otherwise]).filter { $0 > 0 }.min() }

@@ -17,7 +17,7 @@ public struct TransferBudget: Sendable, Hashable, CustomStringConvertible {
 
     /// Takes bytes and a period.
     public init(bytes: Int64, period: Period) {
-        self.bytes = max(0, bytes)
+        self.bytes = bytes
         self.period = period
     }
 

@@ -37,7 +37,7 @@ package struct EvictionPolicy: Sendable {
     package var quota: Int64
 
     /// Takes the quota in bytes.
-    package init(quota: Int64) { self.quota = max(quota, 0) }
+    package init(quota: Int64) { self.quota = quota }
 
     /// Chooses among the files that are there; the order in which they are given does not matter.
     package func eviction(of files: some Sequence<CachedFile>) -> Eviction {

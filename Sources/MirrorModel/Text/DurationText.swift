@@ -1,5 +1,8 @@
 /// A length of time as people write and read it: `90s`, `15m`, `6h`, `1d`, `2w`.
 package struct DurationText: Sendable, Hashable, CustomStringConvertible {
+    /// 100,000 years: every later sum stays within an Int64 of milliseconds.
+    package static let longest: Int64 = 3_155_760_000_000
+
     /// The length in seconds.
     package let seconds: Int64
 
@@ -16,8 +19,7 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
             let number = Int64(digits)
         else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: factor)
-        // A limit of 100,000 years keeps every later sum within an Int64 of milliseconds.
-        guard !overflow, product <= 3_155_760_000_000 else { return nil }
+        guard !overflow, product <= DurationText.longest else { return nil }
         seconds = product
     }
 

@@ -52,7 +52,7 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     var env: [String] = []
 
     func validate() throws {
-        guard perHost ?? 1 > 0 else {
+        guard NumberRange.counts.contains(perHost ?? 1) else {
             throw ValidationError("--per-host takes a whole number of at least 1.")
         }
     }

@@ -51,7 +51,7 @@ extension SegmentLimit: ExpressibleByArgument {
     public init?(argument: String) {
         if argument == "auto" {
             self = .automatic
-        } else if let count = Int(argument), count >= 1 {
+        } else if let count = Int(argument), NumberRange.counts.contains(count) {
             self = .fixed(count)
         } else {
             return nil
@@ -112,7 +112,7 @@ enum JobCount: ExpressibleByArgument, Equatable {
     init?(argument: String) {
         if argument == "auto" {
             self = .auto
-        } else if let number = Int(argument), number > 0 {
+        } else if let number = Int(argument), NumberRange.counts.contains(number) {
             self = .number(number)
         } else {
             return nil
