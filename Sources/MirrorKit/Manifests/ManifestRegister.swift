@@ -12,15 +12,11 @@ public final class ManifestRegister: Sendable {
     private let root: String
     private let configuration: Configuration
     private let engine: SharedEngine
-    private let leases: FileLeases
     /// What was read last, by the names of the manifests.
     private let fetched = Mutex<[String: FetchedManifest]>([:])
 
-    init(
-        root: String, _ configuration: Configuration, engine: SharedEngine, leases: FileLeases
-    ) {
-        (self.root, self.configuration) = (root, configuration)
-        (self.engine, self.leases) = (engine, leases)
+    init(root: String, _ configuration: Configuration, engine: SharedEngine) {
+        (self.root, self.configuration, self.engine) = (root, configuration, engine)
     }
 
     /// The manifests that the root remembers, in the order of their names.
@@ -73,7 +69,7 @@ public final class ManifestRegister: Sendable {
         if isDryRun { return try await engine.look { view in try forgetting.preview(view) } }
         try await engine.requireSoundIndex()
         return try await engine.using(waitingSeconds: wait) { engine in
-            try await forgetting.carryOut(in: engine, leases)
+            try await forgetting.carryOut(in: engine)
         }
     }
 }

@@ -22,6 +22,7 @@ final class Engine: Sendable {
     private let loop = Mutex<TransferLoop?>(nil)
     let runs = RunRegister()
     let claims = TargetClaims()
+    let leases: FileLeases
 
     /// Opens the index of a root whose lock is held, and settles an interrupted run's leftovers.
     ///
@@ -30,6 +31,7 @@ final class Engine: Sendable {
         root: RootDirectory, lock: RootLock, configuration: Configuration
     ) throws(MirrorError) {
         self.root = root
+        leases = .of(root)
         self.lock = Mutex(lock)
         var notices = [lock.warning].compactMap { $0 }
         let (opened, settled) = try Engine.openIndex(of: root)

@@ -12,7 +12,8 @@ final class Execution: Sendable {
     let configuration: Configuration
     let engine: Engine
     let requests: PreparedRequests
-    let leases: FileLeases
+    /// What the tasks read that asked for the run: it must not wait for them.
+    let heldByCaller: [FileLease]
     /// The run's identifier, and its number among the runs of the engine.
     let identifier: String
     let number: Int
@@ -22,7 +23,7 @@ final class Execution: Sendable {
 
     init(
         plan: Plan, options: RunOptions, configuration: Configuration, engine: Engine,
-        requests: PreparedRequests, leases: FileLeases, control: RunControl
+        requests: PreparedRequests, control: RunControl
     ) throws(MirrorError) {
         do throws(Errno) { mailbox = try Mailbox() } catch { throw MirrorError(error) }
         self.plan = plan
@@ -30,11 +31,14 @@ final class Execution: Sendable {
         self.configuration = configuration
         self.engine = engine
         self.requests = requests
-        self.leases = leases
         self.control = control
+        heldByCaller = FileLease.held
         identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         number = engine.runs.add(mailbox)
     }
+
+    /// The leases of the root's files.
+    var leases: FileLeases { engine.leases }
 
     /// Carries out the plan and returns the summary, and what the transfers brought.
     ///

@@ -1,71 +1,194 @@
 internal import MirrorModel
+internal import MirrorStore
 internal import Synchronization
+
+/// A file that is being read, until the reader gives it back.
+final class FileLease: Sendable {
+    /// The leases under which the current task works: its own, and those of the tasks that began it.
+    @TaskLocal static var held: [FileLease] = []
+
+    fileprivate let leases: FileLeases
+    fileprivate let target: Target
+    private let isOver = Atomic(false)
+
+    fileprivate init(_ target: Target, of leases: FileLeases) {
+        (self.target, self.leases) = (target, leases)
+    }
+
+    /// Gives the file back; the first that waits for it begins.
+    func end() {
+        if isOver.exchange(true, ordering: .relaxed) { return }
+        leases.give(target)
+    }
+
+    /// Whether the reader still has the file. A task may outlive the body that began it.
+    fileprivate var isHeld: Bool { !isOver.load(ordering: .relaxed) }
+}
 
 /// Keeps files from being replaced or removed while they are read.
 ///
-/// Readers share a file. A writer, which is a landing or a removal, has it exclusively: it waits
-/// until the last reader has gone, and a reader waits until a writer that has begun is done. No
-/// thread waits while it holds the mutex. Waiting writers begin in the order in which they came,
-/// and so do waiting readers.
+/// The sessions of a process that work in one folder share its leases. Readers share a file. A writer,
+/// which is a landing or a removal, has it exclusively. Whoever cannot have it waits in one line, so
+/// readers that overlap for ever keep no landing out. One kind of reader passes the line: a task that
+/// has a file of the folder already. The writers in the line may wait for that very file. No thread
+/// waits while it holds the mutex.
 final class FileLeases: Sendable {
+    private enum Waiter {
+        case reader(number: Int, CheckedContinuation<Bool, Never>)
+        case writer(@Sendable () -> Void)
+    }
+
     private struct Lease {
         var readers = 0
         var hasWriter = false
-        var writers: [@Sendable () -> Void] = []
-        var waitingReaders: [CheckedContinuation<Void, Never>] = []
+        /// Those that wait, in their order. While the file is free, nobody does.
+        var line: [Waiter] = []
 
-        /// Lets a writer have the file if nobody has it or waits for it.
-        mutating func admitIfFree() -> Bool {
-            if readers > 0 || hasWriter || !writers.isEmpty || !waitingReaders.isEmpty {
-                return false
+        var isFree: Bool { readers == 0 && !hasWriter }
+
+        /// Whether a reader may begin.
+        func admits(readerWithFiles hasFiles: Bool) -> Bool {
+            !hasWriter && (hasFiles || line.isEmpty)
+        }
+
+        /// Lets those begin whose turn has come: one writer, or all readers in front of the next one.
+        mutating func takeTurn() -> [Waiter] {
+            guard isFree, let first = line.first else { return [] }
+            if case .writer = first {
+                hasWriter = true
+                return [line.removeFirst()]
             }
-            hasWriter = true
-            return true
+            let count = line.firstIndex { if case .writer = $0 { true } else { false } }
+            let turn = Array(line.prefix(count ?? line.count))
+            line.removeFirst(turn.count)
+            readers = turn.count
+            return turn
         }
     }
 
-    private let leases = Mutex<[TargetKey: Lease]>([:])
+    private struct State {
+        var leases: [TargetKey: Lease] = [:]
+        var readers = 0
 
-    /// Takes a file for reading; suspends while a writer has it.
-    func take(_ target: Target) async {
-        let target = TargetKey(target)
-        await withCheckedContinuation { continuation in
-            let mayRead = leases.withLock { leases in
-                var lease = leases[target] ?? Lease()
-                defer { leases[target] = lease }
-                if lease.hasWriter {
-                    lease.waitingReaders.append(continuation)
-                    return false
+        /// Ends a use of a file; returns those whose turn has come.
+        mutating func end(_ target: TargetKey, _ change: (inout Lease) -> Void) -> [Waiter] {
+            // Nearly always nobody waits, and the lease stays removed.
+            guard var lease = leases.removeValue(forKey: target) else { return [] }
+            change(&lease)
+            let turn = lease.takeTurn()
+            if !lease.isFree { leases[target] = lease }
+            return turn
+        }
+    }
+
+    private let state = Mutex(State())
+
+    private func begin(_ turn: [Waiter]) {
+        for waiter in turn {
+            switch waiter {
+            case .reader(_, let continuation): continuation.resume(returning: true)
+            case .writer(let begin): begin()
+            }
+        }
+    }
+}
+
+// MARK: The folders of the process
+
+extension FileLeases {
+    private struct Folder: Hashable {
+        let device: UInt64
+        let inode: UInt64
+    }
+
+    private struct Entry {
+        weak var leases: FileLeases?
+    }
+
+    private static let folders = Mutex<[Folder: Entry]>([:])
+
+    /// The leases of a root's folder, the same for each session of the process that works in it.
+    static func of(_ root: RootDirectory) -> FileLeases {
+        // An open descriptor can be looked at; should it not, nobody else finds the folder either.
+        guard let (device, inode) = root.folder else { return FileLeases() }
+        let folder = Folder(device: device, inode: inode)
+        return folders.withLock { folders in
+            if let leases = folders[folder]?.leases { return leases }
+            folders = folders.filter { $0.value.leases != nil }
+            let leases = FileLeases()
+            folders[folder] = Entry(leases: leases)
+            return leases
+        }
+    }
+}
+
+// MARK: Readers
+
+extension FileLeases {
+    /// Takes a file for reading; suspends while a writer has it, or came before.
+    ///
+    /// Throws `MirrorError` with `cancelled` if the task is cancelled meanwhile.
+    func take(
+        _ target: Target, isolation: isolated (any Actor)? = #isolation
+    ) async throws(MirrorError) -> FileLease {
+        let key = TargetKey(target)
+        let hasFiles = FileLease.held.contains { $0.leases === self && $0.isHeld }
+        let number = state.withLock { state in
+            state.readers += 1
+            return state.readers
+        }
+        let hasBegun = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayBegin = state.withLock { state -> Bool? in
+                    var lease = state.leases[key] ?? Lease()
+                    if lease.admits(readerWithFiles: hasFiles) {
+                        lease.readers += 1
+                    } else if Task.isCancelled {
+                        return false
+                    } else {
+                        let waiter = Waiter.reader(number: number, continuation)
+                        lease.line.insert(waiter, at: hasFiles ? 0 : lease.line.count)
+                        state.leases[key] = lease
+                        return nil
+                    }
+                    state.leases[key] = lease
+                    return true
                 }
-                lease.readers += 1
-                return true
+                if let mayBegin { continuation.resume(returning: mayBegin) }
             }
-            if mayRead { continuation.resume() }
+        } onCancel: {
+            leave(key, number)
         }
+        guard hasBegun else {
+            throw MirrorError(
+                .cancelled, "\(target): cancelled before it was free.", target: target)
+        }
+        return FileLease(target, of: self)
     }
 
-    /// Gives a file back; after the last reader, the first writer that waits for it begins.
-    func give(_ target: Target) {
-        let target = TargetKey(target)
-        let writer = leases.withLock { leases -> (@Sendable () -> Void)? in
-            guard var lease = leases[target] else { return nil }
-            lease.readers -= 1
-            guard lease.readers == 0 else {
-                leases[target] = lease
-                return nil
+    /// Takes a reader out of the line.
+    private func leave(_ target: TargetKey, _ number: Int) {
+        let reader = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            let line = state.leases[target]?.line ?? []
+            for (position, waiter) in line.enumerated() {
+                guard case .reader(number, let continuation) = waiter else { continue }
+                state.leases[target]?.line.remove(at: position)
+                return continuation
             }
-            guard !lease.writers.isEmpty else {
-                leases[target] = nil
-                return nil
-            }
-            lease.hasWriter = true
-            let writer = lease.writers.removeFirst()
-            leases[target] = lease
-            return writer
+            return nil
         }
-        writer?()
+        reader?.resume(returning: false)
     }
 
+    /// Gives a file back.
+    fileprivate func give(_ target: Target) {
+        begin(state.withLock { $0.end(TargetKey(target)) { $0.readers -= 1 } })
+    }
+}
+
+// MARK: Writers
+
+extension FileLeases {
     /// Takes all files of a writer if they are free; otherwise takes none and returns false.
     ///
     /// A file is free if no reader and no other writer has it.
@@ -77,55 +200,44 @@ final class FileLeases: Sendable {
         _ targets: [Target], holding held: Target? = nil,
         orLater retry: @escaping @Sendable (Target) -> Void
     ) -> Bool {
-        leases.withLock { leases in
+        state.withLock { state in
             for target in targets where target != held {
-                guard let lease = leases[TargetKey(target)], lease.readers > 0 || lease.hasWriter
-                else {
-                    continue
-                }
-                leases[TargetKey(target)]?.writers.append { retry(target) }
+                let key = TargetKey(target)
+                if state.leases[key] == nil { continue }
+                state.leases[key]?.line.append(.writer { retry(target) })
                 return false
             }
-            for target in targets { leases[TargetKey(target), default: Lease()].hasWriter = true }
+            for target in targets {
+                state.leases[TargetKey(target), default: Lease()].hasWriter = true
+            }
             return true
         }
     }
 
     /// Whether a file has a reader or a writer.
-    func isHeld(_ target: Target) -> Bool { leases.withLock { $0[TargetKey(target)] != nil } }
+    func isHeld(_ target: Target) -> Bool {
+        state.withLock { $0.leases[TargetKey(target)] != nil }
+    }
+
+    /// The first of these files that is read under one of the leases.
+    func first(of targets: [Target], under held: [FileLease]) -> Target? {
+        if held.isEmpty { return nil }
+        let read = held.filter { $0.leases === self && $0.isHeld }.map(\.target)
+        return targets.first(where: read.contains)
+    }
 
     /// Takes a file for a writer if it is free; otherwise returns false and leaves it.
     func acquireExclusiveIfFree(_ target: Target) -> Bool {
-        let target = TargetKey(target)
-        return leases.withLock { leases in
-            leases[target, default: Lease()].admitIfFree()
+        let key = TargetKey(target)
+        return state.withLock { state in
+            guard state.leases[key] == nil else { return false }
+            state.leases[key] = Lease(hasWriter: true)
+            return true
         }
     }
 
-    /// Gives a writer's file back; the readers that wait resume, or else the next writer begins.
+    /// Gives a writer's file back.
     func releaseExclusive(_ target: Target) {
-        let target = TargetKey(target)
-        let next = leases.withLock {
-            leases -> (
-                readers: [CheckedContinuation<Void, Never>], writer: (@Sendable () -> Void)?
-            ) in
-            // Nearly always nobody waits, and the lease stays removed.
-            guard var lease = leases.removeValue(forKey: target) else { return ([], nil) }
-            lease.hasWriter = false
-            if !lease.waitingReaders.isEmpty {
-                let readers = lease.waitingReaders
-                lease.readers = readers.count
-                lease.waitingReaders = []
-                leases[target] = lease
-                return (readers, nil)
-            }
-            if lease.writers.isEmpty { return ([], nil) }
-            lease.hasWriter = true
-            let writer = lease.writers.removeFirst()
-            leases[target] = lease
-            return ([], writer)
-        }
-        for reader in next.readers { reader.resume() }
-        next.writer?()
+        begin(state.withLock { $0.end(TargetKey(target)) { $0.hasWriter = false } })
     }
 }

@@ -9,33 +9,56 @@ internal import MirrorSystem
 struct LandingQueue {
     private let mailbox: Mailbox<RunMessage>
     private let leases: FileLeases
+    private let heldByCaller: [FileLease]
     /// Landings that wait until their files have no reader, by the positions of their steps.
     private var landings: [Int: Landing] = [:]
     /// Sets that wait for the same.
     private var sets: [Int: (set: SetLanding, attempts: Int)] = [:]
 
-    init(_ execution: Execution) { (mailbox, leases) = (execution.mailbox, execution.leases) }
+    init(_ execution: Execution) {
+        (mailbox, leases) = (execution.mailbox, execution.leases)
+        heldByCaller = execution.heldByCaller
+    }
+
+    /// What becomes of a landing, or of a set, that is to be promoted.
+    enum Turn {
+        /// All of its files are this run's.
+        case begins
+        /// It waits until a file has no reader.
+        case waits
+        /// It would wait for ever.
+        case neverComes(MirrorError)
+    }
 
     /// Whether a file may be promoted now; otherwise it waits for its readers, and for those of the
     /// orphan that it is renamed from.
     ///
     /// - Parameter held: the file that it waited for, which is this run's.
-    mutating func mayBegin(
-        _ landing: Landing, _ position: Int, holding held: Target? = nil
-    ) -> Bool {
+    mutating func turn(
+        of landing: Landing, _ position: Int, holding held: Target? = nil
+    ) -> Turn {
         let source = landing.renamedOrphan
-        if source == nil, held == landing.target { return true }
-        if source == nil, leases.acquireExclusiveIfFree(landing.target) { return true }
+        if source == nil, held == landing.target { return .begins }
+        if source == nil, leases.acquireExclusiveIfFree(landing.target) { return .begins }
         let (mailbox, leases) = (mailbox, leases)
         let files = [landing.target] + [source].compactMap(\.self)
+        if let error = refusal(of: files) {
+            if let held { leases.releaseExclusive(held) }
+            return .neverComes(error)
+        }
         let areFree = leases.acquireExclusive(files, holding: held) { target in
             let isHeard = mailbox.post(.isFree(position, target))
             if !isHeard { leases.releaseExclusive(target) }
         }
-        if areFree { return true }
+        if areFree { return .begins }
         landings[position] = landing
         if let held { leases.releaseExclusive(held) }
-        return false
+        return .waits
+    }
+
+    /// Whoever asked for the run may wait for it, and then none of its files is ever given back.
+    private func refusal(of files: [Target]) -> MirrorError? {
+        leases.first(of: files, under: heldByCaller).map { .heldByCaller($0) }
     }
 
     /// Takes the landing whose file was given to this run; nil, and the file is given back, where none
@@ -46,16 +69,6 @@ struct LandingQueue {
         return nil
     }
 
-    /// What becomes of a set that is to be promoted.
-    enum SetTurn {
-        /// All of its files are this run's.
-        case begins
-        /// It waits until a file has no reader.
-        case waits
-        /// There was no moment without a reader, however often it tried.
-        case neverComes(SetResult)
-    }
-
     /// Whether a set may be promoted now; otherwise it waits for the readers of its files.
     ///
     /// - Parameters:
@@ -63,11 +76,15 @@ struct LandingQueue {
     ///   - attempts: how often it has waited.
     mutating func turn(
         of set: SetLanding, holding held: Target? = nil, attempts: Int = 0
-    ) -> SetTurn {
+    ) -> Turn {
         let (mailbox, leases) = (mailbox, leases)
         if let held, attempts >= SetLanding.mostAttempts {
             leases.releaseExclusive(held)
-            return .neverComes(set.inUse(held))
+            return .neverComes(.alwaysInUse(held))
+        }
+        if let error = refusal(of: set.targets) {
+            if let held { leases.releaseExclusive(held) }
+            return .neverComes(error)
         }
         let areFree = leases.acquireExclusive(set.targets, holding: held) { target in
             let isHeard = mailbox.post(.mayLandSet(set.number, target))
@@ -91,4 +108,22 @@ struct LandingQueue {
 
     /// Gives a file back that a message brings which comes after the run's end.
     func giveBack(_ target: Target) { leases.releaseExclusive(target) }
+}
+
+extension MirrorError {
+    /// The error for a file that the program reads while it asks for the run that would change it.
+    static func heldByCaller(_ target: Target) -> MirrorError {
+        MirrorError(
+            .locked,
+            "\(target): it is read where this run was asked for, so it was kept. Run again after the reading.",
+            target: target)
+    }
+
+    /// The error for a set of which some file was always in use.
+    fileprivate static func alwaysInUse(_ target: Target) -> MirrorError {
+        MirrorError(
+            .locked,
+            "\(target): this program reads files of the manifest all the time, so there was no moment to replace or remove it. Run again.",
+            target: target)
+    }
 }

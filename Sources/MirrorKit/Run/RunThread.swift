@@ -273,8 +273,11 @@ extension RunThread {
 
     /// Promotes a file as soon as nobody reads it.
     private func land(_ landing: Landing, _ position: Int, holding held: Target? = nil) {
-        if landings.mayBegin(landing, position, holding: held) {
-            outbox.add(.land(landing), position)
+        switch landings.turn(of: landing, position, holding: held) {
+        case .begins: outbox.add(.land(landing), position)
+        case .waits: break
+        case .neverComes(let error):
+            machine.take(.landed(position, .failed(error)), at: moment)
         }
     }
 
@@ -283,7 +286,8 @@ extension RunThread {
         switch landings.turn(of: set, holding: held, attempts: attempts) {
         case .begins: outbox.add(.landSet(set), set.number)
         case .waits: break
-        case .neverComes(let result): machine.take(.setEnded(set.number, result), at: moment)
+        case .neverComes(let error):
+            machine.take(.setEnded(set.number, set.left(because: error)), at: moment)
         }
     }
 
@@ -320,6 +324,10 @@ extension RunThread {
         machine.take(
             occupied.isEmpty ? .setClaimed(number, positions) : .setOccupied(number, occupied),
             at: moment)
+        let targets = occupied.map { plan.steps.target(at: $0) }
+        let held = execution.leases.first(of: targets, under: execution.heldByCaller)
+        guard let held else { return }
+        machine.take(.end(.error(.heldByCaller(held)), discardingParts: false), at: moment)
     }
 
     private func readClaimed(_ wishes: [RowWish]) {

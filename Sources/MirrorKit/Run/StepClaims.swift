@@ -12,6 +12,7 @@ struct StepClaims: ~Copyable {
     private let engine: Engine
     private let run: Int
     private let mailbox: Mailbox<RunMessage>
+    private let heldByCaller: [FileLease]
     /// The state in which the rows are those that the plan has; nil where they were not from the start.
     private var rowsMark: RowsMark?
     /// What no server may choose; nil until one chooses a name.
@@ -25,7 +26,8 @@ struct StepClaims: ~Copyable {
         var unread: [RowWish] = []
         /// Steps whose targets another run has; it posts how it ends them.
         var occupied: [Int] = []
-        /// Steps whose targets an earlier run left in the middle of a promotion.
+        /// Steps whose targets an earlier run left in the middle of a promotion, or which another run has
+        /// until the caller of this one gives them back.
         var blocked: [(position: Int, cause: MirrorError)] = []
     }
 
@@ -34,6 +36,7 @@ struct StepClaims: ~Copyable {
         engine = execution.engine
         run = execution.number
         mailbox = execution.mailbox
+        heldByCaller = execution.heldByCaller
     }
 
     /// Notes the state of the rows when the run begins.
@@ -54,7 +57,11 @@ struct StepClaims: ~Copyable {
             let isOurs = engine.claims.claim(
                 wish.target, by: claimant(wish.position), waiting: mailbox)
             guard isOurs else {
-                answer.occupied.append(wish.position)
+                if engine.leases.first(of: [wish.target], under: heldByCaller) != nil {
+                    answer.blocked.append((wish.position, .heldByCaller(wish.target)))
+                } else {
+                    answer.occupied.append(wish.position)
+                }
                 continue
             }
             switch wish.planned {

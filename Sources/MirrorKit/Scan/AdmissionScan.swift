@@ -7,7 +7,6 @@ internal import MirrorSystem
 /// tmp.
 struct AdmissionScan {
     private let view: ScanView
-    private let leases: FileLeases
     /// Files that earlier runs left out.
     private let evicted: [Target: EvictedFile]
 
@@ -15,8 +14,8 @@ struct AdmissionScan {
     private let respelled: Set<Target>
 
     /// Reads what the index remembers. Throws `MirrorError`.
-    init(_ view: ScanView, _ leases: FileLeases, besides respelled: Set<Target>) throws {
-        (self.view, self.leases, self.respelled) = (view, leases, respelled)
+    init(_ view: ScanView, besides respelled: Set<Target>) throws {
+        (self.view, self.respelled) = (view, respelled)
         let files = try view.index?.evictedFiles() ?? []
         evicted = Dictionary(files.map { ($0.target, $0) }, uniquingKeysWith: { $1 })
     }
@@ -48,7 +47,7 @@ struct AdmissionScan {
         in area: Area, _ body: (CachedFile, RowProjection) throws -> Void
     ) throws {
         guard let root = view.root, let index = view.index else { return }
-        let scan = CacheScan(root: root, index: index, leases: leases, meter: view.meter)
+        let scan = CacheScan(root: root, index: index, meter: view.meter)
         try scan.forEach(in: area, body)
     }
 }

@@ -7,10 +7,15 @@ internal import MirrorStore
 /// as the file system tells, and the promotion. Most file systems note only the first read of a day
 /// (`relatime`, mount(8)).
 struct CacheScan {
-    let root: RootDirectory
-    let index: Index
-    let leases: FileLeases
-    var meter: ActivityMeter?
+    private let root: RootDirectory
+    private let index: Index
+    private let leases: FileLeases
+    private let meter: ActivityMeter?
+
+    init(root: RootDirectory, index: Index, meter: ActivityMeter?) {
+        (self.root, self.index, self.meter) = (root, index, meter)
+        leases = .of(root)
+    }
 
     /// The existing files of Caches, in the order of their paths' bytes. Throws `MirrorError`.
     func files() throws -> CachedFileList {

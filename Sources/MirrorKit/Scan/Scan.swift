@@ -14,14 +14,13 @@ struct Scan: ~Copyable {
     static let manyTargets = 2048
 
     private var view: ScanView
-    private let leases: FileLeases
     private let hasSplit: Bool
 
     /// Takes the inputs of a plan; a root or an index that does not exist counts as empty.
     init(
         manifests: [Manifest], options: PlanOptions, root: RootDirectory?, index: Index?,
-        leases: FileLeases = FileLeases(), now: Instant, splitting many: Int = Scan.manyTargets,
-        meter: ActivityMeter? = nil, isCancelled: @escaping @Sendable () -> Bool
+        now: Instant, splitting many: Int = Scan.manyTargets, meter: ActivityMeter? = nil,
+        isCancelled: @escaping @Sendable () -> Bool
     ) throws {
         var reconciler = Reconciler()
         reconciler.everythingIsDue = options.everythingIsDue
@@ -38,7 +37,6 @@ struct Scan: ~Copyable {
             now: now, isCancelled: isCancelled, meter: meter, book: book,
             orphanOwners: options.isSelection
                 ? [:] : FormerNames.orphanOwners(manifests, book.formerNames))
-        self.leases = leases
         hasSplit = view.wanted.entries.count >= max(many, 2)
     }
 
@@ -90,7 +88,7 @@ struct Scan: ~Copyable {
             let others = parts.map(\.name).filter { $0 != used }
             if !others.isEmpty { plan.supersededParts[target] = others }
         }
-        try AdmissionScan(view, leases, besides: findings.respelled).look(&plan)
+        try AdmissionScan(view, besides: findings.respelled).look(&plan)
         return plan
     }
 

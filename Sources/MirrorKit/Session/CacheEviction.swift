@@ -67,7 +67,7 @@ public struct CacheEviction: Sendable {
         let meter = ActivityMeter.current
         meter?.begin(.removing, total: chosen.count)
         defer { meter?.end() }
-        let failed = await RemovalBatch.remove(chosen, from: engine, session.leases, meter)
+        let failed = await RemovalBatch.remove(chosen, from: engine, meter)
         report.fail(failed)
         let left = Set(failed.map(\.file.target))
         try engine.index.changes.note(
@@ -82,8 +82,7 @@ public struct CacheEviction: Sendable {
     ) async throws -> EvictionReport {
         try NumberRange.check("quota", policy.quota, NumberRange.natural)
         try limit.validate()
-        let scan = CacheScan(
-            root: root, index: index, leases: session.leases, meter: ActivityMeter.current)
+        let scan = CacheScan(root: root, index: index, meter: ActivityMeter.current)
         let eviction = try await Offload.run { policy.eviction(of: try scan.files()) }
         let (count, held) = (eviction.evicted.count, eviction.files)
         guard limit.allows(removals: count, owned: held, resources: held) else {

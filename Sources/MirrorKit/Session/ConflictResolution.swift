@@ -34,6 +34,17 @@ public struct ConflictResolution: Sendable {
         return try await session.engine.using(waitingSeconds: wait) { engine in
             try await Offload.run {
                 let ending = try ending(in: engine)
+                let files =
+                    [ending.target]
+                    + ([ending.restored].compactMap(\.self) + ending.removed).map(\.copy)
+                var held: [Target] = []
+                defer { for file in held { engine.leases.releaseExclusive(file) } }
+                for file in files {
+                    guard engine.leases.acquireExclusiveIfFree(file) else {
+                        throw MirrorError.inUse(file)
+                    }
+                    held.append(file)
+                }
                 try carryOut(ending, in: engine)
                 return ResolveReport(root: session.root, side: side, ending: ending)
             }

@@ -16,13 +16,13 @@ struct Forgetting: Sendable {
     }
 
     /// Forgets the manifest, unless files that were to go are still there.
-    func carryOut(in engine: Engine, _ leases: FileLeases) async throws -> ForgetReport {
+    func carryOut(in engine: Engine) async throws -> ForgetReport {
         // The journal of its files would bring them back, to nobody.
         let set = engine.unfinished.first { $0.owners.names.contains(name) }
         if let set { throw set.cause }
         let view = TreeView(root: engine.root, index: engine.index)
         var (report, removals) = try await Offload.run { try look(at: view, isDryRun: false) }
-        let failures = await RemovalBatch.remove(removals, from: engine, leases)
+        let failures = await RemovalBatch.remove(removals, from: engine)
         let failed = Set(failures.map(\.file.target))
         report.failures += failures.map(\.error)
         report.removed.removeAll { failed.contains($0.target) }

@@ -31,20 +31,35 @@ extension MirrorSession {
     /// The absolute path of a target.
     public nonisolated func path(of target: Target) -> String { root + "/" + target.path }
 
-    /// Passes a file's path to the body; the file is not replaced, moved or removed while the body runs.
+    /// Passes a file's path to the body; no session of this process replaces, moves or removes the file
+    /// while the body runs.
     ///
-    /// If this session holds the root's lock, the use is noted for eviction.
+    /// A landing that waits for the file goes before readers that come later. A run that the body asks
+    /// for, or a task that it begins, does not wait for the body: where that run would change the file,
+    /// the resource has failed, with `locked`. If this session holds the root's lock, the use is noted
+    /// for eviction. Throws `MirrorError` with `notThere` where no file is, and with `cancelled` if the
+    /// task is cancelled while it waits.
     public func withFile<Value: Sendable>(
         _ target: Target, isolation: isolated (any Actor)? = #isolation,
         _ body: (String) async throws -> Value
     ) async throws -> Value {
-        await leases.take(target)
-        defer { leases.give(target) }
+        guard let root = try await engine.rootIfThere() else { throw MirrorError.notThere(target) }
+        let lease = try await FileLeases.of(root).take(target)
+        defer { lease.end() }
+        let file = try await Offload.run {
+            var scan = StatCursor(root)
+            return try scan.look(at: target)
+        }
+        guard case .file = file else { throw MirrorError.notThere(target) }
         // A use that is not noted may cost a request later, and nothing now.
         if let engine = await engine.current() {
             try? engine.index.changes.noteUse(of: target, at: SystemClock.now())
         }
-        return try await body(path(of: target))
+        return try await FileLease.$held.withValue(FileLease.held + [lease]) {
+            // A closure runs where its caller does only if it captures the parameter (SE-0420).
+            _ = isolation
+            return try await body(path(of: target))
+        }
     }
 
     /// The files in the tree, and those that the manifests want, in the order of the paths.
@@ -97,5 +112,13 @@ extension MirrorSession {
                 view: view, manifests: manifests, meter: meter, isCancelled: isCancelled)
             return try check.report(root: root)
         }
+    }
+}
+
+extension MirrorError {
+    /// The error for a file that is to be read and is not there.
+    fileprivate static func notThere(_ target: Target) -> MirrorError {
+        MirrorError(
+            .notThere, "\(target): no file is there.", target: target, remedy: Remedy(.syncFirst))
     }
 }

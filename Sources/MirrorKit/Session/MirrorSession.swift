@@ -21,7 +21,6 @@ public actor MirrorSession {
     public nonisolated let history: RunHistory
     nonisolated let location: RootLocation
     nonisolated let engine: SharedEngine
-    nonisolated let leases = FileLeases()
     private let runs: SessionRuns
     private let pending = PendingRuns()
 
@@ -38,12 +37,11 @@ public actor MirrorSession {
         self.root = location.path
         self.configuration = configuration
         engine = SharedEngine(location, configuration)
-        manifests = ManifestRegister(
-            root: location.path, configuration, engine: engine, leases: leases)
+        manifests = ManifestRegister(root: location.path, configuration, engine: engine)
         history = RunHistory(engine)
         runs = SessionRuns(
             root: location.path, configuration, engine: engine, manifests: manifests,
-            leases: leases, pending: pending)
+            pending: pending)
     }
 
     /// Plans the steps that make the tree match, with reasons; asks no server and changes nothing.
@@ -52,14 +50,13 @@ public actor MirrorSession {
     public func plan(
         _ manifests: [Manifest], options: PlanOptions = PlanOptions()
     ) async throws -> Plan {
-        let (root, leases, meter) = (root, leases, ActivityMeter.current)
+        let (root, meter) = (root, ActivityMeter.current)
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }
             let make = { (record: DecisionRecording?) in
                 let scan = try Scan(
                     manifests: manifests, options: options, root: view.root, index: view.index,
-                    leases: leases, now: SystemClock.now(), meter: meter,
-                    isCancelled: isCancelled)
+                    now: SystemClock.now(), meter: meter, isCancelled: isCancelled)
                 return try scan.plan(for: root, recording: record)
             }
             return try options.recording.map { try DecisionFile($0).write(make) } ?? make(nil)

@@ -60,24 +60,24 @@ extension RemovalBatch {
 
     /// Removes files durably; returns those that are still there.
     static func remove<Files: RandomAccessCollection & Sendable>(
-        _ files: Files, from engine: Engine, _ leases: FileLeases, _ meter: ActivityMeter? = nil
+        _ files: Files, from engine: Engine, _ meter: ActivityMeter? = nil
     ) async -> [Failure] where Files.Element == CachedFile, Files.Index == Int {
         var failures: [Failure] = []
         for start in stride(from: files.startIndex, to: files.endIndex, by: mostTogether) {
             let end = min(start + mostTogether, files.endIndex)
-            failures += await remove(together: Array(files[start..<end]), from: engine, leases)
+            failures += await remove(together: Array(files[start..<end]), from: engine)
             meter?.add(files: end - start)
         }
         return failures
     }
 
     private static func remove(
-        together files: [CachedFile], from engine: Engine, _ leases: FileLeases
+        together files: [CachedFile], from engine: Engine
     ) async -> [Failure] {
         engine.index.rows.change()
         defer { engine.index.rows.change() }
         return await withCheckedContinuation { continuation in
-            let batch = RemovalBatch(files, leases: leases, continuation)
+            let batch = RemovalBatch(files, leases: engine.leases, continuation)
             engine.promoter.submit(batch.begin())
             engine.promoter.hurry()
         }

@@ -9,7 +9,6 @@ final class SessionRuns {
     private let configuration: Configuration
     private let engine: SharedEngine
     private let manifests: ManifestRegister
-    private let leases: FileLeases
     private let pending: PendingRuns
     /// The runs, by their identifiers.
     private var underWay: [String: Execution] = [:]
@@ -18,10 +17,10 @@ final class SessionRuns {
 
     init(
         root: String, _ configuration: Configuration, engine: SharedEngine,
-        manifests: ManifestRegister, leases: FileLeases, pending: PendingRuns
+        manifests: ManifestRegister, pending: PendingRuns
     ) {
         (self.root, self.configuration) = (root, configuration)
-        (self.engine, self.manifests, self.leases) = (engine, manifests, leases)
+        (self.engine, self.manifests) = (engine, manifests)
         self.pending = pending
     }
 
@@ -83,7 +82,7 @@ final class SessionRuns {
                 options.paused.formUnion(try PausedTargets(in: engine.root))
                 let execution = try Execution(
                     plan: plan, options: options, configuration: configuration, engine: engine,
-                    requests: requests, leases: leases, control: run)
+                    requests: requests, control: run)
                 if isPaused { execution.steer(.pause(nil)) }
                 underWay[execution.identifier] = execution
                 run.attach(execution)

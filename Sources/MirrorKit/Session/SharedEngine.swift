@@ -99,18 +99,19 @@ final class SharedEngine: Sendable {
         try await reading { _ in }
     }
 
+    /// The root, opened if it is not; nil if there is no such folder yet.
+    func rootIfThere(isolation: isolated (any Actor)? = #isolation) async throws -> RootDirectory? {
+        if let engine = await current() { return engine.root }
+        return try await Offload.run { [location] in try location.openIfThere() }
+    }
+
     /// Refuses a plan of another root, before anything is made in this one.
     ///
     /// The folder counts, not its path: a plan says what is in it.
     func refuse(
         madeForAnotherRoot plan: Plan, isolation: isolated (any Actor)? = #isolation
     ) async throws {
-        let here: RootDirectory?
-        if let engine = await current() {
-            here = engine.root
-        } else {
-            here = try await Offload.run { [location] in try location.openIfThere() }
-        }
+        let here = try await rootIfThere()
         let isSame: Bool
         if let planned = plan.rootFolder {
             isSame = here?.folder.map { $0 == planned } ?? false

@@ -78,6 +78,8 @@ extension FailureCode {
     // The tree.
     /// Other people's bytes are at the target and are to be kept.
     public static let conflict = FailureCode(rawValue: "conflict")
+    /// No file is at a target that a program wants to read.
+    public static let notThere = FailureCode(rawValue: "not-there")
     /// Something that is not a regular file is in the way.
     public static let obstructed = FailureCode(rawValue: "obstructed")
     /// The name that the server suggests is taken.
@@ -133,10 +135,9 @@ extension FailureCode: CaseIterable {
         .offline, .noCredentials, .httpStatus, .retryAfterTooLong, .redirectRefused,
         .tooManyRedirects, .malformedResponse, .encodingRefused, .typeMismatch, .sizeMismatch,
         .tooLarge, .digestMismatch, .unverifiable, .sourceChanged, .rangeIgnored, .conflict,
-        .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput, .noSpace,
-        .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable, .rootUnusable,
-        .locked, .noRun, .deleteLimit, .quotaLimit, .spaceLimit, .transferLimit, .notRepaired,
-        .exportIncomplete,
-        .indexNewer, .internalError,
+        .notThere, .obstructed, .nameTaken, .nameMissing, .sourceFileUnreadable, .inputOutput,
+        .noSpace, .deadline, .cancelled, .usage, .manifestInvalid, .manifestUnreadable,
+        .rootUnusable, .locked, .noRun, .deleteLimit, .quotaLimit, .spaceLimit, .transferLimit,
+        .notRepaired, .exportIncomplete, .indexNewer, .internalError,
     ]
 }

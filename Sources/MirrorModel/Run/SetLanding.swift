@@ -67,17 +67,11 @@ package final class SetLanding: Sendable {
     /// is always read, it would wait for ever.
     package static let mostAttempts = 1000
 
-    /// The result of a promotion for which some file was always in use.
-    package func inUse(_ target: Target) -> SetResult {
-        let error = MirrorError(
-            .locked,
-            """
-            \(target): this program reads files of the manifest all the time, so there was no moment \
-            to replace or remove it. Run again.
-            """, target: target)
+    /// The result of a promotion that one file kept from beginning, the error's target.
+    package func left(because error: MirrorError) -> SetResult {
         let position =
-            landings.first { $0.landing.target == target }?.position
-            ?? removals.first { $0.removal.target == target }?.position
+            landings.first { $0.landing.target == error.target }?.position
+            ?? removals.first { $0.removal.target == error.target }?.position
         return position.map { .left([$0: error]) } ?? refused(error)
     }
 

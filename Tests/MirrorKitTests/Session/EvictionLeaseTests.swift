@@ -57,7 +57,8 @@ import Testing
             [Manifest(name: "m", resources: [new, other] + rest)], options: options)
         #expect(plan.steps.contains { $0.kind == .move })
         let running = try await rig.session.withFile(old.target) { _ in
-            let running = Task { for try await _ in rig.session.execute(plan) {} }
+            // A task of the body would not wait for it.
+            let running = Task.detached { for try await _ in rig.session.execute(plan) {} }
             while rig.bytes("Caches/other.bin") == nil {
                 try await Task.sleep(for: .milliseconds(5))
             }

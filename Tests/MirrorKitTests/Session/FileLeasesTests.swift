@@ -14,13 +14,13 @@ import Testing
 
     @Test func aLandingWaitsForTheLastReader() async throws {
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
-        await leases.take(target)
-        await leases.take(target)
+        let first = try await leases.take(target)
+        let second = try await leases.take(target)
         leases.begin(target) { log.add("landing") }
         #expect(log.all == [])
-        leases.give(target)
+        first.end()
         #expect(log.all == [])
-        leases.give(target)
+        second.end()
         #expect(log.all == ["landing"])
         #expect(leases.isHeld(target))
         leases.releaseExclusive(target)
@@ -40,20 +40,88 @@ import Testing
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         leases.begin(target) { log.add("landing") }
         let reader = Task {
-            await leases.take(target)
+            let lease = try await leases.take(target)
             log.add("reader")
+            lease.end()
         }
         for _ in 0..<100 { await Task.yield() }
         #expect(log.all == ["landing"])
         leases.releaseExclusive(target)
-        await reader.value
+        try await reader.value
         #expect(log.all == ["landing", "reader"])
+        #expect(!leases.isHeld(target))
+    }
+
+    /// Otherwise readers that overlap would keep a landing out for ever.
+    @Test func aLandingGoesBeforeReadersThatComeLater() async throws {
+        let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
+        let first = try await leases.take(target)
+        leases.begin(target) { log.add("landing") }
+        let readers = (0..<3).map { _ in
+            Task {
+                let lease = try await leases.take(target)
+                log.add("reader")
+                return lease
+            }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(log.all == [])
+        first.end()
+        #expect(log.all == ["landing"])
+        leases.begin(target) { log.add("second landing") }
+        leases.releaseExclusive(target)
+        for reader in readers { try await reader.value.end() }
+        #expect(log.all.sorted() == ["landing", "reader", "reader", "reader", "second landing"])
+        #expect(log.all.last == "second landing")
+        leases.releaseExclusive(target)
+        #expect(!leases.isHeld(target))
+    }
+
+    /// The landing in front of it waits for that file, perhaps, or for somebody who waits for it.
+    @Test func aTaskThatReadsAFileDoesNotWaitBehindALanding() async throws {
+        let (leases, log) = (FileLeases(), Log())
+        let (a, b) = (try Target("Caches/a"), try Target("Caches/b"))
+        let other = try await leases.take(b)
+        leases.begin(b) { log.add("landing") }
+        let own = try await leases.take(a)
+        try await FileLease.$held.withValue([own]) {
+            let second = try await leases.take(b)
+            other.end()
+            #expect(log.all == [])
+            second.end()
+        }
+        #expect(log.all == ["landing"])
+        own.end()
+        leases.releaseExclusive(b)
+        // The lease is over, though a task may still have it.
+        leases.begin(b) { log.add("next") }
+        let late = FileLease.$held.withValue([own]) {
+            Task { try await leases.take(b).end() }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(leases.isHeld(b))
+        leases.releaseExclusive(b)
+        try await late.value
+        #expect(!leases.isHeld(a) && !leases.isHeld(b))
+    }
+
+    @Test func aCancelledReaderLeavesTheLine() async throws {
+        let (leases, target) = (FileLeases(), try Target("Caches/a"))
+        #expect(leases.acquireExclusiveIfFree(target))
+        let reader = Task { try await leases.take(target) }
+        for _ in 0..<100 { await Task.yield() }
+        reader.cancel()
+        let error = await #expect(throws: MirrorError.self) { _ = try await reader.value }
+        #expect(error?.code == .cancelled)
+        leases.releaseExclusive(target)
+        #expect(!leases.isHeld(target))
     }
 
     @Test func leaseDelaysOnlyItsOwnFile() async throws {
         let (leases, log) = (FileLeases(), Log())
-        await leases.take(try Target("Caches/a"))
+        let lease = try await leases.take(try Target("Caches/a"))
         leases.begin(try Target("Caches/b")) { log.add("landing") }
+        lease.end()
         #expect(log.all == ["landing"])
     }
 
@@ -68,15 +136,15 @@ import Testing
                 taken.withLock { $0.append(target) }
             }
         }
-        await leases.take(targets[0])
-        await leases.take(targets[1])
+        let first = try await leases.take(targets[0])
+        let second = try await leases.take(targets[1])
         #expect(!take(holding: nil))
-        leases.give(targets[0])
+        first.end()
         #expect(taken.withLock { $0 } == [targets[0]])
         #expect(!take(holding: targets[0]))
         leases.releaseExclusive(targets[0])
         #expect(!leases.isHeld(targets[0]))
-        leases.give(targets[1])
+        second.end()
         #expect(taken.withLock { $0 } == targets)
         #expect(take(holding: targets[1]))
         #expect(targets.allSatisfy(leases.isHeld))
@@ -84,10 +152,10 @@ import Testing
 
     @Test func leasedFileIsNotFree() async throws {
         let (leases, target) = (FileLeases(), try Target("Caches/a"))
-        await leases.take(target)
+        let lease = try await leases.take(target)
         #expect(leases.isHeld(target))
         #expect(!leases.acquireExclusiveIfFree(target))
-        leases.give(target)
+        lease.end()
         #expect(leases.acquireExclusiveIfFree(target))
         #expect(!leases.acquireExclusiveIfFree(target))
         leases.releaseExclusive(target)

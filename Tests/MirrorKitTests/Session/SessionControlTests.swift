@@ -220,7 +220,8 @@ import Testing
         let manifest = try stage.manifest("a", "b")
         let target = try Target("Caches/a")
         let sync = try await stage.session.withFile(target) { path in
-            let sync = Task { try await stage.session.sync(manifest) }
+            // A task of the body would not wait for it.
+            let sync = Task.detached { try await stage.session.sync(manifest) }
             // Both answers were sent: had nothing held it back, the file could be replaced now.
             try await stage.requests(3)
             for _ in 0..<500 where stage.read("b") == nil { await Task.yield() }
