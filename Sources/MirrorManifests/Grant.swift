@@ -30,13 +30,9 @@ public struct Grant: Sendable, Hashable {
             return
         }
         let form = "write \(name)@https://host, with its port where there is one"
-        do throws(URLFlaw) {
-            let url = try SourceURL(String(halves[1]))
-            guard url.path == "/", url.query == nil, url.userInfo == nil, url.scheme != .file
-            else { throw .missingHost }
-            self.init(name: name, origin: url.origin)
-        } catch {
-            throw MirrorError(.usage, "\(Escaped(text, limit: 80)): \(form).")
-        }
+        guard let url = try? SourceURL(String(halves[1])), url.path == "/", url.query == nil,
+            url.userInfo == nil, url.scheme != .file
+        else { throw MirrorError(.usage, "\(Escaped(text, limit: 80)): \(form).") }
+        self.init(name: name, origin: url.origin)
     }
 }

@@ -20,7 +20,7 @@ struct ManifestDefaults {
                 _ = try Target(text + "/x")
                 directory = text
             } catch {
-                check.log.error(at: place, "directory \(Quoted(text)): \(ofFolder(error))")
+                check.log.error(at: place, "directory \(Quoted(text)): \(ofFolder(error.reason))")
             }
         case .refresh: refresh = check.refresh(value, at: place)
         case .priority: priority = check.priority(value, at: place) ?? 0
@@ -30,7 +30,7 @@ struct ManifestDefaults {
     }
 
     /// The flaw with a suggestion for the folder, without the name that stood in for a file's.
-    private func ofFolder(_ flaw: TargetFlaw) -> TargetFlaw {
+    private func ofFolder(_ flaw: TargetFlaw.Reason) -> TargetFlaw.Reason {
         guard case .outsideAreas(let suggestion?) = flaw else { return flaw }
         return .outsideAreas(suggestion: String(suggestion.dropLast(2)))
     }

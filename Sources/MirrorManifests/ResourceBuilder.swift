@@ -91,7 +91,7 @@ final class ResourceBuilder {
         } catch {
             let place = draft.path?.place ?? draft.url?.place ?? draft.place
             check.log.error(
-                at: place, "path \(Quoted(path)): \(error)",
+                at: place, "path \(error)",
                 correction: written.flatMap { CertainText.path($0) })
             return nil
         }

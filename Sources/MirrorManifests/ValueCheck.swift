@@ -218,8 +218,7 @@ extension ValueCheck {
             url = try SourceURL(text, relativeTo: base)
         } catch {
             log.error(
-                at: place, "\(key) \(QuotedURL(text)): \(error)",
-                correction: CertainText.url(text, error))
+                at: place, "\(key) \(error)", correction: CertainText.url(text, error.reason))
             return nil
         }
         if url.scheme == .file, !origin.isFile {

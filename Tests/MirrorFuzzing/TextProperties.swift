@@ -85,7 +85,7 @@ enum TextProperties {
                         } ?? true, "the name of a conflict"
                     ))
         } catch {
-            guard case .outsideAreas(let suggestion?) = error else { return nil }
+            guard case .outsideAreas(let suggestion?) = error.reason else { return nil }
             let shown = error.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }
             let isTarget = (try? Target(suggestion)) != nil
             return firstFlaw((shown, "unprintable"), (isTarget, "suggests \(suggestion.printable)"))

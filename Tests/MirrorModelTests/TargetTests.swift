@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("/etc/passwd", TargetFlaw.absolute), ("/Caches/a", .absolute),
+        ("/etc/passwd", TargetFlaw.Reason.absolute), ("/Caches/a", .absolute),
         ("", .outsideAreas(suggestion: nil)),
         ("data/x", .outsideAreas(suggestion: "Caches/data/x")),
         ("caches/x", .outsideAreas(suggestion: "Caches/x")),
@@ -22,18 +22,20 @@ import Testing
         ("Caches/a\u{7F}", .controlCharacter), ("Caches/a\u{9B}m", .controlCharacter),
         ("tmp/x.part", .partName), ("tmp/.part", .partName),
     ])
-    func pathsThatAreNoTargetsAreRefused(path: String, flaw: TargetFlaw) {
-        #expect(throws: flaw) { try Target(path) }
+    func pathsThatAreNoTargetsAreRefused(path: String, reason: TargetFlaw.Reason) {
+        let flaw = #expect(throws: TargetFlaw.self) { try Target(path) }
+        #expect(flaw?.reason == reason)
+        #expect(flaw?.description == "\(Quoted(path)): \(reason)")
     }
 
     @Test func targetLengthsAreCountedInBytes() throws {
         let longest = String(repeating: "é", count: 127) + "x"
         #expect(throws: Never.self) { try Target("Caches/" + longest) }
-        #expect(throws: TargetFlaw.longComponent(bytes: 256)) {
-            try Target("Caches/" + longest + "x")
-        }
+        let long = #expect(throws: TargetFlaw.self) { try Target("Caches/" + longest + "x") }
+        #expect(long?.reason == .longComponent(bytes: 256))
         let deep = "Caches/" + String(repeating: "a/", count: 1600) + "x"
-        #expect(throws: TargetFlaw.longPath(bytes: deep.utf8.count)) { try Target(deep) }
+        let tooDeep = #expect(throws: TargetFlaw.self) { try Target(deep) }
+        #expect(tooDeep?.reason == .longPath(bytes: deep.utf8.count))
     }
 
     @Test func composedAndDecomposedNamesAreTwoTargets() throws {
@@ -55,10 +57,10 @@ import Testing
     }
 
     @Test func aSuggestionIsATargetItself() {
-        #expect(throws: TargetFlaw.outsideAreas(suggestion: nil)) { try Target("TMP/a.part") }
-        #expect(throws: TargetFlaw.outsideAreas(suggestion: "tmp/a.txt")) {
-            try Target("TMP/a.txt")
-        }
+        let none = #expect(throws: TargetFlaw.self) { try Target("TMP/a.part") }
+        #expect(none?.reason == .outsideAreas(suggestion: nil))
+        let one = #expect(throws: TargetFlaw.self) { try Target("TMP/a.txt") }
+        #expect(one?.reason == .outsideAreas(suggestion: "tmp/a.txt"))
     }
 
     @Test func aTargetKnowsItsAreaFolderAndName() throws {

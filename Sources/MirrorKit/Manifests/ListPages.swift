@@ -61,7 +61,8 @@ struct ListPages {
             .joined(separator: "&")
         do throws(URLFlaw) { return try SourceURL("?" + query, relativeTo: url) } catch {
             throw MirrorError(
-                .manifestUnreadable, "\(url): the rest of the listing has no usable URL: \(error).")
+                .manifestUnreadable,
+                "\(url): the rest of the listing has no usable URL: \(error.reason).")
         }
     }
 }

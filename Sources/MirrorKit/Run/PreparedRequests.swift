@@ -16,7 +16,10 @@ struct PreparedRequests: Sendable {
     }
 
     private let expansion: SecretExpansion
-    private var supplied: [Origin: [(name: String, value: String)]] = [:]
+    private var supplied: [Origin: Headers] = [:]
+
+    /// Names and values of headers.
+    private typealias Headers = [(name: String, value: String)]
 
     /// Throws `ManifestRefusal` with each name that has no grant, or whose value is unset or empty.
     init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
@@ -33,28 +36,38 @@ struct PreparedRequests: Sendable {
 
     /// The requests with the credentials of every origin that the plan's transfers may go to.
     ///
-    /// Throws `MirrorError` with `noCredentials`.
+    /// All origins are asked for at the same time. Throws `MirrorError` with `noCredentials` for the
+    /// first that has none; the tasks that ask for the others are cancelled, and not waited for.
     func supplied(
-        for plan: Plan, by credentials: @Sendable (Origin) async throws -> [HeaderField]
+        for plan: Plan, by credentials: @escaping @Sendable (Origin) async throws -> [HeaderField]
     ) async throws -> PreparedRequests {
-        var requests = self
+        var origins: Set<Origin> = []
         for position in plan.steps.notable {
             let step = plan.steps[position]
             guard step.needsNetwork else { continue }
-            for source in plan.resource(of: step)?.sources ?? [] {
-                let origin = source.url.origin
-                guard origin.scheme != .file, requests.supplied[origin] == nil else { continue }
-                do {
-                    try Task.checkCancellation()
-                    let fields = try await credentials(origin)
-                    requests.supplied[origin] = try fields.map(PreparedRequests.plain)
-                } catch {
-                    throw MirrorError(
-                        .noCredentials,
-                        "\(origin): no credentials were supplied. Nothing was fetched.")
-                }
+            for source in plan.resource(of: step)?.sources ?? [] where source.url.scheme != .file {
+                origins.insert(source.url.origin)
             }
         }
+        let (answers, answer) = AsyncStream.makeStream(
+            of: (Origin, Result<Headers, any Error>).self)
+        let tasks = origins.map { origin in
+            Task {
+                do {
+                    let fields = try await credentials(origin)
+                    let headers = try fields.map(PreparedRequests.plain)
+                    answer.yield((origin, .success(headers)))
+                } catch { answer.yield((origin, .failure(error))) }
+            }
+        }
+        defer { for task in tasks { task.cancel() } }
+        var requests = self
+        for await (origin, headers) in answers.prefix(origins.count) {
+            do { requests.supplied[origin] = try headers.get() } catch {
+                throw MirrorError(noCredentialsFor: origin, because: error)
+            }
+        }
+        try Task.checkCancellation()
         return requests
     }
 
@@ -94,5 +107,17 @@ extension Manifest {
         case .code, .file: true
         case .standardInput, .url: false
         }
+    }
+}
+
+extension MirrorError {
+    /// The error for an origin whose credentials the program did not supply.
+    fileprivate init(noCredentialsFor origin: Origin, because cause: any Error) {
+        var why = String(describing: cause)
+        while why.last == "." { why.removeLast() }
+        self.init(
+            .noCredentials,
+            "\(origin): no credentials were supplied: \(Escaped(why, limit: 400)). Nothing was fetched."
+        )
     }
 }

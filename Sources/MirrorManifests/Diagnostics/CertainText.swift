@@ -30,7 +30,7 @@ enum CertainText {
     }
 
     /// A URL with its spaces encoded.
-    static func url(_ text: String, _ flaw: URLFlaw) -> Correction? {
+    static func url(_ text: String, _ flaw: URLFlaw.Reason) -> Correction? {
         guard case .character(" ") = flaw, text.first != " ", text.last != " ",
             !text.contains("?"), !text.contains("@")
         else { return nil }

@@ -11,6 +11,12 @@ extension SourceURL {
     /// The fragment is dropped, characters outside ASCII in path and query are percent-encoded as
     /// UTF-8, and dot segments, `%2E` included, are removed.
     public init(_ text: String, relativeTo base: SourceURL? = nil) throws(URLFlaw) {
+        do throws(URLFlaw.Reason) { try self.init(reading: text, relativeTo: base) } catch {
+            throw URLFlaw(text, error)
+        }
+    }
+
+    private init(reading text: String, relativeTo base: SourceURL?) throws(URLFlaw.Reason) {
         let reference = try URLReference(text)
         if let scheme = reference.scheme {
             try self.init(scheme: scheme, reference, authority: reference.authority)
@@ -39,7 +45,7 @@ extension SourceURL {
 
     private init(
         scheme: URLScheme, _ reference: URLReference, authority: URLReference.Authority?
-    ) throws(URLFlaw) {
+    ) throws(URLFlaw.Reason) {
         let authority = authority ?? URLReference.Authority()
         if scheme == .file {
             guard reference.authority != nil || reference.path.first == UInt8(ascii: "/") else {
@@ -67,7 +73,7 @@ extension SourceURL {
         return String(decoding: path + [UInt8(ascii: "?")] + query, as: UTF8.self)
     }
 
-    private func checkFilePath() throws(URLFlaw) {
+    private func checkFilePath() throws(URLFlaw.Reason) {
         guard scheme == .file else { return }
         guard query == nil else {
             throw .file("a file URL has no query; write %3F for a question mark")

@@ -10,7 +10,7 @@ public struct Target: Sendable {
 
     /// Checks a path and makes it a target; throws `TargetFlaw` when it cannot be one.
     public init(_ path: String) throws(TargetFlaw) {
-        if let flaw = Target.flaw(in: path) { throw flaw }
+        if let reason = Target.flaw(in: path) { throw TargetFlaw(path: path, reason: reason) }
         self.path = path
     }
 
@@ -53,29 +53,42 @@ public struct Target: Sendable {
     }
 }
 
-/// Why a path cannot be a target.
-public enum TargetFlaw: Error, Sendable, Hashable {
-    /// It begins with none of the three areas; the suggestion, where there is one, does.
-    case outsideAreas(suggestion: String?)
-    /// It begins with `/`.
-    case absolute
-    /// It names an area and nothing in it.
-    case areaItself
-    /// It has an empty component (`//`, or a slash at the end).
-    case emptyComponent
-    /// It has a component `.` or `..`.
-    case dotComponent(String)
-    /// It has a NUL or another control character (C0, DEL or C1).
-    case controlCharacter
-    /// It has a component of more than 255 bytes.
-    case longComponent(bytes: Int)
-    /// It is longer than Linux's `PATH_MAX` leaves room for.
-    case longPath(bytes: Int)
-    /// It is a `tmp/*.part`, the name of an unfinished download.
-    case partName
+/// A path that cannot be a target, and why.
+public struct TargetFlaw: Error, Sendable, Hashable {
+    /// The path.
+    public let path: String
+    /// Why it cannot be a target.
+    public let reason: Reason
+
+    /// Why a path cannot be a target.
+    public enum Reason: Error, Sendable, Hashable {
+        /// It begins with none of the three areas; the suggestion, where there is one, does.
+        case outsideAreas(suggestion: String?)
+        /// It begins with `/`.
+        case absolute
+        /// It names an area and nothing in it.
+        case areaItself
+        /// It has an empty component (`//`, or a slash at the end).
+        case emptyComponent
+        /// It has a component `.` or `..`.
+        case dotComponent(String)
+        /// It has a NUL or another control character (C0, DEL or C1).
+        case controlCharacter
+        /// It has a component of more than 255 bytes.
+        case longComponent(bytes: Int)
+        /// It is longer than Linux's `PATH_MAX` leaves room for.
+        case longPath(bytes: Int)
+        /// It is a `tmp/*.part`, the name of an unfinished download.
+        case partName
+    }
 }
 
 extension TargetFlaw: CustomStringConvertible {
+    /// The path, then what is wrong with it and what would be right.
+    public var description: String { "\(Quoted(path)): \(reason)" }
+}
+
+extension TargetFlaw.Reason: CustomStringConvertible {
     /// What is wrong and what would be right, as the end of a sentence.
     public var description: String {
         switch self {
@@ -100,7 +113,7 @@ extension Target {
     /// The greatest length of a path in bytes; the rest of `PATH_MAX` (4096) is left to the root.
     public static let longestPath = 3072
 
-    package static func flaw(in path: String) -> TargetFlaw? {
+    package static func flaw(in path: String) -> TargetFlaw.Reason? {
         var path = path
         // Nearly all are sound, and a row of the index is looked at more often than it is made.
         if path.withUTF8(isSound) { return nil }
@@ -142,7 +155,8 @@ extension Target {
     }
 
     /// The flaw of the bytes, which are valid UTF-8; a million paths go through here.
-    private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetFlaw? {
+    private static func flaw(inComponentsOf path: UnsafeBufferPointer<UInt8>) -> TargetFlaw.Reason?
+    {
         var start = 0
         var dots = 0
         for at in 0...path.count {

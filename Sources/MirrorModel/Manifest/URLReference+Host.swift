@@ -1,6 +1,6 @@
 extension URLReference.Authority {
     /// Reads `user:password@host:port`; a bracketed host is an IPv6 address (RFC 3986 §3.2).
-    init(_ bytes: ArraySlice<UInt8>) throws(URLFlaw) {
+    init(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) {
         var rest = bytes
         if let mark = rest.lastIndex(of: UInt8(ascii: "@")) {
             let user = rest[..<mark]
@@ -38,7 +38,7 @@ extension URLReference.Authority {
     }
 
     /// A DNS name or a dotted IPv4 address, in lower case.
-    private static func name(_ bytes: ArraySlice<UInt8>) throws(URLFlaw) -> String {
+    private static func name(_ bytes: ArraySlice<UInt8>) throws(URLFlaw.Reason) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .hostOutsideASCII(text) }
         if bytes.isEmpty { return "" }

@@ -14,7 +14,7 @@ struct URLReference {
     /// The query without the question mark, percent-encoded where necessary.
     var query: [UInt8]?
 
-    init(_ text: String) throws(URLFlaw) {
+    init(_ text: String) throws(URLFlaw.Reason) {
         if text.isEmpty { throw .empty }
         let bytes = Array(text.utf8)
         if bytes.count > SourceURL.longestText { throw .long(bytes: bytes.count) }
@@ -69,7 +69,7 @@ struct URLReference {
         return text
     }
 
-    private static func forbiddenCharacter(_ bytes: [UInt8], _ text: String) -> URLFlaw? {
+    private static func forbiddenCharacter(_ bytes: [UInt8], _ text: String) -> URLFlaw.Reason? {
         for at in bytes.indices {
             let byte = bytes[at]
             if byte == UInt8(ascii: "%") {

@@ -96,6 +96,11 @@ public struct MirrorError: Error, Sendable, Hashable {
     }
 }
 
+extension MirrorError: CustomStringConvertible {
+    /// The sentence: what, where, and why.
+    public var description: String { message }
+}
+
 extension MirrorError {
     /// The sentence without the target that it begins with, for a line that has named it.
     public func message(without target: Target) -> String {

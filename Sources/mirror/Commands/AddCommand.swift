@@ -74,7 +74,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     private func entries() async throws -> [NewEntry] {
         let urls = try urls.map { word in
             do { return try SourceURL(word) } catch {
-                throw MirrorError(.usage, "\(QuotedURL(word)): \(error). Check how it is written.")
+                throw MirrorError(.usage, "\(error). Check how it is written.")
             }
         }
         if let target = `as` { return urls.map { NewEntry(target: target, url: $0) } }
@@ -100,7 +100,7 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
     private func target(_ name: String) throws -> Target {
         let folder = to.hasSuffix("/") ? to : to + "/"
         do { return try Target(folder + name) } catch {
-            throw MirrorError(.usage, "\((folder + name).printable): \(error)")
+            throw MirrorError(.usage, "\(error).")
         }
     }
 

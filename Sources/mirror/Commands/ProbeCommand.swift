@@ -44,7 +44,7 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
     static func url(_ text: String) throws -> SourceURL {
         let url: SourceURL
         do { url = try SourceURL(text) } catch {
-            throw MirrorError(.usage, "\(QuotedURL(text)): \(error). Write http://… or https://….")
+            throw MirrorError(.usage, "\(error). Write http://… or https://….")
         }
         guard url.scheme != .file else {
             throw MirrorError(.usage, "\(url): no server has it. Write http://… or https://….")

@@ -27,7 +27,7 @@ struct ImportOptions: ParsableArguments {
         do throws(URLFlaw) { return try SourceURL(text) } catch {
             throw MirrorError(
                 .usage,
-                "--base \(QuotedURL(text)): \(error). Write an absolute URL such as https://origin.example/files/."
+                "--base \(error). Write an absolute URL such as https://origin.example/files/."
             )
         }
     }

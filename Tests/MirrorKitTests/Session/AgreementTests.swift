@@ -85,6 +85,52 @@ import Testing
         #expect(rig.bytes("Caches/2.bin") == bytes)
     }
 
+    /// Each call waits for the others to have begun.
+    @Test(.timeLimit(.minutes(1))) func originsAreAskedForAtTheSameTime() async throws {
+        let rig = try SessionRig()
+        let others = [try SessionRig(), try SessionRig()]
+        var resources = [try rig.resource("Caches/0.bin", bytes)]
+        for (number, other) in others.enumerated() {
+            resources.append(try other.resource("Caches/\(number + 1).bin", bytes))
+        }
+        let (calls, call) = AsyncStream.makeStream(of: Void.self)
+        let counting = Task { for await _ in calls.prefix(3) {} }
+        var options = RunOptions()
+        options.credentials = { _ in
+            call.yield()
+            await counting.value
+            return []
+        }
+        let summary = try await rig.session.sync(
+            Manifest(name: "m", resources: resources), options: options)
+        #expect(summary[.fetched] == 3)
+    }
+
+    /// One that has failed ends the run, whatever the others do.
+    @Test(.timeLimit(.minutes(1))) func theFirstOriginWithoutCredentialsEndsTheRun() async throws {
+        struct NoToken: Error {}
+        let rig = try SessionRig()
+        let other = try SessionRig()
+        let resources = [
+            try rig.resource("Caches/0.bin", bytes), try other.resource("Caches/1.bin", bytes),
+        ]
+        let (never, end) = AsyncStream.makeStream(of: Void.self)
+        defer { end.finish() }
+        let url = rig.server.url
+        var options = RunOptions()
+        options.credentials = { origin in
+            if origin.description == url { throw NoToken() }
+            // It does not heed that its task is cancelled.
+            await Task.detached { for await _ in never {} }.value
+            return []
+        }
+        let error = await #expect(throws: MirrorError.self) {
+            try await rig.session.sync(Manifest(name: "m", resources: resources), options: options)
+        }
+        #expect(error?.code == .noCredentials)
+        #expect(error?.message.contains("NoToken()") == true)
+    }
+
     @Test func suppliedCredentialsStandInForTheManifests() async throws {
         let stage = try SessionStage(
             """
@@ -127,7 +173,9 @@ import Testing
     }
 
     @Test func credentialsThatCannotBeHadEndTheRunBeforeAnyRequest() async throws {
-        struct NoToken: Error {}
+        struct NoToken: Error, CustomStringConvertible {
+            let description = "the refresh token has expired."
+        }
         let rig = try SessionRig()
         let resource = try rig.resource("Caches/1.bin", bytes)
         var options = RunOptions()
@@ -136,6 +184,11 @@ import Testing
             try await rig.session.sync(Manifest(name: "m", resources: [resource]), options: options)
         }
         #expect(error?.code == .noCredentials)
+        let sentence = """
+            \(rig.server.url): no credentials were supplied: the refresh token has expired. \
+            Nothing was fetched.
+            """
+        #expect(error.map { "\($0)" } == sentence)
         #expect(rig.origin.requests.isEmpty)
     }
 
