@@ -21,7 +21,8 @@ final class Transfer {
         case settling(TransferResult)
     }
 
-    let job: TransferJob
+    /// It is another one once credentials were renewed.
+    var job: TransferJob
     var state = State.queued
     /// The state machine that decides; nil until the verified length of an earlier part is known.
     var machine: TransferMachine?

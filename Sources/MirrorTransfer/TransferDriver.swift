@@ -83,6 +83,7 @@ final class TransferDriver {
                 transfer.job.id, until: now + milliseconds,
                 endsWithNetwork: action.waitsForNetwork)
             keep(transfer)
+            if action.asksCredentials { askCredentials(for: transfer) }
         case .check: check(transfer)
         case .accept(let verification, let answer): accept(transfer, verification, answer)
         case .confirm(let answer):
@@ -175,6 +176,19 @@ extension TransferDriver {
             }
         }
         work.files.look(at: path, for: transfer)
+    }
+}
+
+// MARK: Credentials
+
+extension TransferDriver {
+    /// Asks the program for other credentials for the source that refused those it has.
+    private func askCredentials(for transfer: Transfer) {
+        guard let source = transfer.plan?.source else { return }
+        let (id, inbox) = (transfer.job.id, work.inbox)
+        transfer.job.renew?(transfer.job.sources[source]) { headers in
+            inbox.post(.renewed(id, source: source, headers))
+        }
     }
 }
 

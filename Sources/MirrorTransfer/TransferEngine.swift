@@ -214,6 +214,8 @@ extension TransferEngine {
             results.hashed(id, digests, piecesHold: piecesHold)
         case .segmentHeld(let id): results.segmentHeld(id)
         case .settled(let id): results.settled(id)
+        case .renewed(let id, let source, let headers):
+            results.renewed(id, source: source, headers)
         case .broken(let id, let error): results.broken(id, error)
         case .file(let reading, let news): results.file(reading, news)
         }

@@ -21,6 +21,8 @@ enum TransferMessage: Sendable {
     case segmentHeld(Int)
     /// The last milestone of a transfer that ends was logged.
     case settled(Int)
+    /// The program was asked for other credentials for a source of a transfer.
+    case renewed(Int, source: Int, RenewedHeaders)
     /// A worker failed.
     case broken(Int, MirrorError)
     /// A thread that reads a source file got further.

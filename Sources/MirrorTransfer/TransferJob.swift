@@ -25,12 +25,14 @@ package final class TransferJob: Sendable {
     package let isDecisive: Bool
     /// Whether its bytes go into a part even if they are few, so that a later run can use them.
     package let keepsPart: Bool
+    /// Asks the program for other credentials after a 401; nil where it has none to give.
+    package let renew: CredentialRenewal?
 
     /// Makes a job.
     package init(
         id: Int, target: Target, sources: [PreparedSource], postBody: [UInt8]?,
         expectation: Expectation, local: LocalVersion?, part: PartRecord?, priority: Int32,
-        isDecisive: Bool = false, keepsPart: Bool = false
+        isDecisive: Bool = false, keepsPart: Bool = false, renew: CredentialRenewal? = nil
     ) {
         self.id = id
         self.target = target
@@ -42,12 +44,35 @@ package final class TransferJob: Sendable {
         self.priority = priority
         self.isDecisive = isDecisive
         self.keepsPart = keepsPart
+        self.renew = renew
+    }
+
+    /// The same job with other headers for the origin of one of its sources.
+    func with(_ headers: [(name: String, value: String)], for source: Int) -> TransferJob {
+        var sources = sources
+        sources[source] = PreparedSource(
+            url: sources[source].url, key: sources[source].key, headers: headers)
+        return TransferJob(
+            id: id, target: target, sources: sources, postBody: postBody,
+            expectation: expectation, local: local, part: part, priority: priority,
+            isDecisive: isDecisive, keepsPart: keepsPart, renew: renew)
     }
 
     /// Whether its response is expected to take little more than a round trip.
     var isBrief: Bool {
         local != nil || expectation.size.map { $0 <= Int64(IncomingBody.memoryLimit) } ?? false
     }
+}
+
+/// Asks for the headers of a source whose credentials were refused, and passes them on: perhaps at
+/// once, perhaps never.
+package typealias CredentialRenewal =
+    @Sendable (PreparedSource, _ then: @escaping @Sendable (RenewedHeaders) -> Void) -> Void
+
+/// All headers of a source, or a sentence that says why there are no others.
+package enum RenewedHeaders: Sendable {
+    case headers([(name: String, value: String)])
+    case none(String)
 }
 
 /// A source whose header values have been filled in.

@@ -89,7 +89,10 @@ final class TransferStarts {
         let job = transfer.job
         var machine = TransferMachine(
             target: job.target,
-            sources: job.sources.map { CandidateSource(url: $0.url, key: $0.key) },
+            sources: job.sources.map {
+                CandidateSource(
+                    url: $0.url, key: $0.key, mayRenewCredentials: job.renew != nil)
+            },
             isPost: job.postBody != nil, expectation: job.expectation, local: job.local,
             part: part, policy: policy, jitter: jitter)
         machine.know(gapEnd: transfer.segments?.state.plan.gapEnd)

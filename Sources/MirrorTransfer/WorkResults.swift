@@ -58,6 +58,23 @@ final class WorkResults {
         if let transfer = register.transfers[id] { endings.settled(transfer) }
     }
 
+    /// The program has other credentials for a source, or has none.
+    func renewed(_ id: Int, source: Int, _ headers: RenewedHeaders) {
+        guard let transfer = register.transfers[id], case .waiting = transfer.state,
+            transfer.plan?.source == source
+        else { return }
+        let reason: String?
+        switch headers {
+        case .headers(let headers):
+            transfer.job = transfer.job.with(headers, for: source)
+            reason = nil
+        case .none(let why): reason = why
+        }
+        guard let action = transfer.machine?.renewed(without: reason) else { return }
+        register.dispatcher.remove(id)
+        driver.act(action, transfer)
+    }
+
     /// A worker failed.
     func broken(_ id: Int, _ error: MirrorError) {
         // A stopped pipeline reports its waiting work as broken.

@@ -11,7 +11,9 @@ final class Execution: Sendable {
     let options: RunOptions
     let configuration: Configuration
     let engine: Engine
-    let requests: PreparedRequests
+    private let prepared: PreparedRequests
+    /// What the program is asked for again; nil where it supplies no credentials.
+    let credentials: RenewedCredentials?
     /// What the tasks read that asked for the run: it must not wait for them.
     let heldByCaller: [FileLease]
     /// The run's identifier, and its number among the runs of the engine.
@@ -30,7 +32,10 @@ final class Execution: Sendable {
         self.options = options
         self.configuration = configuration
         self.engine = engine
-        self.requests = requests
+        prepared = requests
+        credentials =
+            options.isOffline
+            ? nil : options.credentials.map { RenewedCredentials(requests, from: $0) }
         self.control = control
         heldByCaller = FileLease.held
         identifier = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
@@ -44,7 +49,10 @@ final class Execution: Sendable {
     ///
     /// The calling thread is blocked until the run is over. The summary is sent as an event once
     /// everything that the run used is closed.
-    func run() -> (Summary, RunTotals) { RunThread(self).run() }
+    func run() -> (Summary, RunTotals) {
+        defer { credentials?.stop() }
+        return RunThread(self).run()
+    }
 
     /// Whether a file may have been changed or removed since the plan looked at it.
     ///
@@ -74,6 +82,7 @@ final class Execution: Sendable {
             preconditionFailure("a transfer without a resource")
         }
         let resources = plan.manifests[step.manifest].resources
+        let requests = credentials?.requests ?? prepared
         let request: PreparedRequests.Request
         let expectation: Expectation
         if let source = resources.onlySource(at: number) {
@@ -92,7 +101,8 @@ final class Execution: Sendable {
             expectation: expectation, local: step.local, part: step.part,
             priority: rank.priority,
             isDecisive: options.stopsAtFirstFailure && !rank.isOptional,
-            keepsPart: submission.keepsPart)
+            keepsPart: submission.keepsPart,
+            renew: credentials?.renewal)
     }
 }
 

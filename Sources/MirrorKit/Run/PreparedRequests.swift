@@ -16,10 +16,11 @@ struct PreparedRequests: Sendable {
     }
 
     private let expansion: SecretExpansion
-    private var supplied: [Origin: Headers] = [:]
+    /// What the program has supplied.
+    var supplied: [Origin: Headers] = [:]
 
     /// Names and values of headers.
-    private typealias Headers = [(name: String, value: String)]
+    typealias Headers = [(name: String, value: String)]
 
     /// Throws `ManifestRefusal` with each name that has no grant, or whose value is unset or empty.
     init(_ plan: Plan, secrets: Secrets) throws(ManifestRefusal) {
@@ -54,8 +55,7 @@ struct PreparedRequests: Sendable {
         let tasks = origins.map { origin in
             Task {
                 do {
-                    let fields = try await credentials(origin)
-                    let headers = try fields.map(PreparedRequests.plain)
+                    let headers = try await credentials(origin).map(PreparedRequests.plain)
                     answer.yield((origin, .success(headers)))
                 } catch { answer.yield((origin, .failure(error))) }
             }
@@ -86,7 +86,7 @@ struct PreparedRequests: Sendable {
     }
 
     /// The name and the value of a header; throws if it has variables, which nothing fills in.
-    private static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
+    static func plain(_ field: HeaderField) throws -> (name: String, value: String) {
         guard let value = field.value.filled(by: { _ in nil })
         else { throw MirrorError(.noCredentials, "A header has a variable.") }
         return (field.name, value)
@@ -113,11 +113,15 @@ extension Manifest {
 extension MirrorError {
     /// The error for an origin whose credentials the program did not supply.
     fileprivate init(noCredentialsFor origin: Origin, because cause: any Error) {
-        var why = String(describing: cause)
-        while why.last == "." { why.removeLast() }
         self.init(
             .noCredentials,
-            "\(origin): no credentials were supplied: \(Escaped(why, limit: 400)). Nothing was fetched."
-        )
+            "\(origin): no credentials were supplied: \(Self.cause(cause)). Nothing was fetched.")
+    }
+
+    /// What a program has thrown, within a sentence.
+    static func cause(_ error: any Error) -> String {
+        var text = String(describing: error)
+        while text.last == "." { text.removeLast() }
+        return Escaped(text, limit: 400).description
     }
 }

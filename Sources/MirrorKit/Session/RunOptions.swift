@@ -28,9 +28,11 @@ public struct RunOptions: Sendable {
     /// Supplies headers, such as a token, for an origin.
     ///
     /// It is called once for each origin in a run, for all of them at the same time, before the first
-    /// request. The headers are sent to that origin only, and replace the manifest's headers of the same
-    /// names. An error that it throws ends the run with `no-credentials`, and is named in it. A run that is to end, or whose deadline has
-    /// come, does not wait for it: its task is cancelled.
+    /// request. The headers are sent to that origin only, and replace the manifest's headers of the
+    /// same names. An error that it throws ends the run with `no-credentials`, and is named in it. After
+    /// a 401 it is called again for that origin, at most once a minute; an error then is part of the
+    /// resource's. A run that is to end, or whose deadline has come, does not wait for it: its task is
+    /// cancelled.
     public var credentials: (@Sendable (Origin) async throws -> [HeaderField])?
     /// Whether events are sent for resources that were kept as they are.
     public var reportsKept = true

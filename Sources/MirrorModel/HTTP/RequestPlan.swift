@@ -144,10 +144,13 @@ package struct CandidateSource: Sendable, Hashable {
     package var url: SourceURL
     /// The name under which it is remembered.
     package var key: SourceKey
+    /// Whether the program may have other credentials for its origin after a 401.
+    package var mayRenewCredentials = false
 
     /// Takes a URL and its key.
-    package init(url: SourceURL, key: SourceKey) {
+    package init(url: SourceURL, key: SourceKey, mayRenewCredentials: Bool = false) {
         self.url = url
         self.key = key
+        self.mayRenewCredentials = mayRenewCredentials
     }
 }

@@ -12,6 +12,8 @@ package struct TransferAction: Sendable {
     package var protocols: HostProtocols?
     /// Whether the wait follows a lost connection, and ends early when the network comes back.
     package var waitsForNetwork = false
+    /// Whether the wait is for other credentials of the current source, which come as `renewed`.
+    package var asksCredentials = false
 
     init(_ next: Next, dropsPart: Bool = false, notice: Notice? = nil) {
         self.next = next
@@ -71,6 +73,16 @@ struct SourceState: Sendable {
     var refusesRanges = false
     /// Whether the request under way leaves the range out, because the one before was refused.
     var omitsRange = false
+
+    /// What became of its credentials, once it had refused them.
+    var renewal = Renewal.none
+
+    enum Renewal: Sendable {
+        case none
+        /// Others are asked for, and if there are none, this is its ending.
+        case awaited(Refusal)
+        case over
+    }
 
     /// Whether it is asked for ranges.
     var resumes: Bool { restarts < 2 && !refusesRanges && !omitsRange }

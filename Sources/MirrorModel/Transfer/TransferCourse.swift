@@ -131,6 +131,42 @@ extension TransferCourse {
     }
 }
 
+// MARK: Credentials
+
+extension TransferCourse {
+    /// How long other credentials are waited for, in milliseconds; a person may have to log in.
+    private static let longestRenewal: Int64 = 300_000
+
+    /// Waits for other credentials after a 401, once for each source; without any, that is its end.
+    mutating func askCredentials(_ refusal: Refusal) -> TransferAction {
+        let state = sources.states[sources.current]
+        guard case .none = state.renewal, state.source.mayRenewCredentials,
+            asking.plan.carriesCredentials, !file.isPost
+        else { return end(refusal) }
+        sources.states[sources.current].renewal = .awaited(refusal)
+        var action = TransferAction(.wait(milliseconds: TransferCourse.longestRenewal))
+        action.asksCredentials = true
+        return action
+    }
+
+    /// The refusal of a source whose other credentials are waited for; nobody waits for them any more.
+    mutating func endRenewal() -> Refusal? {
+        guard case .awaited(let refusal) = sources.states[sources.current].renewal else {
+            return nil
+        }
+        sources.states[sources.current].renewal = .over
+        return refusal
+    }
+
+    /// Asks the source again with other credentials.
+    mutating func renewed(after refusal: Refusal) -> TransferAction {
+        let notice = TransferAction.Notice.retry(
+            cause: failure(refusal, isRetryable: true), attempt: asking.count,
+            waitMilliseconds: 0)
+        return TransferAction(request(), notice: notice)
+    }
+}
+
 // MARK: Failures
 
 extension TransferCourse {

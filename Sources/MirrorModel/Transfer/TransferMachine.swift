@@ -63,8 +63,19 @@ package struct TransferMachine: ~Copyable, Sendable {
         return TransferAction(course.request())
     }
 
-    /// Continues after a wait.
-    package mutating func waited() -> TransferAction { TransferAction(course.request()) }
+    /// Continues after a wait; credentials that were waited for did not come.
+    package mutating func waited() -> TransferAction {
+        course.endRenewal().map { course.end($0) } ?? TransferAction(course.request())
+    }
+
+    /// Continues with other credentials, or without any for the reason that is given; nil where the
+    /// transfer does not wait for credentials any more.
+    package mutating func renewed(without reason: String?) -> TransferAction? {
+        guard var refusal = course.endRenewal() else { return nil }
+        guard let reason else { return course.renewed(after: refusal) }
+        refusal.cause += ", and no other credentials were supplied: \(reason)"
+        return course.end(refusal)
+    }
 
     /// Takes how long the sources' hosts must not be asked, in milliseconds, in the sources' order.
     package mutating func know(closedFor: [Int64]) { course.sources.know(closedFor: closedFor) }
@@ -114,6 +125,7 @@ extension TransferMachine {
         case .retry(let refusal, let after):
             guard !course.file.isPost else { return course.end(refusal, isRetryable: true) }
             return course.retry(refusal, after: after)
+        case .refuse(let refusal) where refusal.status == 401: return course.askCredentials(refusal)
         case .refuse(let refusal): return course.end(refusal)
         }
     }
