@@ -67,7 +67,25 @@ final class ManifestBuilder {
 
     /// Sets a key of `defaults` that has one value.
     func setDefault(_ key: DefaultsKey, _ value: WrittenValue, at place: TextPosition) {
-        resourceBuilder.defaults.set(key, value, at: place, check)
+        if key == .tags {
+            setDefault(tags: check.tags(value, at: place), at: place)
+        } else {
+            resourceBuilder.defaults.set(key, value, at: place, check)
+        }
+    }
+
+    /// Sets the headers that every resource inherits.
+    func setDefault(headers: HeaderList, at place: TextPosition) {
+        if check.canInherit(headers.elements.count, "headers", at: place) {
+            resourceBuilder.defaults.headers = headers
+        }
+    }
+
+    /// Sets the tags that every resource inherits.
+    func setDefault(tags: TagList, at place: TextPosition) {
+        if check.canInherit(tags.elements.count, "tags", at: place) {
+            resourceBuilder.defaults.tags = tags
+        }
     }
 
     func draft(at place: TextPosition) -> ResourceDraft {

@@ -4,9 +4,9 @@ internal import MirrorModel
 struct ManifestDefaults {
     private(set) var directory = Area.caches.rawValue
     private(set) var refresh: Refresh?
-    var headers: [HeaderField] = []
+    var headers = HeaderList()
     private(set) var priority: Int32 = 0
-    var tags: [String] = []
+    var tags = TagList()
 
     /// Sets a key of `defaults` that has one value.
     mutating func set(
@@ -24,8 +24,7 @@ struct ManifestDefaults {
             }
         case .refresh: refresh = check.refresh(value, at: place)
         case .priority: priority = check.priority(value, at: place) ?? 0
-        case .tags: tags = check.tags(value, at: place)
-        case .headers: check.wrongKind(value, "headers", at: place)
+        case .headers, .tags: check.wrongKind(value, key.rawValue, at: place)
         }
     }
 

@@ -24,21 +24,29 @@ final class ResourceBuilder {
         }
         let parsed = check.url(text.value, "url", relativeTo: base, at: text.place)
         let mirrors = draft.mirrors.compactMap { mirror in
-            mirrorURL(mirror).map { Source(url: $0, headers: mirror.headers) }
+            mirrorURL(mirror).map { (url: $0, draft: mirror) }
         }
         guard let url = parsed, let (target, isNamedByServer) = target(of: draft, url: url)
         else { return nil }
 
-        let headers = defaults.headers.overlaid(with: draft.traits.headers)
+        let headers = defaults.headers.elements.overlaid(with: draft.traits.headers.elements)
         var resource = Resource(target: target, url: url, headers: headers)
         resource.isNamedByServer = isNamedByServer
+        // Sources with one URL and the same headers of their own inherit the same others.
+        var known: Set = [Source(url: url)]
         for mirror in mirrors {
+            let own = mirror.draft.headers.elements
+            guard known.insert(Source(url: mirror.url, headers: own)).inserted else { continue }
             // The resource's headers may hold a token for its own origin, so other origins do not
             // get them.
             let inherited = mirror.url.origin == url.origin ? headers : []
-            let source = Source(
-                url: mirror.url, headers: inherited.overlaid(with: mirror.headers))
-            if !resource.sources.contains(source) { resource.mirrors.append(source) }
+            if !own.isEmpty,
+                !check.canInherit(inherited.count, "headers", at: mirror.draft.place)
+            {
+                continue
+            }
+            resource.mirrors.append(
+                Source(url: mirror.url, headers: inherited.overlaid(with: own)))
         }
         resource.size = draft.size
         resource.digests = draft.digests.map(\.value)
@@ -52,10 +60,11 @@ final class ResourceBuilder {
         resource.isExecutable = draft.traits.isExecutable
         resource.isOptional = draft.traits.isOptional
         resource.isUrgent = draft.traits.isUrgent
+        let tags = draft.traits.tags.elements
         resource.tags =
-            draft.traits.tags.isEmpty
-            ? defaults.tags
-            : defaults.tags + draft.traits.tags.filter { !defaults.tags.contains($0) }
+            tags.isEmpty
+            ? defaults.tags.elements
+            : defaults.tags.elements + tags.filter { !defaults.tags.contains($0) }
         resource.line = draft.place.line
         resource.column = draft.place.column
         return resource

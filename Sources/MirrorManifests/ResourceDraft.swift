@@ -118,19 +118,23 @@ struct RequestDraft {
 struct TraitsDraft {
     var type: MediaRange?
     var refresh: Refresh?
-    var headers: [HeaderField] = []
+    var headers = HeaderList()
     var priority: Int32?
     var isExecutable = false
     var isOptional = false
     var isUrgent = false
-    var tags: [String] = []
+    var tags = TagList()
 }
 
 /// A mirror while its keys are read.
-struct MirrorDraft {
+final class MirrorDraft {
     let place: TextPosition
     var url: Located<String>?
-    var headers: [HeaderField] = []
+    var headers = HeaderList()
+
+    init(at place: TextPosition, url: Located<String>? = nil) {
+        (self.place, self.url) = (place, url)
+    }
 }
 
 /// Pieces while their keys are read; there can be very many.

@@ -138,34 +138,34 @@ final class ValueCheck {
     }
 
     /// The tags in one text with spaces between them, as XML has them.
-    func tags(_ value: WrittenValue, at place: TextPosition) -> [String] {
+    func tags(_ value: WrittenValue, at place: TextPosition) -> TagList {
         guard case .untyped(let text) = value else {
             log.error(
                 at: place, "tags is \(value.kind); write a list such as [\"large\"]",
                 correction: CertainText.list(of: value))
-            return []
+            return TagList()
         }
         // The split goes by scalars, because a space and a combining mark after it are one
         // Character.
         let words = text.unicodeScalars.split { [0x20, 0x09, 0x0A, 0x0D].contains($0.value) }
-        return words.reduce(into: []) { tags, word in
+        return words.reduce(into: TagList()) { tags, word in
             addTag(.untyped(String(word)), to: &tags, at: place)
         }
     }
 
     /// Adds a tag, unless it is there already.
-    func addTag(_ value: WrittenValue, to tags: inout [String], at place: TextPosition) {
+    func addTag(_ value: WrittenValue, to tags: inout TagList, at place: TextPosition) {
         guard let tag = text(value, "a tag", at: place) else { return }
         if let flaw = ManifestRules.flaw(ofTag: tag) {
             log.error(at: place, flaw)
-        } else if !tags.contains(tag) {
-            tags.append(tag)
+        } else {
+            _ = tags.append(tag, key: tag)
         }
     }
 
     /// Adds a header, whose name must not be there yet.
     func addHeader(
-        _ name: String, _ value: WrittenValue, to headers: inout [HeaderField],
+        _ name: String, _ value: WrittenValue, to headers: inout HeaderList,
         nameAt: TextPosition, valueAt: TextPosition
     ) {
         guard
@@ -174,16 +174,29 @@ final class ValueCheck {
         else { return }
         do {
             let field = try HeaderField(name: name, value: try Template(text))
-            if let flaw = ManifestRules.flaw(of: name, beside: headers) {
-                log.error(at: nameAt, flaw)
-            } else {
-                headers.append(field)
+            if !headers.append(field) {
+                log.error(at: nameAt, ManifestRules.flaw(ofSecond: name))
             }
         } catch let flaw as HeaderFlaw where flaw.isOfName {
             log.error(at: nameAt, "header: \(flaw)")
         } catch {
             log.error(at: valueAt, "header \(Quoted(name)): \(error)")
         }
+    }
+
+    /// How many headers or tags a resource, or a mirror, may inherit and add to.
+    ///
+    /// Each has a copy, so without a limit memory would grow with the square of the text.
+    static let mostInherited = 256
+
+    /// Whether others can inherit so many values; if not, that is logged.
+    func canInherit(_ count: Int, _ noun: String, at place: TextPosition) -> Bool {
+        if count <= Self.mostInherited { return true }
+        log.error(
+            at: place,
+            "\(count) \(noun) to be inherited; \(Self.mostInherited) is the most. Write them where"
+                + " they are needed")
+        return false
     }
 
     func wrongKind(_ value: WrittenValue, _ key: String, at place: TextPosition) {

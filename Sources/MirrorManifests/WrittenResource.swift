@@ -45,12 +45,14 @@ struct WrittenResource {
     static func ownHeaders(of source: Source, in resource: Resource) -> [HeaderField]? {
         let primary = resource.primary
         guard primary.url.origin == source.url.origin else { return source.headers }
-        for start in source.headers.indices.reversed() {
-            let own = Array(source.headers[(start + 1)...])
-            if primary.headers.overlaid(with: own) == source.headers { return own }
+        // What it inherits stands before its own, in the order that it has in the primary source.
+        var inherited = 0
+        for field in primary.headers
+        where inherited < source.headers.count && source.headers[inherited] == field {
+            inherited += 1
         }
-        let all = primary.headers.overlaid(with: source.headers)
-        return all == source.headers ? source.headers : nil
+        let own = Array(source.headers[inherited...])
+        return primary.headers.overlaid(with: own) == source.headers ? own : nil
     }
 }
 

@@ -13,24 +13,15 @@ extension Manifest {
     public static func joined(
         name: String, _ lists: [DecodedManifest]
     ) throws(ManifestRefusal) -> Manifest {
-        var resources: [Resource] = []
+        var files = JoinedResources()
         var labels: [String] = []
-        var positions: [Target: Int] = [:]
         for list in lists {
             let label = list.manifest.label ?? list.manifest.owner
-            for resource in list.manifest.resources {
-                if let known = positions[resource.target],
-                    let joined = resources[known].joined(with: resource)
-                {
-                    resources[known] = joined
-                    continue
-                }
-                positions[resource.target] = resources.count
-                resources.append(resource)
+            for resource in list.manifest.resources where files.add(resource) {
                 labels.append(label)
             }
         }
-        let manifest = Manifest(name: name, resources: resources)
+        let manifest = Manifest(name: name, resources: files.resources)
         try manifest.refuse(manifest.flaws(), labels)
         return manifest
     }

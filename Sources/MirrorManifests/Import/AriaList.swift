@@ -44,7 +44,7 @@ enum AriaList {
 
         init(_ line: ListLine, _ collector: ListCollector) {
             entry = ListEntry(at: line.place)
-            let urls = line.text.parts(at: "\t").map(line.word).filter(collector.speaks)
+            let urls = line.words(line.text.parts(at: "\t")).filter(collector.speaks)
             entry.url = urls.first
             entry.mirrors = Array(urls.dropFirst())
         }

@@ -9,9 +9,10 @@ final class ListCollector {
     let format: ListFormat
     /// The token of the next page, which the next request names; nil if the list is complete.
     var continuation: String?
-    private var resources: [Resource] = []
-    private var positions: [Target: Int] = [:]
+    private var files = JoinedResources()
     private var notes: [ListNote] = []
+    /// The positions of the notes, by their reasons.
+    private var notePositions: [String: Int] = [:]
     private var lacksBase = false
     /// The base that was given, as long as no file needed it.
     private(set) var unusedBase: SourceURL?
@@ -35,7 +36,7 @@ final class ListCollector {
         let draft = builder.draft(at: entry.place)
         draft.url = url
         draft.path = (entry.path ?? lastSegment(of: url)).map(beneathCaches)
-        draft.mirrors = entry.mirrors.map { MirrorDraft(place: $0.place, url: $0) }
+        draft.mirrors = entry.mirrors.map { MirrorDraft(at: $0.place, url: $0) }
         draft.size = entry.size.flatMap {
             builder.check.size(.untyped($0.value), "size", at: $0.place)
         }
@@ -53,7 +54,7 @@ final class ListCollector {
         guard let resource = builder.resourceBuilder.resource(from: draft), draft.isSound else {
             return
         }
-        take(resource)
+        _ = files.add(resource)
     }
 
     /// Counts an entry that is left out, or another doubt, by its reason.
@@ -64,9 +65,10 @@ final class ListCollector {
     func note(
         _ reason: String, _ noun: String = "entry", plural: String? = nil, at place: TextPosition
     ) {
-        if let known = notes.firstIndex(where: { $0.reason == reason }) {
+        if let known = notePositions[reason] {
             notes[known].count += 1
         } else {
+            notePositions[reason] = notes.count
             let plural = plural ?? (noun == "entry" ? "entries" : nil)
             notes.append(ListNote(reason: reason, noun: noun, plural: plural, place: place))
         }
@@ -103,7 +105,7 @@ final class ListCollector {
 
     /// Hands everything to the builder.
     func finish() {
-        for resource in resources {
+        for resource in files.resources {
             builder.resources.append(resource)
             noteWeakDigest(of: resource)
         }
@@ -113,7 +115,7 @@ final class ListCollector {
                 "no file needs the base \(unusedBase): each has a URL of its own")
         }
         for note in notes { log.warning(at: note.place, note.sentence) }
-        if resources.isEmpty, log.errorCount == 0 {
+        if files.resources.isEmpty, log.errorCount == 0 {
             log.error(at: TextPosition(), "\(format.title) that lists no file that can be fetched")
         }
     }
@@ -161,18 +163,6 @@ final class ListCollector {
         }
         if let integrity = entry.integrity {
             draft.set(.integrity, .untyped(integrity.value), at: integrity.place)
-        }
-    }
-
-    /// Adds a resource; joins it with an earlier one of the same target if the two agree.
-    private func take(_ resource: Resource) {
-        if let position = positions[resource.target],
-            let joined = resources[position].joined(with: resource)
-        {
-            resources[position] = joined
-        } else {
-            positions[resource.target] = resources.count
-            resources.append(resource)
         }
     }
 }

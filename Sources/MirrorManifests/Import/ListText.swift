@@ -33,6 +33,17 @@ struct ListLine {
         ListWord(value: String(part), place: place(of: part))
     }
 
+    /// Parts of the text with their places; they are in the order of the text.
+    func words(_ parts: [Substring]) -> [ListWord] {
+        // Counting from one part to the next: a line may have very many of them.
+        var (at, column) = (text.startIndex, 1)
+        return parts.map { part in
+            column += text.unicodeScalars[at..<part.startIndex].count
+            at = part.startIndex
+            return ListWord(value: String(part), place: TextPosition(line: number, column: column))
+        }
+    }
+
     /// The parts between spaces and tabs.
     var words: [Substring] {
         var words: [Substring] = []

@@ -49,14 +49,14 @@ enum PoochList {
     /// The words of a line; a name in quotation marks may have spaces. Nil if a mark is not closed.
     private static func words(of line: ListLine) -> [ListWord]? {
         guard let mark = line.text.utf8.first, mark == 0x22 || mark == 0x27 else {
-            return line.words.map(line.word)
+            return line.words(line.words)
         }
         let rest = Substring(line.text.utf8.dropFirst())
         guard let end = rest.utf8.firstIndex(of: mark) else { return nil }
         let tail = ListLine(text: rest[rest.utf8.index(after: end)...], number: line.number)
         let offset = line.place(of: tail.text).column - 1
-        let others = tail.words.map { word in
-            var located = tail.word(word)
+        let others = tail.words(tail.words).map { word in
+            var located = word
             located.place.column += offset
             return located
         }

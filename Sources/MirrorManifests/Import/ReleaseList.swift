@@ -65,7 +65,7 @@ private struct Release {
     mutating func take(_ line: ListLine) {
         if line.text.hasPrefix("-----BEGIN PGP SIGNED") { isSigned = true }
         if line.isIndented {
-            let words = line.words.map(line.word)
+            let words = line.words(line.words)
             guard let section, words.count == 3 else { return }
             indexes[section, default: []].append(
                 Index(name: words[2], size: words[1], algorithm: section, hex: words[0]))

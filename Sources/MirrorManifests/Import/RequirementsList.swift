@@ -50,7 +50,7 @@ enum RequirementsList {
         var lines: [[ListWord]] = []
         var isContinued = false
         for line in text {
-            var words = line.words.map(line.word)
+            var words = line.words(line.words)
             if let comment = words.firstIndex(where: { $0.value.hasPrefix("#") }) {
                 words.removeSubrange(comment...)
             }
@@ -58,8 +58,8 @@ enum RequirementsList {
             if goesOn, let last = words.popLast(), last.value.utf8.count > 1 {
                 words.append(ListWord(value: String(last.value.dropLast()), place: last.place))
             }
-            if isContinued, let last = lines.popLast() {
-                lines.append(last + words)
+            if isContinued, let last = lines.indices.last {
+                lines[last] += words
             } else {
                 lines.append(words)
             }

@@ -8,7 +8,14 @@ final class TOMLTable {
     private enum Item {
         case value(JSONTree)
         case table(TOMLTable)
-        case tables([TOMLTable])
+        case tables(Tables)
+    }
+
+    /// The tables of an array. An object, because an array in a case would be copied to add to it.
+    private final class Tables {
+        var all: [TOMLTable]
+
+        init(_ first: TOMLTable) { all = [first] }
     }
 
     private let place: TextPosition
@@ -29,7 +36,7 @@ final class TOMLTable {
         case .table(let table):
             if table.kind == .inline { return nil }
             return kind == .dotted && table.kind != .dotted ? nil : table
-        case .tables(let tables): return kind == .header ? tables.last : nil
+        case .tables(let tables): return kind == .header ? tables.all.last : nil
         case .value: return nil
         }
     }
@@ -38,19 +45,16 @@ final class TOMLTable {
     func open(_ key: ListWord, isArray: Bool, at place: TextPosition) -> TOMLTable? {
         guard let position = positions[key.value] else {
             let table = TOMLTable(at: place, kind: .header)
-            append(key, isArray ? .tables([table]) : .table(table))
+            append(key, isArray ? .tables(Tables(table)) : .table(table))
             return table
         }
         switch members[position].item {
         case .table(let table) where !isArray && table.kind == .implied:
             table.kind = .header
             return table
-        case .tables(var tables) where isArray:
+        case .tables(let tables) where isArray:
             let table = TOMLTable(at: place, kind: .header)
-            // Empty the slot first, so that appending does not copy the array.
-            members[position].item = .tables([])
-            tables.append(table)
-            members[position].item = .tables(tables)
+            tables.all.append(table)
             return table
         default: return nil
         }
@@ -83,7 +87,7 @@ final class TOMLTable {
         switch item {
         case .value(let tree): tree
         case .table(let table): table.tree
-        case .tables(let tables): JSONTree(.array(tables.map(\.tree)), at: place)
+        case .tables(let tables): JSONTree(.array(tables.all.map(\.tree)), at: place)
         }
     }
 }

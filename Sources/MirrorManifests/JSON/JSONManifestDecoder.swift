@@ -50,9 +50,11 @@ struct JSONManifestDecoder {
         try members(of: DefaultsKey.self) { decoder, key, token throws(DecodingStop) in
             switch (key, token) {
             case (.headers, .beginObject):
-                decoder.builder.resourceBuilder.defaults.headers = try decoder.headers()
+                let place = decoder.tokens.start
+                decoder.builder.setDefault(headers: try decoder.headers(), at: place)
             case (.tags, .beginArray):
-                decoder.builder.resourceBuilder.defaults.tags = try decoder.tags()
+                let place = decoder.tokens.start
+                decoder.builder.setDefault(tags: try decoder.tags(), at: place)
             default:
                 let place = decoder.tokens.start
                 decoder.builder.setDefault(key, try decoder.value(token), at: place)
@@ -111,7 +113,7 @@ struct JSONManifestDecoder {
             let token = try tokens.next()
             let place = tokens.start
             if case .endArray = token { return mirrors }
-            var mirror = MirrorDraft(place: place)
+            let mirror = MirrorDraft(at: place)
             if case .beginObject = token {
                 try members(of: MirrorKey.self) { decoder, key, token throws(DecodingStop) in
                     let place = decoder.tokens.start
@@ -155,16 +157,16 @@ struct JSONManifestDecoder {
         draft.finish(pieces)
     }
 
-    private mutating func tags() throws(DecodingStop) -> [String] {
-        var tags: [String] = []
+    private mutating func tags() throws(DecodingStop) -> TagList {
+        var tags = TagList()
         try elements { decoder, value, place in
             decoder.builder.check.addTag(value, to: &tags, at: place)
         }
         return tags
     }
 
-    private mutating func headers() throws(DecodingStop) -> [HeaderField] {
-        var headers: [HeaderField] = []
+    private mutating func headers() throws(DecodingStop) -> HeaderList {
+        var headers = HeaderList()
         while true {
             guard case .key = try tokens.next() else { return headers }
             let (name, nameAt) = (tokens.string, tokens.start)

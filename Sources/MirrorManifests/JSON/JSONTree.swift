@@ -23,6 +23,8 @@ package struct JSONTree: Sendable {
     package let value: Value
     /// Where it begins.
     package let place: TextPosition
+    /// The positions of the members of an object with many.
+    private let positions: [String: Int]?
 
     /// Reads a whole document. Throws `ManifestRefusal`, whose diagnostics name `file`.
     package init(_ bytes: [UInt8], file: String) throws(ManifestRefusal) {
@@ -49,7 +51,18 @@ package struct JSONTree: Sendable {
     }
 
     /// Takes a value that the reader of TOML made.
-    init(_ value: Value, at place: TextPosition) { (self.value, self.place) = (value, place) }
+    init(_ value: Value, at place: TextPosition) {
+        (self.value, self.place) = (value, place)
+        positions = JSONTree.positions(in: value)
+    }
+
+    /// A search through few members is faster than a dictionary. One through many would take long
+    /// where it is made for each part of a document.
+    private static func positions(in value: Value) -> [String: Int]? {
+        guard case .object(let members) = value, members.count > 32 else { return nil }
+        return Dictionary(
+            members.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
+    }
 
     private init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
         place = tokens.start
@@ -75,6 +88,7 @@ package struct JSONTree: Sendable {
         case .boolean(let flag): value = .boolean(flag)
         case .null, .endObject, .endArray, .key, .end: value = .null
         }
+        positions = JSONTree.positions(in: value)
     }
 }
 
@@ -82,6 +96,7 @@ extension JSONTree {
     /// The value of a member; nil where there is none, or where this is no object.
     package subscript(key: String) -> JSONTree? {
         guard case .object(let members) = value else { return nil }
+        if let positions { return positions[key].map { members[$0].value } }
         return members.first { $0.key == key }?.value
     }
 

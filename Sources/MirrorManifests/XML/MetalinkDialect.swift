@@ -134,7 +134,7 @@ final class MetalinkDialect: XMLDialect {
             return
         }
         draft.url = first
-        draft.mirrors = urls.dropFirst().map { MirrorDraft(place: $0.place, url: $0) }
+        draft.mirrors = urls.dropFirst().map { MirrorDraft(at: $0.place, url: $0) }
         builder.finish(draft)
     }
 

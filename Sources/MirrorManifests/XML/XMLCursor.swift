@@ -11,14 +11,19 @@ struct XMLCursor {
     private let column: Int
     /// Whether the buffer begins where the document does.
     private let isAtBeginning: Bool
+    /// How many bytes of the document are no longer in the buffer.
+    private let consumed: Int
+    private let mark: XMLMark
 
-    init(_ context: xmlParserCtxtPtr?) {
+    init(_ context: xmlParserCtxtPtr?, _ mark: XMLMark) {
+        self.mark = mark
         let input = context?.pointee.input?.pointee
         base = input?.base
         cursor = input?.cur
         line = Int(input?.line ?? 1)
         column = Int(input?.col ?? 1)
         isAtBeginning = input?.consumed == 0
+        consumed = Int(clamping: input?.consumed ?? 0)
     }
 
     /// The place of the cursor.
@@ -41,9 +46,20 @@ struct XMLCursor {
     func place(of pointer: UnsafePointer<xmlChar>?) -> TextPosition? {
         guard let pointer, let base, let cursor, pointer >= base, pointer <= cursor
         else { return nil }
+        let before = UnsafeBufferPointer(start: base, count: pointer - base)
+        if let place = mark.advance(to: consumed + before.count, over: before) { return place }
+        let place = placeBetweenLines(before, pointer, cursor)
+        mark.set(place, at: consumed + before.count)
+        return place
+    }
+
+    /// The place of a byte as its distance from the line ends around it says.
+    private func placeBetweenLines(
+        _ before: UnsafeBufferPointer<UInt8>, _ pointer: UnsafePointer<xmlChar>,
+        _ cursor: UnsafePointer<xmlChar>
+    ) -> TextPosition {
         let after = UnsafeBufferPointer(start: pointer, count: cursor - pointer)
         let lines = after.count { $0 == UInt8(ascii: "\n") }
-        let before = UnsafeBufferPointer(start: base, count: pointer - base)
         if let newline = before.lastIndex(of: UInt8(ascii: "\n")) {
             let column = XMLCursor.scalars(before[(newline + 1)...]) + 1
             return TextPosition(line: line - lines, column: column)
@@ -110,5 +126,40 @@ struct XMLCursor {
 
     private static func scalars(_ bytes: some Sequence<UInt8>) -> Int {
         bytes.count { $0 & 0xC0 != 0x80 }
+    }
+}
+
+/// The last byte whose place was asked for: places are counted from there, so that a document on one
+/// line takes no longer than another.
+final class XMLMark {
+    private var offset = 0
+    private var place = TextPosition()
+
+    /// Moves to an offset; nil if that is impossible.
+    ///
+    /// - Parameter before: the bytes before the offset that are still at hand.
+    fileprivate func advance(
+        to offset: Int, over before: UnsafeBufferPointer<UInt8>
+    ) -> TextPosition? {
+        let start = before.count - (offset - self.offset)
+        guard self.offset <= offset, start >= 0 else { return nil }
+        var rest = before[start...]
+        // A byte order mark is no character of the first line.
+        if self.offset == 0, rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+        for byte in rest {
+            if byte == UInt8(ascii: "\n") {
+                place = TextPosition(line: place.line + 1, column: 1)
+            } else if byte & 0xC0 != 0x80 {
+                place.column += 1
+            }
+        }
+        self.offset = offset
+        return place
+    }
+
+    /// Moves to an offset, whose place is known; never back.
+    fileprivate func set(_ place: TextPosition, at offset: Int) {
+        guard offset > self.offset else { return }
+        (self.offset, self.place) = (offset, place)
     }
 }

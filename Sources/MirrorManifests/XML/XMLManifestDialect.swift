@@ -23,6 +23,8 @@ final class XMLManifestDialect: XMLDialect {
     private var draft: ResourceDraft?
     private var mirror: MirrorDraft?
     private var pieces: PiecesDraft?
+    private var defaultHeaders = HeaderList()
+    private var defaultsPlace = TextPosition()
     private var hasDefaults = false
     private var hasResources = false
 
@@ -65,7 +67,8 @@ final class XMLManifestDialect: XMLDialect {
             pieces?.add(.untyped(text.trimmed), at: textAt)
             return
         case .ignored: return
-        case .manifest, .defaults, .header: break
+        case .defaults: builder.setDefault(headers: defaultHeaders, at: defaultsPlace)
+        case .manifest, .header: break
         }
         if !text.trimmed.isEmpty {
             builder.log.error(
@@ -96,6 +99,7 @@ final class XMLManifestDialect: XMLDialect {
                     at: element.place, "<defaults> after a resource; put it before the first")
             }
             hasDefaults = true
+            defaultsPlace = element.place
             each(of: element, DefaultsKey.self, except: [.headers]) { dialect, key, value, at in
                 dialect.builder.setDefault(key, value, at: at)
             }
@@ -107,7 +111,7 @@ final class XMLManifestDialect: XMLDialect {
                 dialect.draft?.set(key, value, at: at)
             }
         case .mirror:
-            mirror = MirrorDraft(place: element.place)
+            mirror = MirrorDraft(at: element.place)
             each(of: element, MirrorKey.self, except: [.headers]) { dialect, _, value, at in
                 dialect.mirror?.url = dialect.builder.check.text(value, "url", at: at)
                     .map { Located(value: $0, place: at) }
@@ -146,19 +150,15 @@ final class XMLManifestDialect: XMLDialect {
             )
             return
         }
-        var headers =
-            switch outer {
-            case .defaults: builder.resourceBuilder.defaults.headers
-            case .mirror: mirror?.headers ?? []
-            default: draft?.traits.headers ?? []
-            }
-        builder.check.addHeader(
-            name.value, .untyped(value.value), to: &headers, nameAt: name.place,
-            valueAt: value.place)
+        let add = { (headers: inout HeaderList) in
+            self.builder.check.addHeader(
+                name.value, .untyped(value.value), to: &headers, nameAt: name.place,
+                valueAt: value.place)
+        }
         switch outer {
-        case .defaults: builder.resourceBuilder.defaults.headers = headers
-        case .mirror: mirror?.headers = headers
-        default: draft?.traits.headers = headers
+        case .defaults: add(&defaultHeaders)
+        case .mirror: if let mirror { add(&mirror.headers) }
+        default: if let draft { add(&draft.traits.headers) }
         }
     }
 

@@ -10,7 +10,8 @@ internal import MirrorSystem
 final class XMLPushParser {
     /// How many elements may be open at once.
     static let deepest = 64
-    /// How many attributes an element may have: each is looked up in the input for its position.
+    /// How many attributes an element may have, its namespaces included: libxml2 compares them all
+    /// with each other.
     static let mostAttributes = 256
     /// The greatest length of a text or an attribute in bytes.
     static let longestText = 1 << 20
@@ -21,6 +22,7 @@ final class XMLPushParser {
     private var context: xmlParserCtxtPtr?
     private var texts: [(bytes: [UInt8], place: TextPosition?)] = []
     private var isStopped = false
+    private let mark = XMLMark()
 
     init(log: DiagnosticLog, dialect: any XMLDialect) {
         self.log = log
@@ -59,13 +61,22 @@ final class XMLPushParser {
         bytes.rewind()
         var chunk: [UInt8] = []
         var utf8 = UTF8Check()
+        var limit = XMLAttributeLimit(most: Self.mostAttributes)
         repeat {
             try bytes.next(&chunk)
             let good = utf8.advance(over: chunk)
             // The bytes before the first bad one are parsed, so that their errors are found too.
-            chunk.prefix(good).withUnsafeBytes { raw in
+            let excess = chunk.withUnsafeBufferPointer {
+                limit.advance(over: UnsafeBufferPointer(rebasing: $0[..<good]))
+            }
+            chunk.prefix(excess ?? good).withUnsafeBytes { raw in
                 let text = raw.bindMemory(to: CChar.self)
                 cxml2_parse(library, context, text.baseAddress, Int32(text.count), 0)
+            }
+            if excess != nil {
+                stop(
+                    "more than \(Self.mostAttributes) attributes in one element",
+                    at: XMLCursor(context, mark).here)
             }
             if isStopped { throw .refused }
             if good < chunk.count || (chunk.isEmpty && utf8.isInside) {
@@ -88,14 +99,10 @@ final class XMLPushParser {
         _ name: String, _ namespace: String?,
         _ attributes: [(name: String, value: UnsafeBufferPointer<UInt8>)]
     ) {
-        let cursor = XMLCursor(context)
+        let cursor = XMLCursor(context, mark)
         let place = cursor.elementStart
         guard texts.count < Self.deepest else {
             stop("more than \(Self.deepest) levels of elements", at: place)
-            return
-        }
-        guard attributes.count <= Self.mostAttributes else {
-            stop("more than \(Self.mostAttributes) attributes in one element", at: place)
             return
         }
         // Blanks between elements are no text, and a million elements have very many of them.
@@ -119,7 +126,7 @@ final class XMLPushParser {
 
     fileprivate func end() {
         guard !isStopped, let text = texts.popLast() else { return }
-        let place = XMLCursor(context).here
+        let place = XMLCursor(context, mark).here
         dialect.end(
             text: String(decoding: text.bytes, as: UTF8.self), textAt: text.place ?? place,
             at: place)
@@ -131,17 +138,17 @@ final class XMLPushParser {
         if texts[last].place == nil,
             let first = bytes.firstIndex(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) })
         {
-            texts[last].place = XMLCursor(context).place(
+            texts[last].place = XMLCursor(context, mark).place(
                 of: first, in: bytes, isCDATA: isCDATA)
         }
         texts[last].bytes += bytes
         if texts[last].bytes.count > Self.longestText {
-            stop(JSONFlaw.longText.description, at: XMLCursor(context).here)
+            stop(JSONFlaw.longText.description, at: XMLCursor(context, mark).here)
         }
     }
 
     fileprivate func refuseDoctype() {
-        stop("a DOCTYPE; remove it", at: XMLCursor(context).elementStart)
+        stop("a DOCTYPE; remove it", at: XMLCursor(context, mark).elementStart)
     }
 
     fileprivate func complain(_ error: xmlError) {
@@ -150,7 +157,7 @@ final class XMLPushParser {
         if error.code == XML_ERR_DOCUMENT_END.rawValue, !texts.isEmpty {
             stop(
                 "the document ends inside \(texts.count) open elements; was it cut off?",
-                at: XMLCursor(context).here)
+                at: XMLCursor(context, mark).here)
             return
         }
         let message = error.message.map { String(cString: $0) } ?? "not well-formed"

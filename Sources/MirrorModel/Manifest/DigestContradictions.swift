@@ -9,12 +9,14 @@ struct DigestContradictions {
     /// A flaw for each resource that contradicts an earlier one.
     func flaws() -> [ManifestFlaw] {
         var known = RepeatedHashes(expecting: resources.count)
-        forEachRequest { hash, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
+        forEachRequest { hash, _, _ in known.insert(UInt64(bitPattern: Int64(hash))) }
         known.find()
         if known.repeated.isEmpty { return [] }
-        var requests: [(hash: Int, position: Int)] = []
-        forEachRequest { hash, position in
-            if known.contains(UInt64(bitPattern: Int64(hash))) { requests.append((hash, position)) }
+        var requests: [Request] = []
+        forEachRequest { hash, position, source in
+            if known.contains(UInt64(bitPattern: Int64(hash))) {
+                requests.append(Request(hash: hash, position: position, source: source))
+            }
         }
         requests.sort { ($0.hash, $0.position) < ($1.hash, $1.position) }
         var flaws: [ManifestFlaw] = []
@@ -28,16 +30,32 @@ struct DigestContradictions {
         return flaws
     }
 
+    /// A request whose hash is not its alone.
+    private struct Request {
+        var hash: Int
+        var position: Int
+        /// What is asked and declared, where the resource has several sources: such a resource may
+        /// have very many, so none is looked up a second time. Nil for any other.
+        var source: (url: SourceURL, method: RequestMethod, digests: [Digest])?
+    }
+
     /// Passes a hash of each request whose response has a declared digest to the body.
-    private func forEachRequest(_ body: (_ hash: Int, _ position: Int) -> Void) {
+    private func forEachRequest(
+        _ body: (
+            _ hash: Int, _ position: Int,
+            _ source: (url: SourceURL, method: RequestMethod, digests: [Digest])?
+        ) -> Void
+    ) {
         for position in resources.indices where resources.mayHaveDigest(at: position) {
             if let hash = resources.plainRequestHash(at: position) {
-                body(hash, position)
+                body(hash, position, nil)
                 continue
             }
             let resource = resources[position]
             for source in resource.sources where !resource.digests.isEmpty {
-                body(resources.requestHash(resource.method, source.url), position)
+                body(
+                    resources.requestHash(resource.method, source.url), position,
+                    (source.url, resource.method, resource.digests))
             }
         }
     }
@@ -52,34 +70,36 @@ struct DigestContradictions {
 
     /// Compares what resources with requests of one hash declare with what the first of them did.
     private func compare(
-        _ requests: ArraySlice<(hash: Int, position: Int)>, _ flaws: inout [ManifestFlaw]
+        _ requests: ArraySlice<Request>, _ flaws: inout [ManifestFlaw]
     ) {
         var first: [Declaration] = []
-        for (hash, position) in requests {
-            let resource = resources[position]
+        for request in requests {
+            let position = request.position
+            let (url, method, digests) = request.source ?? declared(by: resources[position])
             var isContradicted = false
-            for url in resource.sources.lazy.map(\.url)
-            where resources.requestHash(resource.method, url) == hash {
-                for digest in resource.digests {
-                    let earlier = first.first {
-                        $0.url == url && $0.method == resource.method
-                            && $0.digest.algorithm == digest.algorithm
-                    }
-                    guard let earlier else {
-                        first.append(
-                            Declaration(
-                                position: position, method: resource.method, url: url,
-                                digest: digest))
-                        continue
-                    }
-                    if isContradicted || earlier.digest == digest { continue }
-                    isContradicted = true
-                    flaws.append(
-                        .twoDigests(
-                            first: earlier.position, second: position, url: url,
-                            digests: [earlier.digest, digest]))
+            for digest in digests {
+                let earlier = first.first {
+                    $0.url == url && $0.method == method
+                        && $0.digest.algorithm == digest.algorithm
                 }
+                guard let earlier else {
+                    first.append(
+                        Declaration(position: position, method: method, url: url, digest: digest))
+                    continue
+                }
+                if isContradicted || earlier.digest == digest { continue }
+                isContradicted = true
+                flaws.append(
+                    .twoDigests(
+                        first: earlier.position, second: position, url: url,
+                        digests: [earlier.digest, digest]))
             }
         }
+    }
+
+    private func declared(
+        by resource: Resource
+    ) -> (url: SourceURL, method: RequestMethod, digests: [Digest]) {
+        (resource.primary.url, resource.method, resource.digests)
     }
 }

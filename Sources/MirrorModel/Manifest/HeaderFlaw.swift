@@ -64,13 +64,20 @@ extension HeaderField {
                 $0 == $1 || ASCII.lower($0) == ASCII.lower($1)
             }
     }
+
+    /// The name as a key: equal for two names of the same field.
+    var key: String { name.lowercased() }
 }
 
 extension [HeaderField] {
     /// These fields overlaid with others, which win where names are the same.
     public func overlaid(with others: [HeaderField]) -> [HeaderField] {
         if others.isEmpty { return self }
-        return filter { field in !others.contains { $0.isNamed(field.name) } } + others
+        if others.count <= 8 {
+            return filter { field in !others.contains { $0.isNamed(field.name) } } + others
+        }
+        let names = Set(others.map(\.key))
+        return filter { !names.contains($0.key) } + others
     }
 }
 

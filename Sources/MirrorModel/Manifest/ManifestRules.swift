@@ -38,11 +38,9 @@ package enum ManifestRules {
         return "refresh is \(seconds) s; write a duration such as 90s 15m 6h 1d 2w"
     }
 
-    /// What is wrong with a further header beside those of a source.
-    package static func flaw(of name: String, beside headers: some Sequence<HeaderField>) -> String?
-    {
-        headers.contains { $0.isNamed(name) }
-            ? "the header \(Quoted(name)) is here a second time; keep one" : nil
+    /// What is wrong with a header of a name that an earlier one has.
+    package static func flaw(ofSecond name: String) -> String {
+        "the header \(Quoted(name)) is here a second time; keep one"
     }
 
     /// What is wrong with pieces of a file that has a size.
@@ -114,7 +112,7 @@ extension [HeaderField] {
         // Names are ASCII (RFC 9110 §5.1).
         var names: Set<String> = []
         let second = first { !names.insert($0.name.lowercased()).inserted }
-        return second.flatMap { ManifestRules.flaw(of: $0.name, beside: self) }
+        return second.map { ManifestRules.flaw(ofSecond: $0.name) }
     }
 }
 

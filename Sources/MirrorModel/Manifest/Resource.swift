@@ -73,27 +73,3 @@ public enum RequestMethod: Sendable, Hashable {
     /// A POST with this body: never conditional, never resumed.
     case post(body: Template)
 }
-
-extension Resource {
-    /// This resource with what another says of the same bytes; nil if it may be about others.
-    ///
-    /// The bytes are the same if their URL is, or if a digest proves it. Tags stay that both have,
-    /// because a file that is needed without a tag is needed.
-    package func joined(with other: Resource) -> Resource? {
-        let contradicts = other.digests.contains { digest in
-            digests.contains { $0.algorithm == digest.algorithm && $0 != digest }
-        }
-        let isSame = primary.url == other.primary.url || (pin != nil && pin == other.pin)
-        guard isSame, !contradicts, size == nil || other.size == nil || size == other.size
-        else { return nil }
-        var joined = self
-        joined.size = size ?? other.size
-        joined.digests += other.digests.filter { !digests.contains($0) }
-        for source in other.sources where !sources.contains(source) {
-            if !joined.mirrors.contains(source) { joined.mirrors.append(source) }
-        }
-        joined.tags = tags.filter(other.tags.contains)
-        if joined.pin != nil, pin == nil { joined.refresh = other.refresh }
-        return joined
-    }
-}

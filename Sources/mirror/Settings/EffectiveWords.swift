@@ -24,6 +24,9 @@ struct EffectiveWords {
         "cacert", "env", "log", "metrics", "netrc", "netrc-file", "on-change", "on-failure",
     ]
 
+    /// How many values a list has: the parser of command lines compares them all with each other.
+    private static let mostTexts = 256
+
     /// Refuses a setting that reaches outside the root where another user can have written it.
     static func refuse(
         _ setting: DeviceSettings.Setting, ofOthers settings: DeviceSettings
@@ -99,7 +102,7 @@ struct EffectiveWords {
         case .flag(let flag): option.isFlag ? (flag ? ["--" + option.name] : []) : nil
         case .texts(let texts):
             option.isFlag || (texts.count != 1 && !option.isRepeating)
-                ? nil : texts.flatMap { ["--" + option.name, $0] }
+                || texts.count > mostTexts ? nil : texts.flatMap { ["--" + option.name, $0] }
         }
     }
 
@@ -122,7 +125,8 @@ struct EffectiveWords {
     static func kind(of option: OptionCatalog.Option) -> String {
         if option.isFlag { return "\(option.name) is a flag: write true or false" }
         return option.isRepeating
-            ? "\(option.name) takes a list of texts" : "\(option.name) takes one value"
+            ? "\(option.name) takes a list of at most \(mostTexts) texts"
+            : "\(option.name) takes one value"
     }
 
     /// The long names of the options that a command line has.

@@ -95,6 +95,16 @@ import Testing
         #expect(throws: ManifestRefusal.self) { try words() }
     }
 
+    @Test(arguments: [(256, true), (257, false)])
+    func aLongListIsRefusedNotParsed(count: Int, isTaken: Bool) throws {
+        let text = "{\"only\": [\((1...count).map { "\"t\($0)\"" }.joined(separator: ","))]}"
+        let words = try? EffectiveWords(
+            ["sync"], settings: try DeviceSettings(text: text, path: "settings.json"),
+            environment: [], catalog: Self.catalog
+        ).words
+        #expect(words?.count == (isTaken ? 1 + 2 * count : nil))
+    }
+
     @Test func theLastRootOfACommandLineCounts() {
         #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--root=b", "m"]) == "b")
         #expect(SettingsLayer.root(in: ["sync", "--root", "a", "--", "--root", "b"]) == "a")

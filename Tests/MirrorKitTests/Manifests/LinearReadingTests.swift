@@ -1,0 +1,237 @@
+import Glibc
+import MirrorModel
+import Testing
+
+@testable import MirrorManifests
+
+/// Reading takes time in proportion to the length of a text, whatever it has very many of.
+///
+/// Each text is made with n and with 10 n of something. Ten times as long takes about ten times the
+/// processor time of this thread, and with a hidden square a hundred times. The limit lies between.
+@Suite(.serialized) struct LinearReadingTests {
+    /// A text, by how many of something it has.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        var count = 500
+        let text: @Sendable (Int) -> String
+
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: cases)
+    func tenTimesAsLongTakesAboutTenTimesTheTime(_ given: Case) throws {
+        let short = Array(given.text(given.count).utf8)
+        let long = Array(given.text(10 * given.count).utf8)
+        var ratios: [Double] = []
+        // Only the machine can make a linear reading look slow, and not three times on end.
+        for _ in 1...3 {
+            let ratio =
+                try time(to: long) / max(min(try time(to: short), try time(to: short)), 1e-4)
+            ratios.append(ratio)
+            if ratio < 25 { return }
+        }
+        Issue.record("\(given.name): \(ratios) times as long")
+    }
+
+    /// The processor time in seconds that reading a text takes; whether it is refused does not matter.
+    private func time(to bytes: [UInt8]) throws -> Double {
+        let hint = try ListHint(format: nil, base: try SourceURL("https://b.example/"))
+        let start = now
+        do {
+            _ = try ManifestReader.read(bytes, label: "m", origin: .file(path: "/m"), hint: hint)
+        } catch _ as ManifestRefusal {
+            do {
+                _ = try ManifestReader.read(bytes, label: "m", origin: .file(path: "/m"))
+            } catch _ as ManifestRefusal {}
+        }
+        return now - start
+    }
+
+    private var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    // MARK: Texts
+
+    private static let cases: [Case] = [
+        json("mirrors") { "\"mirrors\": [\(each($0) { "\"https://m\($0).example/a\"" })]" },
+        json("mirrors of one origin, with headers") {
+            """
+            "headers": {\(each($0) { "\"X-\($0)\": \"v\"" })},
+            "mirrors": [\(each($0) { "{ \"url\": \"/\($0)\", \"headers\": { \"Y\": \"\" } }" })]
+            """
+        },
+        json("headers") { "\"headers\": {\(each($0) { "\"X-\($0)\": \"v\"" })}" },
+        json("tags") { "\"tags\": [\(each($0) { "\"t\($0)\"" })]" },
+        json("unknown keys") { each($0) { "\"k\($0)\": 1" } },
+        json("pieces") {
+            "\"pieces\": { \"length\": 1, \"sha256\": [\(each($0) { "\"\(hex($0))\"" })] }"
+        },
+        json("variables") {
+            "\"method\": \"POST\", \"body\": \"\(each($0, "") { _ in "$${A}" })\""
+        },
+        json("digests of an integrity") {
+            "\"integrity\": \"\(each($0, " ") { _ in "sha256-" + String(repeating: "A", count: 43) + "=" })\""
+        },
+        Case(name: "default headers of many resources") { count in
+            """
+            { "defaults": { "headers": {\(each(count) { "\"X-\($0)\": \"v\"" })} },
+              "resources": [\(each(count) { "{ \"url\": \"https://h.example/\($0)\", \"headers\": { \"Y\": \"\" } }" })] }
+            """
+        },
+        Case(name: "default tags of many resources") { count in
+            """
+            { "defaults": { "tags": [\(each(count) { "\"t\($0)\"" })] },
+              "resources": [\(each(count) { "{ \"url\": \"https://h.example/\($0)\", \"tags\": [\"y\"] }" })] }
+            """
+        },
+        Case(name: "resources of one URL") { count in
+            "{ \"resources\": [\(each(count) { "{ \"path\": \"tmp/\($0)\", \"url\": \"https://h.example/a\", \"sha256\": \"\(hex($0))\" }" })] }"
+        },
+        Case(name: "two resources with the same mirrors") { count in
+            let mirrors = each(count) { "\"https://m\($0).example/a\"" }
+            return """
+                { "resources": [\(each(2) {
+                    "{ \"url\": \"https://h.example/\($0)\", \"sha256\": \"\(hex(1))\", \"mirrors\": [\(mirrors)] }"
+                })] }
+                """
+        },
+        Case(name: "resources of one target") { count in
+            "{ \"resources\": [\(each(count) { _ in "{ \"url\": \"https://h.example/a\" }" })] }"
+        },
+        xml("elements in one line", count: 100) {
+            each($0, "") { "<resource url=\"https://h.example/\($0)\"/>" }
+        },
+        xml("mirrors in XML", count: 100) {
+            "<resource url=\"https://h.example/a\">"
+                + each($0, "") { "<mirror url=\"https://m\($0).example/a\"/>" } + "</resource>"
+        },
+        xml("headers in XML") {
+            "<resource url=\"https://h.example/a\">"
+                + each($0, "") { "<header name=\"X-\($0)\" value=\"v\"/>\n" } + "</resource>"
+        },
+        xml("attributes", count: 8000) {
+            "<resource url=\"https://h.example/a\" \(each($0, " ") { "x-\($0)=\"v\"" })/>"
+        },
+        xml("namespaces", count: 8000) {
+            "<resource url=\"https://h.example/a\" \(each($0, " ") { "xmlns:n\($0)=\"v\"" })/>"
+        },
+        xml("tags in XML") {
+            "<resource url=\"https://h.example/a\" tags=\"\(each($0, " ") { "t\($0)" })\"/>"
+        },
+        Case(name: "Metalink 4", count: 100) {
+            "<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"><file name=\"a\">"
+                + each($0, "") { "<url>https://m\($0).example/a</url>" } + "</file></metalink>"
+        },
+        Case(name: "Metalink 3", count: 100) {
+            "<metalink xmlns=\"http://www.metalinker.org/\"><files><file name=\"a\"><resources>"
+                + each($0, "") { "<url type=\"http\">https://m\($0).example/a</url>" }
+                + "</resources></file></files></metalink>"
+        },
+        Case(name: "S3", count: 100) {
+            "<ListBucketResult>"
+                + each($0, "") { "<Contents><Key>k\($0)</Key><Size>1</Size></Contents>" }
+                + "</ListBucketResult>"
+        },
+        Case(name: "repomd", count: 100) {
+            "<repomd xmlns=\"http://linux.duke.edu/metadata/repo\">"
+                + each($0, "") { "<data><location href=\"d\($0)\"/></data>" } + "</repomd>"
+        },
+        Case(name: "sources of aria2") { each($0, "\t") { "https://m\($0).example/a" } + "\n" },
+        Case(name: "headers of aria2") {
+            "https://h.example/a\n" + each($0, "") { " header=X-\($0): v\n" }
+        },
+        Case(name: "options of aria2") {
+            "https://h.example/a\n" + each($0, "") { " o\($0)=v\n" }
+        },
+        Case(name: "sources of one file in many lines") {
+            each($0, "") { "https://h.example/a\thttps://m\($0).example/a\n" }
+        },
+        Case(name: "schemes") { "https://h.example/a\n" + each($0, "") { "x\($0)://h/a\n" } },
+        Case(name: "URLs") { each($0, "") { "https://h.example/\($0)\n" } },
+        Case(name: "sums") { each($0, "") { "\(hex($0))  a\($0)\n" } },
+        Case(name: "BagIt") { each($0, "") { "\(hex($0))  data/\($0)\n" } },
+        Case(name: "fetch.txt") { each($0, "") { "https://h.example/\($0) 1 data/\($0)\n" } },
+        Case(name: "pooch") { each($0, "") { "a\($0) x\($0):00 https://h.example/\($0)\n" } },
+        Case(name: "go.sum") { each($0, "") { "h.example/m\($0) v1.0.0 h1:x=\n" } },
+        Case(name: "requirements in one line") {
+            "a @ https://h.example/a.whl " + each($0, " ") { _ in "--hash=sha256:\(hex(1))" } + "\n"
+        },
+        Case(name: "requirements with line ends") {
+            "a @ https://h.example/a.whl \\\n"
+                + each($0, "") { _ in "  --hash=sha256:\(hex(1)) \\\n" } + "\n"
+        },
+        Case(name: "Packages") { each($0, "\n") { "Package: p\($0)\nFilename: p/\($0).deb\n" } },
+        Case(name: "Release") {
+            "Suite: s\nSHA256:\n" + each($0, "") { " \(hex($0)) 1 main/\($0)\n" }
+        },
+        Case(name: "Cargo.lock of version 1") { count in
+            let registry = "registry+https://github.com/rust-lang/crates.io-index"
+            return each(count, "") {
+                "[[package]]\nname = \"p\($0)\"\nversion = \"1\"\nsource = \"\(registry)\"\n"
+            } + "[metadata]\n"
+                + each(count, "") { "\"checksum p\($0) 1 (\(registry))\" = \"\(hex($0))\"\n" }
+        },
+        Case(name: "uv.lock") { count in
+            "version = 1\n[[package]]\nname = \"p\"\nsource = { \(each(count) { "k\($0) = 1" }) }\nwheels = ["
+                + each(count) { "{ url = \"https://h.example/\($0).whl\" }" } + "]\n"
+        },
+        Case(name: "pylock.toml") {
+            "lock-version = \"1.0\"\n"
+                + each($0, "") {
+                    "[[packages]]\nname = \"p\($0)\"\narchive = { url = \"https://h.example/\($0)\" }\n"
+                }
+        },
+        Case(name: "npm") {
+            "{ \"lockfileVersion\": 3, \"packages\": {"
+                + each($0) {
+                    "\"node_modules/p\($0)\": { \"resolved\": \"https://h.example/\($0).tgz\" }"
+                }
+                + "} }"
+        },
+        Case(name: "CycloneDX") {
+            "{ \"bomFormat\": \"CycloneDX\", \"components\": [{ \"externalReferences\": [{ \"type\": \"distribution\", \"url\": \"https://h.example/a\", \"hashes\": ["
+                + each($0) { "{ \"alg\": \"x\($0)\", \"content\": \"00\" }" } + "] }] }] }"
+        },
+        Case(name: "flatpak") {
+            "[{ \"type\": \"file\", \"url\": \"https://h.example/a\", \"sha256\": \"\(hex(1))\", \"mirror-urls\": ["
+                + each($0) { "\"https://m\($0).example/a\"" } + "] },"
+                + each($0) { "{ \"type\": \"x\($0)\" }" } + "]"
+        },
+        Case(name: "GitHub") {
+            "{ \"assets\": ["
+                + each($0) {
+                    "{ \"browser_download_url\": \"https://h.example/\($0)\", \"digest\": \"x\($0):00\" }"
+                }
+                + "] }"
+        },
+        Case(name: "Hugging Face") {
+            "[" + each($0) { "{ \"type\": \"file\", \"path\": \"a\($0)\", \"size\": 1 }" } + "]"
+        },
+    ]
+
+    private static func json(_ name: String, _ keys: @escaping @Sendable (Int) -> String) -> Case {
+        Case(name: name) {
+            "{ \"resources\": [{ \"url\": \"https://h.example/a\", \(keys($0)) }] }"
+        }
+    }
+
+    private static func xml(
+        _ name: String, count: Int = 500, _ elements: @escaping @Sendable (Int) -> String
+    ) -> Case {
+        Case(name: name, count: count) { "<manifest name=\"m\">\(elements($0))</manifest>" }
+    }
+
+    private static func each(
+        _ count: Int, _ separator: String = ",", _ text: (Int) -> String
+    ) -> String {
+        (0..<count).map(text).joined(separator: separator)
+    }
+
+    private static func hex(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+}
