@@ -116,6 +116,8 @@ package struct ResponseEvaluator: ~Copyable, Sendable {
     }
 
     func status(_ head: ResponseHead) -> Refusal {
-        Refusal(.httpStatus, "the server answered \(head.status)", status: head.status)
+        // Only a proxy answers 407 (RFC 9110 §15.5.8). Without TLS its other statuses look like the server's.
+        let sender = head.status == 407 ? "proxy" : "server"
+        return Refusal(.httpStatus, "the \(sender) answered \(head.status)", status: head.status)
     }
 }
