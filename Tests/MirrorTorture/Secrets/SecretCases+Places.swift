@@ -105,6 +105,7 @@ extension SecretCase {
     static let cookies: [SecretCase] = [
         SecretCase("a cookie on the way") {
             $0.routes = ["A /a": "302 /c", "A /c": "200"]
+            $0.seen = [.cookie: ["A /c"]]
         },
         SecretCase("a cookie, and back from another origin") {
             $0.routes = ["A /a": "302 %B%/b", "B /b": "302 %A%/c", "A /c": "200"]
