@@ -51,6 +51,15 @@ struct Answer: Sendable {
     /// Whether it says that it is the whole file, and has another length than that.
     var contradictsRange: Bool { name.hasPrefix("as 200") || Answer.contradictory.contains(name) }
 
+    /// Whether the server may refuse nothing but the range.
+    var mayRefuseRange: Bool {
+        isBodiless && Answer.refusalsOfRanges.contains(String(name.prefix(3)))
+    }
+
+    private static let refusalsOfRanges: Set<String> = [
+        "400", "403", "404", "405", "412", "500", "501",
+    ]
+
     private static let contradictory: Set<String> = [
         "a Content-Range", "length too long, FIN", "length too short", "empty",
         "the rest as the whole", "gzip indeed", "to the end, cut by FIN",

@@ -77,6 +77,8 @@ struct AnswerOracle {
             case .refused where asksForRange && confirmation.name.hasPrefix("206"):
                 let anew = plain?.after(requests: 1, restarts: 1)
                 return anew?.or(Verdict([.lasting]))
+            case .refused where asksForRange && confirmation.mayRefuseRange:
+                return Verdict([.lasting], requests: 2)
             case .refused: return Verdict([.lasting])
             case .passing: return Verdict([.healing])
             default: return nil
@@ -123,9 +125,11 @@ struct AnswerOracle {
         guard let range = script.range else {
             // It may be the range: the source is asked again without one.
             if script.whole.contradictsRange { return plain?.after(doubted: 1) }
+            if script.whole.mayRefuseRange { return plain?.after(requests: 1) }
             return plain?.restartedByWhole
         }
         guard let meaning = range.meaning(knowledge) else { return nil }
+        if range.mayRefuseRange { return plain?.after(requests: 1, restarts: 1) }
         let anew =
             range.contradictsRange
             ? plain?.after(doubted: 1) : plain?.after(requests: 1, restarts: 1)

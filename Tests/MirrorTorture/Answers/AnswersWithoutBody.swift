@@ -6,7 +6,7 @@ enum AnswersWithoutBody {
 
     private static let refused: [Answer] =
         [
-            "201 Created", "202 Accepted", "203 Non-Authoritative Information", "204 No Content",
+            "201 Created", "204 No Content",
             "205 Reset Content", "207 Multi-Status", "208 Already Reported", "226 IM Used",
             "299 Whatever", "300 Multiple Choices", "301 Moved Permanently", "302 Found",
             "303 See Other", "305 Use Proxy", "306 Unused", "307 Temporary Redirect",
@@ -15,7 +15,7 @@ enum AnswersWithoutBody {
             "406 Not Acceptable", "407 Proxy Authentication Required", "409 Conflict", "410 Gone",
             "411 Length Required", "412 Precondition Failed", "413 Content Too Large",
             "414 URI Too Long", "415 Unsupported Media Type", "417 Expectation Failed",
-            "418 I'm a teapot", "421 Misdirected Request", "422 Unprocessable Content",
+            "418 I'm a teapot", "422 Unprocessable Content",
             "423 Locked", "424 Failed Dependency", "426 Upgrade Required",
             "428 Precondition Required", "431 Request Header Fields Too Large",
             "451 Unavailable For Legal Reasons", "499 Whatever",
@@ -26,11 +26,13 @@ enum AnswersWithoutBody {
                 "407 Proxy Authentication Required", .refused,
                 ["Proxy-Authenticate: Basic realm=\"x\""]),
             .status("300 Multiple Choices", .refused, ["Location: /b.bin"]),
+            // Asked once more, over a connection of its own.
+            .status("421 Misdirected Request", .refusedAfter(1)),
         ]
 
     private static let passing: [Answer] =
         [
-            "408 Request Timeout", "425 Too Early", "429 Too Many Requests",
+            "202 Accepted", "408 Request Timeout", "425 Too Early", "429 Too Many Requests",
             "500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable",
             "504 Gateway Timeout",
         ].map { .status($0, .passing) }

@@ -19,12 +19,10 @@ enum RangeAnswers {
 
     private static let ranges: [Answer] = [
         honest, careless,
-        .range("7000 bytes at a time", .continued(3)) { answer, served in
-            let last = min(served.offset + 7000, served.bytes.count) - 1
-            answer.set("Content-Range", "bytes \(served.offset)-\(last)/\(served.bytes.count)")
-            answer.body = Array(served.bytes[served.offset...last])
-        },
-        .range("one byte, then all", .continued(2)) { answer, served in
+        portions(of: 17_000, .continued(2)),
+        // So few bytes count as a try, and there is no other.
+        portions(of: 7000, .cut),
+        .range("one byte, then all", .cut) { answer, served in
             guard served.offset == 70_000 else { return }
             answer.set("Content-Range", "bytes 70000-70000/90000")
             answer.body = [served.bytes[70_000]]
@@ -58,6 +56,14 @@ enum RangeAnswers {
                 + served.bytes[served.offset...] + Array("\r\n--b--\r\n".utf8)
         },
     ]
+
+    private static func portions(of size: Int, _ meaning: Answer.Meaning) -> Answer {
+        .range("\(size) bytes at a time", meaning) { answer, served in
+            let last = min(served.offset + size, served.bytes.count) - 1
+            answer.set("Content-Range", "bytes \(served.offset)-\(last)/\(served.bytes.count)")
+            answer.body = Array(served.bytes[served.offset...last])
+        }
+    }
 
     private static let contentRanges: [Answer] =
         [
@@ -222,7 +228,7 @@ enum RangeAnswers {
             .range("Content-Encoding identity", .continued(1)) { answer, _ in
                 answer.set("Content-Encoding", "identity")
             },
-            .range("text/html", by(pinned: .continued(1), unpinned: .restartedOrRefused)) {
+            .range("text/html", by(pinned: .continued(1), unpinned: .passing)) {
                 answer, _ in answer.set("Content-Type", "text/html")
             },
         ]

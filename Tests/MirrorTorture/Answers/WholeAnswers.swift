@@ -24,6 +24,9 @@ enum WholeAnswers {
     private static let framings: [Answer] =
         [
             honest,
+            .whole("203", .taken) { answer, _ in
+                answer.status = "HTTP/1.1 203 Non-Authoritative Information"
+            },
             .whole("chunked", .taken) { answer, _ in answer.framing = .chunked() },
             .whole("chunked, odd sizes and extensions", .taken) { answer, _ in
                 answer.framing = .chunked([1, 7, 4096], suffix: ";name=\"value\"")
@@ -193,7 +196,7 @@ enum WholeAnswers {
 
     private static let types: [Answer] =
         ["text/html", "TEXT/HTML; charset=utf-8", "text/html;"].map { type in
-            .whole("Content-Type \(type)", by(pinned: .taken, unpinned: .refused)) { answer, _ in
+            .whole("Content-Type \(type)", by(pinned: .taken, unpinned: .passing)) { answer, _ in
                 answer.set("Content-Type", type)
             }
         }
