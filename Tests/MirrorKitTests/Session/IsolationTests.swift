@@ -29,7 +29,7 @@ import Testing
 }
 
 /// A body runs where its caller does.
-@Suite(.timeLimit(.minutes(1))) struct IsolationTests {
+@Suite(.timeLimit(.minutes(5))) struct IsolationTests {
     @Test func bodiesRunOnTheActorOfTheirCaller() async throws {
         let rig = try SessionRig()
         let resource = try rig.resource("Caches/a", [1])

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// A token that a server refuses in the middle of a run is asked for again.
-@Suite(.timeLimit(.minutes(1))) struct RenewedCredentialsTests {
+@Suite(.timeLimit(.minutes(5))) struct RenewedCredentialsTests {
     /// Supplies `Bearer 1`, `Bearer 2` and so on.
     private final class Tokens: Sendable {
         private let count = Mutex(0)

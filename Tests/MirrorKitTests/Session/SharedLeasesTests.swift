@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Files that are read with `withFile` beside runs: of another session, without an end, of one's own.
-@Suite(.timeLimit(.minutes(1))) struct SharedLeasesTests {
+@Suite(.timeLimit(.minutes(5))) struct SharedLeasesTests {
     private let a = "Caches/a"
 
     /// A file that is there, and of which the origin has a new version.

@@ -5,7 +5,7 @@ import MirrorTestSupport
 import Testing
 
 /// Values that no manifest and no option could have are refused when a program sets them.
-@Suite(.timeLimit(.minutes(2))) struct ValidationTests {
+@Suite(.timeLimit(.minutes(5))) struct ValidationTests {
     /// A manifest with one flaw, and what its refusal says.
     struct Flawed: Sendable, CustomTestStringConvertible {
         let says: String
