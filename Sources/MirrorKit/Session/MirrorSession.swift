@@ -101,6 +101,7 @@ public actor MirrorSession {
         _ manifest: Manifest, planning: PlanOptions = PlanOptions(),
         options: RunOptions = RunOptions()
     ) async throws -> Summary {
+        try options.validate()
         var options = options
         options.followsPlanning = true
         return try await withPlan(of: [manifest], options: planning) { [options] plan in

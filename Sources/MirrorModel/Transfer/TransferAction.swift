@@ -80,7 +80,7 @@ struct SourceState: Sendable {
     enum Renewal: Sendable {
         case none
         /// Others are asked for, and if there are none, this is its ending.
-        case awaited(Refusal)
+        indirect case awaited(Refusal)
         case over
     }
 

@@ -159,7 +159,11 @@ import Testing
         }
         #expect(error?.code == .usage)
         #expect(error?.message == says)
-        #expect(rig.origin.requests.isEmpty)
+        #expect(rig.folder.names().isEmpty)
+        let run = rig.session.execute(try await rig.session.plan(manifest), options: options)
+        let thrown = await #expect(throws: MirrorError.self) { for try await _ in run {} }
+        #expect(thrown?.message == says)
+        #expect(rig.folder.names().isEmpty)
     }
 
     static let planOptions: [(String, @Sendable (inout PlanOptions) -> Void)] = [
