@@ -222,7 +222,7 @@ extension FileLeases {
     /// The first of these files that is read under one of the leases.
     func first(of targets: [Target], under held: [FileLease]) -> Target? {
         if held.isEmpty { return nil }
-        let read = held.filter { $0.leases === self && $0.isHeld }.map(\.target)
+        let read = Set(held.lazy.filter { $0.leases === self && $0.isHeld }.map(\.target))
         return targets.first(where: read.contains)
     }
 
