@@ -199,7 +199,9 @@ extension TransferEngine {
 
     private func take(_ message: TransferMessage) {
         switch message {
-        case .submit(let jobs): for job in jobs { steering.submit(job) }
+        case .submit(let jobs, let paused):
+            for job in jobs { steering.submit(job) }
+            for id in paused { steering.pause(id) }
         case .pause(let id): steering.pause(id)
         case .resume(let id): steering.resume(id)
         case .pauseAll: throttle.limits.isPaused = true

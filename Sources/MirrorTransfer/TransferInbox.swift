@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// A message to the transfer thread, from callers and from workers.
 enum TransferMessage: Sendable {
-    case submit([TransferJob])
+    /// Some of the jobs may be paused before they begin.
+    case submit([TransferJob], pausing: [Int] = [])
     case pause(Int)
     case resume(Int)
     case pauseAll

@@ -64,10 +64,10 @@ package final class TransferLoop: Sendable {
         case caller
     }
 
-    /// Adds jobs to the queue.
-    package func submit(_ jobs: [TransferJob]) {
+    /// Adds jobs to the queue, and pauses some before one of them begins.
+    package func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
         hasJobs.store(true, ordering: .releasing)
-        inbox.post(.submit(jobs))
+        inbox.post(.submit(jobs, pausing: paused))
     }
 
     /// Requests no more bytes of a job until it is resumed; a running job keeps its place.

@@ -103,11 +103,12 @@ final class Engine: Sendable {
 
     /// Hands jobs to the loop, which is created for the first job at the latest.
     ///
-    /// A run without transfers has no loop, unless requests were expected.
-    func submit(_ jobs: [TransferJob]) {
-        guard !jobs.isEmpty else { return }
+    /// A run without transfers has no loop, unless requests were expected. Of the jobs that the loop has
+    /// then, some are paused: they ask for no bytes until `resume`.
+    func submit(_ jobs: [TransferJob], pausing paused: [Int] = []) {
+        guard !jobs.isEmpty else { return withLoop { for job in paused { $0.pause(job) } } }
         do throws(MirrorError) {
-            try startedLoop().submit(jobs)
+            try startedLoop().submit(jobs, pausing: paused)
         } catch {
             for job in jobs { runs.tell(job, .ended(.failed(error, TransferCost()))) }
         }
@@ -135,9 +136,6 @@ final class Engine: Sendable {
     func cancel(_ jobs: [Int], discardingParts: Bool = false) {
         withLoop { $0.cancel(jobs, discardingPart: discardingParts) }
     }
-
-    /// Stops asking for bytes until `resume`.
-    func pause(_ jobs: [Int]) { withLoop { for job in jobs { $0.pause(job) } } }
 
     /// Resumes asking for bytes.
     func resume(_ jobs: [Int]) { withLoop { for job in jobs { $0.resume(job) } } }

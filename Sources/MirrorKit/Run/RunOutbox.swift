@@ -48,9 +48,9 @@ struct RunOutbox {
     /// Sends the events.
     mutating func sendEvents() { execution.control.send(contentsOf: &events) }
 
-    /// Hands the transfers to the loop.
-    mutating func submitJobs() {
-        execution.engine.submit(jobs)
+    /// Hands the transfers to the loop, and pauses some that it has then.
+    mutating func submitJobs(pausing paused: [Int] = []) {
+        execution.engine.submit(jobs, pausing: paused)
         jobs.removeAll(keepingCapacity: true)
     }
 }

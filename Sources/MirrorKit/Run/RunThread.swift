@@ -255,7 +255,7 @@ extension RunThread {
             // A leftover part only takes up disk space, and the next run tries again.
             for name in parts { try? engine.parts.discard(part: name) }
         case .release(let position, let target, let end): claims.release(position, target, end)
-        case .pause(let positions): steer(positions) { $0.pause($1) }
+        case .pause(let positions): outbox.submitJobs(pausing: positions.map(job))
         case .resume(let positions): steer(positions) { $0.resume($1) }
         case .cancel(let positions, let discarding):
             steer(positions) { $0.cancel($1, discardingParts: discarding) }
@@ -344,6 +344,11 @@ extension RunThread {
     private func steer(_ positions: [Int], _ body: (Engine, [Int]) -> Void) {
         guard !positions.isEmpty else { return }
         outbox.submitJobs()
-        body(engine, positions.map { RunRegister.job(of: execution.number, position: $0) })
+        body(engine, positions.map(job))
+    }
+
+    /// The number of a transfer in the loop.
+    private func job(at position: Int) -> Int {
+        RunRegister.job(of: execution.number, position: position)
     }
 }
