@@ -57,13 +57,17 @@ import Testing
         let (leases, log, target) = (FileLeases(), Log(), try Target("Caches/a"))
         let first = try await leases.take(target)
         leases.begin(target) { log.add("landing") }
+        let asking = Log()
         let readers = (0..<3).map { _ in
             Task {
+                asking.add("reader")
                 let lease = try await leases.take(target)
                 log.add("reader")
                 return lease
             }
         }
+        // They stand in the line soon after.
+        while asking.all.count < 3 { await Task.yield() }
         for _ in 0..<100 { await Task.yield() }
         #expect(log.all == [])
         first.end()
