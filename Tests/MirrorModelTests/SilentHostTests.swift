@@ -133,6 +133,26 @@ import Testing
         #expect(Set(asked).count == tried)
     }
 
+    @Test func aTransferThatWentUnansweredGivesWayToOthers() throws {
+        let dispatcher = Dispatching(jobs: 1, retries: 7)
+        let a = try Dispatching.host("a")
+        dispatcher.add([1, 2], a)
+        #expect(dispatcher.fill() == [1])
+        guard case .ofHost(let wait) = dispatcher.failed(1, Dispatching.silent) else {
+            Issue.record("the host is down after one try")
+            return
+        }
+        // Its place is still its own, and the time of the next try has come.
+        dispatcher.advance(to: wait)
+        guard case .waits = dispatcher.admit(1, to: a) else {
+            Issue.record("it asks again before the other has asked")
+            return
+        }
+        dispatcher.release(1)
+        dispatcher.add([1], a)
+        #expect(dispatcher.fill(now: wait) == [2])
+    }
+
     @Test func oneAddressThatHangsDoesNotTakeItsHostDown() throws {
         let dispatcher = Dispatching(jobs: 1, retries: 1)
         let a = try Dispatching.host("a")

@@ -171,6 +171,7 @@ extension Dispatcher {
         case .away(let outage):
             let isFirst = queue.hosts.states[host].running == (isThere ? 1 : 0) && opensAt <= now
             guard isFirst, isThere || !outage.isSlow else { return .elsewhere }
+            if isThere, queue.givesWay(id, at: host) { return .waits }
         case .unknown, .answering: break
         }
         if isThere {

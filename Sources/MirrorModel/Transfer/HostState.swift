@@ -59,7 +59,9 @@ package struct Outage: Sendable {
     func isOver(retries: Int, isLast: Bool) -> Bool {
         guard failure.isPassing else { return true }
         guard tries > retries else { return false }
-        return !takesRequests || isLast || unanswered.count >= Outage.enoughUnanswered
+        if !takesRequests || isLast || unanswered.count >= Outage.enoughUnanswered { return true }
+        // Each further try is another transfer's, so there are no more of them than that.
+        return tries > retries + Outage.enoughUnanswered
     }
 
     /// Makes the next try possible at once, because the network is back.

@@ -91,6 +91,13 @@ struct StartQueue: Sendable {
         return hosts.states[host].waiting.popFirst(untriedFirst: untriedFirst)
     }
 
+    /// Whether a transfer must not ask a host again before others have asked it.
+    mutating func givesWay(_ id: Int, at host: Int) -> Bool {
+        guard hosts.states[host].isMute, unanswered.contains(Serial(id)) else { return false }
+        dropEnded(host)
+        return hosts.states[host].waiting.hasUntried
+    }
+
     private func isEnded(_ transfer: QueuedTransfer) -> Bool {
         waiting[transfer.id]?.ticket != transfer.ticket
     }
