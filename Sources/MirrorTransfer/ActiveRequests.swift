@@ -139,8 +139,10 @@ extension ActiveRequests {
         return wire.resume(active)
     }
 
-    /// Whether an active request was held back while it read, and its transfer is not paused.
+    /// Whether an active request was held back while it read, and its transfer may have more bytes.
     private func mayGoOn(_ active: ActiveRequest) -> Bool {
-        active.isHeldBack && isRunning(active) && register.transfers[active.id]?.isPaused == false
+        guard active.isHeldBack, isRunning(active), let transfer = register.transfers[active.id]
+        else { return false }
+        return !transfer.isPaused && !transfer.job.hasSpentAll
     }
 }

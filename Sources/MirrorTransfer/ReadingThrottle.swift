@@ -59,7 +59,7 @@ final class ReadingThrottle {
         guard
             transfer.isPaused || backlog > Self.backlogLimit
                 || chunks.bytesInUse > bufferLimit
-                || limits.isOverdrawn || limits.exceededTotal != nil
+                || limits.isOverdrawn || limits.exceededTotal != nil || transfer.job.hasSpentAll
         else { return false }
         limits.wasHeldBack = true
         return true
@@ -68,6 +68,7 @@ final class ReadingThrottle {
     /// Counts received bytes of a body.
     func count(_ bytes: Int, for transfer: Transfer) {
         limits.take(bytes)
+        transfer.job.allowance?.take(bytes)
         transfer.cost.bytesReceived += Int64(bytes)
     }
 

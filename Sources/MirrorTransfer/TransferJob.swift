@@ -27,12 +27,17 @@ package final class TransferJob: Sendable {
     package let keepsPart: Bool
     /// Asks the program for other credentials after a 401; nil where it has none to give.
     package let renew: CredentialRenewal?
+    /// What its bytes count against; nil where nothing limits the run.
+    let allowance: ByteAllowance?
+    /// Whether it goes on when nothing is left of that.
+    let isUrgent: Bool
 
     /// Makes a job.
     package init(
         id: Int, target: Target, sources: [PreparedSource], postBody: [UInt8]?,
         expectation: Expectation, local: LocalVersion?, part: PartRecord?, priority: Int32,
-        isDecisive: Bool = false, keepsPart: Bool = false, renew: CredentialRenewal? = nil
+        isDecisive: Bool = false, keepsPart: Bool = false, renew: CredentialRenewal? = nil,
+        allowance: ByteAllowance? = nil, isUrgent: Bool = false
     ) {
         self.id = id
         self.target = target
@@ -45,6 +50,8 @@ package final class TransferJob: Sendable {
         self.isDecisive = isDecisive
         self.keepsPart = keepsPart
         self.renew = renew
+        self.allowance = allowance
+        self.isUrgent = isUrgent
     }
 
     /// The same job with other headers for the origin of one of its sources.
@@ -55,8 +62,12 @@ package final class TransferJob: Sendable {
         return TransferJob(
             id: id, target: target, sources: sources, postBody: postBody,
             expectation: expectation, local: local, part: part, priority: priority,
-            isDecisive: isDecisive, keepsPart: keepsPart, renew: renew)
+            isDecisive: isDecisive, keepsPart: keepsPart, renew: renew,
+            allowance: allowance, isUrgent: isUrgent)
     }
+
+    /// Whether it must take no more bytes until the run decides what follows.
+    var hasSpentAll: Bool { !isUrgent && allowance?.isSpent == true }
 
     /// Whether its response is expected to take little more than a round trip.
     var isBrief: Bool {

@@ -75,7 +75,7 @@ final class Execution: Sendable {
     }
 
     /// The job for a transfer of the run.
-    func job(for submission: Submission) -> TransferJob {
+    func job(for submission: Submission, spending allowance: ByteAllowance?) -> TransferJob {
         let step = submission.step
         // Only the step of an orphan has no resource, and that is a removal.
         guard let number = step.resource else {
@@ -101,8 +101,8 @@ final class Execution: Sendable {
             expectation: expectation, local: step.local, part: step.part,
             priority: rank.priority,
             isDecisive: options.stopsAtFirstFailure && !rank.isOptional,
-            keepsPart: submission.keepsPart,
-            renew: credentials?.renewal)
+            keepsPart: submission.keepsPart, renew: credentials?.renewal, allowance: allowance,
+            isUrgent: submission.isUrgent)
     }
 }
 
@@ -135,6 +135,7 @@ extension RunRules {
         longestStale = options.longestStale
         stopsAtFirstFailure = options.stopsAtFirstFailure
         deadline = options.deadline
+        hasBudget = options.permission.budget != nil
         looksAtKeptLast = !options.reportsKept
         onConflict = configuration.onConflict
         paused = options.paused

@@ -1,6 +1,7 @@
 internal import MirrorModel
 internal import MirrorStore
 internal import MirrorSystem
+internal import MirrorTransfer
 
 /// Watches, for one run, whether its transfers may go on: the clock, the network, the budget.
 ///
@@ -11,6 +12,8 @@ final class PermissionWatch {
     /// How often the account is written, in milliseconds.
     private static let accountInterval: Int64 = 5_000
 
+    /// What the transfers of the run may spend; nil where there is no budget.
+    let allowance: ByteAllowance?
     private let permission: TransferPermission
     private let index: Index
     private let offset: LocalOffset
@@ -24,11 +27,14 @@ final class PermissionWatch {
     private var accountIsDue: Int64 = 0
 
     /// Reads the account; nil where transfers may always run.
+    ///
+    /// - Parameter spent: called by another thread when the transfers have spent the budget.
     init?(
         _ permission: TransferPermission, _ index: Index,
-        offset: LocalOffset = SystemClock.localOffset
+        offset: LocalOffset = SystemClock.localOffset, spent: @escaping @Sendable () -> Void
     ) throws(MirrorError) {
         if permission.isUnconditional { return nil }
+        allowance = permission.budget.map { _ in ByteAllowance(reached: spent) }
         self.permission = permission
         self.index = index
         self.offset = offset
@@ -38,11 +44,9 @@ final class PermissionWatch {
     }
 
     /// Why nothing may be fetched now; nil where it may.
-    ///
-    /// - Parameter received: body bytes that arrived in this run.
-    func deferral(at moment: RunMoment, received: Int64) -> Deferral? {
+    func deferral(at moment: RunMoment) -> Deferral? {
         askNetwork(at: moment.elapsed)
-        count(received, at: moment)
+        count(at: moment)
         return permission.deferral(
             at: moment.time, offset, isMetered: isMetered, spent: account.spent)
     }
@@ -59,9 +63,9 @@ final class PermissionWatch {
     }
 
     /// Writes the account.
-    func close(at moment: RunMoment, received: Int64) {
+    func close(at moment: RunMoment) {
         accountIsDue = 0
-        count(received, at: moment)
+        count(at: moment)
     }
 
     private func askNetwork(at elapsed: Int64) {
@@ -80,13 +84,14 @@ final class PermissionWatch {
         networkIsDue = elapsed + PermissionWatch.networkInterval
     }
 
-    private func count(_ received: Int64, at moment: RunMoment) {
-        guard let budget = permission.budget else { return }
+    private func count(at moment: RunMoment) {
+        guard let budget = permission.budget, let allowance else { return }
+        defer { allowance.allow((budget.bytes - account.spent).addingSaturated(counted)) }
         account = account.current(budget, at: moment.time, offset)
-        let more = received - counted
+        let more = allowance.taken - counted
         if more > 0 {
             account.spent = account.spent.addingSaturated(more)
-            counted = received
+            counted += more
             unwritten = unwritten.addingSaturated(more)
         }
         guard unwritten > 0, moment.elapsed >= accountIsDue else { return }

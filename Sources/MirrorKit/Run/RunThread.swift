@@ -50,7 +50,9 @@ final class RunThread {
         // To write what the plan begins with may take a while.
         outbox.sendEvents()
         do {
-            permission = try PermissionWatch(execution.options.permission, engine.index)
+            permission = try PermissionWatch(execution.options.permission, engine.index) {
+                [mailbox = execution.mailbox] in mailbox.post(.input(.tick), isUrgent: true)
+            }
             try prepare()
             if execution.options.reportsKept { passKept() }
             // A pause or an end that was requested before the run began waits in the mailbox.
@@ -80,8 +82,7 @@ final class RunThread {
     /// Tells the machine whether transfers may run, when that changes.
     private func askPermission() {
         guard let permission, !machine.isOver else { return }
-        let now =
-            permission.deferral(at: moment, received: machine.carriedBytes) ?? firstDeferral
+        let now = permission.deferral(at: moment) ?? firstDeferral
         guard now != deferral else { return }
         deferral = now
         take(.permission(now))
@@ -89,7 +90,7 @@ final class RunThread {
 
     private func prepare() throws {
         let options = execution.options
-        firstDeferral = permission?.deferral(at: moment, received: 0)
+        firstDeferral = permission?.deferral(at: moment)
         let withheld = Withholding(deferral: firstDeferral, aside: options.paused)
         let limits = RunLimits(
             plan: plan, options: options, configuration: execution.configuration,
@@ -139,7 +140,7 @@ final class RunThread {
             }
         }
         engine.runs.remove(execution.number)
-        permission?.close(at: moment, received: machine.carriedBytes)
+        permission?.close(at: moment)
         let interrupted = machine.interrupted
         for target in interrupted { log.note(interrupted: target) }
         log.close()
@@ -238,7 +239,9 @@ extension RunThread {
             claim(wishes)
         case .claimSet(let number, let positions): claim(number, positions)
         case .submit(let submissions):
-            for submission in submissions { outbox.add(execution.job(for: submission)) }
+            for submission in submissions {
+                outbox.add(execution.job(for: submission, spending: permission?.allowance))
+            }
         case .name(let position, let body):
             let target = Result { () throws(MirrorError) in try claims.name(position, body) }
             machine.take(.named(position, body, target), at: moment)

@@ -55,8 +55,6 @@ package final class RunMachine {
 
     /// What the transfers have brought, and what is left.
     package var totals: RunTotals { steps.book.accounts.meter.totals(at: now) }
-    /// Body bytes that arrived, those that were dropped included: what a budget counts.
-    package var carriedBytes: Int64 { steps.book.accounts.meter.carried }
 
     /// Takes the actions to carry out, in order; the next ones use the memory of those before.
     package func takeActions(into actions: inout [RunAction]) {

@@ -152,12 +152,17 @@ package struct Submission: Sendable {
     /// Whether its bytes must outlive the run, however few they are, because their set may not be
     /// promoted in it.
     package let keepsPart: Bool
+    /// Whether it goes on when the budget is spent; false in a run without a budget.
+    package let isUrgent: Bool
 
-    init(_ position: Int, _ step: Step, _ storedMediaType: String?, keepsPart: Bool) {
+    init(
+        _ position: Int, _ step: Step, _ storedMediaType: String?, keepsPart: Bool, isUrgent: Bool
+    ) {
         self.position = position
         self.step = step
         self.storedMediaType = storedMediaType
         self.keepsPart = keepsPart
+        self.isUrgent = isUrgent
     }
 }
 
@@ -183,6 +188,8 @@ package struct RunRules: Sendable {
     package var stopsAtFirstFailure = false
     /// Seconds after which the run ends; nil is no limit.
     package var deadline: Int64?
+    /// Whether the run spends a budget of bytes.
+    package var hasBudget = false
     /// Whether the files that the plan keeps are looked at when all else has ended: they are reported then.
     package var looksAtKeptLast = false
     /// The treatment of bytes that mirror did not put there.

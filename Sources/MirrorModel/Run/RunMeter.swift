@@ -3,8 +3,6 @@ struct TransferCount: Sendable, Hashable {
     var expected: ExpectedBytes
     /// Body bytes that arrived.
     var received: Int64 = 0
-    /// Body bytes that arrived before and were dropped: the line carried them all the same.
-    private(set) var dropped: Int64 = 0
     /// Bytes of the file that were there before.
     private var base: Int64 = 0
 
@@ -18,17 +16,14 @@ struct TransferCount: Sendable, Hashable {
             // Until bytes come, a conditional request is expected to bring none.
             if expected != .none { learn(size: size) }
         case .progress(let bytes, let size, _):
-            let now = max(0, bytes - base)
-            dropped += max(0, received - now)
-            received = now
+            received = max(0, bytes - base)
             learn(size: size)
         case .restart:
             if case .known(let bytes) = expected { expected = .known(bytes.addingSaturated(base)) }
-            dropped += received
             (base, received) = (0, 0)
         case .ended(let result):
             // These are all that arrived.
-            (received, dropped) = (result.cost.bytesReceived, 0)
+            received = result.cost.bytesReceived
             expected = .known(received)
         case .retry, .verifying: break
         }
@@ -42,8 +37,6 @@ struct TransferCount: Sendable, Hashable {
 /// Adds up what the transfers of a run have brought and are expected to bring.
 struct RunMeter: Sendable {
     private var totals = RunTotals()
-    /// Body bytes that arrived, those that were dropped included.
-    private(set) var carried: Int64 = 0
     /// Transfers that have not ended, by the positions of their steps.
     private var open = PositionSet()
     private var pace = RunPace()
@@ -59,7 +52,6 @@ struct RunMeter: Sendable {
     mutating func change(from old: TransferCount, to new: TransferCount, at time: Int64) {
         pace.note(bytes: max(0, new.received - old.received), ended: 0, at: time)
         totals.bytes += new.received - old.received
-        carried += new.received + new.dropped - old.received - old.dropped
         add(old.expected, -1)
         add(new.expected, 1)
     }

@@ -144,7 +144,10 @@ struct TransferFlow: ~Copyable {
     private func submission(
         _ position: Int, _ work: StepWork, _ book: borrowing StepBook
     ) -> Submission {
-        Submission(position, work.step, work.row?.mediaType, keepsPart: book.sets.has(position))
+        Submission(
+            position, work.step, work.row?.mediaType, keepsPart: book.sets.has(position),
+            isUrgent: book.rules.hasBudget
+                && book.plan.isUrgent([position] + book.waitingFollowers(of: position)))
     }
 
     private mutating func submit(_ submissions: [Submission], _ book: inout StepBook) {

@@ -22,7 +22,13 @@ package struct Withholding: Sendable {
             return .paused
         }
         guard let deferral else { return nil }
-        let isUrgent = positions.contains { plan.resource(of: plan.steps[$0])?.isUrgent == true }
-        return isUrgent ? nil : deferral
+        return plan.isUrgent(positions) ? nil : deferral
+    }
+}
+
+extension Plan {
+    /// Whether one of the steps that share a request is urgent.
+    func isUrgent(_ positions: [Int]) -> Bool {
+        positions.contains { resource(of: steps[$0])?.isUrgent == true }
     }
 }

@@ -37,27 +37,6 @@ import Testing
         #expect(rig.machine.totals.expectedBytes == 150)
     }
 
-    /// What the line carried counts for a budget, though the transfer has to begin anew.
-    @Test func bytesThatWereDroppedWereCarried() throws {
-        var rig = try RunRig(fetching: ["a"], sizes: ["a": 10])
-        rig.tell(.ready)
-        rig.tell(.transfer(0, started(10)))
-        rig.tell(.transfer(0, progress(8, of: 10)))
-        rig.tell(
-            .transfer(
-                0, .restart(cause: MirrorError(.sourceChanged, "another version"), attempt: 1)))
-        #expect(rig.machine.totals.bytes == 0)
-        #expect(rig.machine.carriedBytes == 8)
-        rig.tell(.transfer(0, started(10)))
-        rig.tell(.transfer(0, progress(6, of: 10)))
-        rig.tell(.transfer(0, progress(2, of: 10)))
-        #expect(rig.machine.totals.bytes == 2)
-        #expect(rig.machine.carriedBytes == 14)
-        let cost = TransferCost(requests: 3, bytesReceived: 17)
-        rig.tell(.transfer(0, .ended(.failed(MirrorError(.stalled, "silent"), cost))))
-        #expect(rig.machine.carriedBytes == 17)
-    }
-
     @Test func aTransferThatEndsWithoutASizeBroughtWhatArrived() throws {
         var rig = try RunRig(fetching: ["a"])
         rig.tell(.ready)
