@@ -19,9 +19,11 @@ struct EffectiveWords {
         let origin: Origin
     }
 
-    /// Options that run programs, write or read files outside the root, or pass credentials on.
+    /// Options that run programs, write or read files outside the root, pass credentials on, or show the
+    /// tree to others.
     private static let reachingOutside: Set<String> = [
-        "cacert", "env", "log", "metrics", "netrc", "netrc-file", "on-change", "on-failure",
+        "cacert", "env", "listen", "log", "metrics", "netrc", "netrc-file", "on-change",
+        "on-failure",
     ]
 
     /// How many values a list has: the parser of command lines compares them all with each other.

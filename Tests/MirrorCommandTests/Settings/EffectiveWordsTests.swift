@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Others can write in the folder, and what they write must not run as this user.
-    @Test(arguments: ["on-change", "log", "env"])
+    @Test(arguments: ["on-change", "log", "env", "listen"])
     func whatReachesOutsideIsTakenFromOwnSettingsOnly(option: String) throws {
         let folder = try Folder.temporary()
         defer { folder.remove() }
@@ -86,8 +86,9 @@ import Testing
         try folder.write("root/.mirror/settings.json", Array("{\"\(option)\": \"A\"}".utf8))
         let words = {
             try EffectiveWords(
-                ["sync"], settings: try DeviceSettings(ofRoot: folder.full("root")),
-                environment: [], catalog: Self.catalog
+                [option == "listen" ? "serve" : "sync"],
+                settings: try DeviceSettings(ofRoot: folder.full("root")), environment: [],
+                catalog: Self.catalog
             ).words
         }
         #expect(try words().contains("--" + option))
