@@ -102,7 +102,7 @@ struct IndexFile: Sendable {
             guard let size = try size(), size > 0 else { return .missing }
             let log = try self.size(suffix: "-wal") ?? 0
             guard log > 0 || isDoubted else { return try judgeHeader(fileSize: size) }
-            copy = try PrivateCopy(from: folder, path: folderPath)
+            copy = try PrivateCopy.make(from: folder, path: folderPath)
         } catch {
             throw IndexError.file(error)
         }

@@ -147,6 +147,14 @@ package struct IndexOpening {
         let isWritable =
             faccessat(file.folder.number, ".", W_OK, 0) == 0
             && faccessat(file.folder.number, IndexFile.name, W_OK, 0) == 0
+        do throws(IndexError) { return try openSoundReader(isWritable: isWritable) } catch {
+            // SQLite needs room for the memory that it shares with other processes.
+            guard isWritable, error.isUnwritable else { throw error }
+            return try openSoundReader(isWritable: false)
+        }
+    }
+
+    private func openSoundReader(isWritable: Bool) throws(IndexError) -> Index {
         var location: IndexLocation
         if isWritable {
             // The last reader to leave removes the shared memory that it needed, so it may write.
@@ -154,7 +162,7 @@ package struct IndexOpening {
             location = IndexLocation(file: file, name: file.path, flags: flags, copy: nil)
         } else if try filed({ () throws(Errno) in try file.size(suffix: "-wal") }) ?? 0 > 0 {
             let copy = try filed { () throws(Errno) in
-                try PrivateCopy(from: file.folder, path: file.folderPath)
+                try PrivateCopy.make(from: file.folder, path: file.folderPath)
             }
             location = IndexLocation(
                 file: file, name: copy.path, flags: SQLITE_OPEN_READWRITE, copy: copy)

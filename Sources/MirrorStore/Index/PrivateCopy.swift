@@ -16,13 +16,33 @@ final class PrivateCopy: Sendable {
     private let hold: Descriptor
 
     /// Copies `index.sqlite` and its log from a folder; the copy is made in it when it can be
-    /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`.
-    init(from origin: Descriptor, path originPath: String) throws(Errno) {
+    /// written to (the copy may then share extents), else in `$TMPDIR` or `/tmp`, else in memory.
+    static func make(
+        from origin: Descriptor, path originPath: String
+    ) throws(Errno) -> PrivateCopy {
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        guard let made = PrivateCopy.make(in: originPath) ?? PrivateCopy.makeTidily(in: temporary)
-        else {
-            throw Errno(number: linux_errno(), call: "mkdtemp", path: temporary)
+        var failure = Errno(number: ENOENT, call: "mkdtemp", path: temporary)
+        for place in [originPath, temporary, "/dev/shm"] {
+            let made =
+                place == originPath
+                ? PrivateCopy.make(in: place) : PrivateCopy.makeTidily(in: place)
+            guard let made else {
+                failure = Errno(number: linux_errno(), call: "mkdtemp", path: place)
+                continue
+            }
+            do throws(Errno) {
+                return try PrivateCopy(from: origin, into: made)
+            } catch {
+                guard error.isNoSpace else { throw error }
+                failure = error
+            }
         }
+        throw failure
+    }
+
+    private init(
+        from origin: Descriptor, into made: (path: String, hold: Descriptor)
+    ) throws(Errno) {
         folder = made.path
         hold = made.hold
         self.origin = origin

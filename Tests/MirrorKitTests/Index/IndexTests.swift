@@ -183,7 +183,7 @@ extension IndexSuite {
         let left = "\(temporary)/.index-copy-\(RandomBytes.hex(4))"
         try #require(mkdir(left, 0o700) == 0)
         try #require(creat(left + "/index.sqlite", 0o600) >= 0)
-        let copy = try PrivateCopy(from: root.openFolder(".mirror"), path: "/nowhere")
+        let copy = try PrivateCopy.make(from: root.openFolder(".mirror"), path: "/nowhere")
         #expect(copy.path.hasPrefix(temporary + "/.index-copy-"))
         #expect(access(left, F_OK) != 0)
     }
