@@ -8,20 +8,23 @@ internal import MirrorSystem
 /// A manifest in a file of this machine.
 enum LocalManifest {
     /// Reads one. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
+    ///
+    /// - Parameter wasFile: whether it was a regular file when it was read before. Then nobody waits for
+    ///   the writer of a pipe that has taken its place.
     static func read(
         _ path: String, label: String? = nil, hint: ListHint = ListHint(),
-        meter: ActivityMeter? = nil
+        meter: ActivityMeter? = nil, wasFile: () -> Bool = { false }
     ) throws -> ManifestLoader.Loaded {
-        let number = open(path, O_RDONLY | O_CLOEXEC)
-        guard number >= 0 else {
-            let reason = String(cString: strerror(errno))
-            let hint =
-                BareHost.find(in: path) == nil ? "" : " A URL begins with https:// or http://."
-            throw MirrorError(
-                .manifestUnreadable,
-                "\(path.printable): the manifest cannot be read: \(reason).\(hint)")
+        var file = try open(path, O_NONBLOCK)
+        if (try? file.status(path: path))?.isFile == false {
+            if wasFile() {
+                throw MirrorError(
+                    .manifestUnreadable,
+                    "\(path.printable): this is no file any more, and it was one before.")
+            }
+            // The first descriptor stays open until then, or the writer of a pipe would get SIGPIPE.
+            file = try withExtendedLifetime(file) { try open(path, 0) }
         }
-        let file = Descriptor(owning: number)
         // The stamp is taken before the read, so that a file that changes meanwhile has another
         // stamp.
         let stamp = (try? file.status(path: path)).flatMap { $0.isFile ? $0.stamp : nil }
@@ -41,6 +44,19 @@ enum LocalManifest {
             decoded: decoded,
             memory: FetchedManifest(
                 record: record, path: place, text: stamp == nil ? nil : .open(file)))
+    }
+
+    private static func open(_ path: String, _ flags: Int32) throws(MirrorError) -> Descriptor {
+        let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags)
+        guard number >= 0 else {
+            let reason = String(cString: strerror(errno))
+            let hint =
+                BareHost.find(in: path) == nil ? "" : " A URL begins with https:// or http://."
+            throw MirrorError(
+                .manifestUnreadable,
+                "\(path.printable): the manifest cannot be read: \(reason).\(hint)")
+        }
+        return Descriptor(owning: number)
     }
 
     /// The absolute path of a file, with the links in its folder resolved.
@@ -114,7 +130,8 @@ struct ManifestMemory: Sendable {
     func read(_ meter: ActivityMeter? = nil) throws -> ManifestLoader.Loaded {
         do {
             let path = found ?? place
-            var loaded = try LocalManifest.read(path, hint: record.hint, meter: meter)
+            var loaded = try LocalManifest.read(
+                path, hint: record.hint, meter: meter, wasFile: { record.stamp != nil })
             let name = loaded.decoded.manifest.owner
             if name == record.name { return loaded }
             guard names.contains(name) else {

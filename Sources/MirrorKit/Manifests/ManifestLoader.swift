@@ -44,8 +44,13 @@ struct ManifestLoader: Sendable {
             let early = hint.isEmpty ? await EarlyManifest.current?.claim(path) : nil
             return try await Offload.run {
                 if let early, EarlyManifest.isCurrent(early, at: path) { return early }
+                let wasFile = {
+                    let memory = try? LocalManifest.memory(of: path, in: view)
+                    return memory?.record.stamp != nil
+                }
                 do {
-                    return try LocalManifest.read(path, hint: hint, meter: meter)
+                    return try LocalManifest.read(
+                        path, hint: hint, meter: meter, wasFile: wasFile)
                 } catch let refusal as ManifestRefusal {
                     guard let hint = try hintFromBefore(of: path) else { throw refusal }
                     return try LocalManifest.read(path, hint: hint, meter: meter)

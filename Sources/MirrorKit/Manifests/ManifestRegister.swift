@@ -106,8 +106,8 @@ extension ManifestRegister {
             return result
         }
         // Only manifests with a URL, and remembered ones, have rows in the index. Opening the index
-        // takes longer than reading a short manifest.
-        if sources.allSatisfy(\.isLocal) {
+        // takes longer than reading a short manifest. Whether a pipe was a file before, it knows.
+        if sources.allSatisfy({ $0.isLocal && !$0.isPipe }) {
             do {
                 return try await load(TreeView(root: nil, index: nil))
             } catch let refusal as ManifestRefusal {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import MirrorManifests
 public import MirrorModel
 
@@ -31,6 +32,13 @@ public enum ManifestSource: Sendable, Hashable {
     var isLocal: Bool {
         if case .url = self { return false }
         return true
+    }
+
+    /// Whether its path leads to a pipe or the like.
+    var isPipe: Bool {
+        guard case .path(let path) = self else { return false }
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
     /// The name of the manifest in diagnostics, without query and password.

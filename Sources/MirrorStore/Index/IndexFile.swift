@@ -76,6 +76,10 @@ struct IndexFile: Sendable {
     /// It opens and closes the file, which drops this process's POSIX locks on it (fcntl(2)): never
     /// to be called while this process has it open in SQLite.
     func judge() throws(IndexError) -> Verdict {
+        // SQLite opens the files beside the database by itself, and would wait for a pipe's writer.
+        do throws(Errno) {
+            for suffix in ["-journal", "-wal", "-shm"] { _ = try size(suffix: suffix) }
+        } catch { throw IndexError.file(error) }
         // A mark whose database somebody removed is about nothing.
         if let verdict = verdictByMark {
             do throws(Errno) { if try size() == nil { return .missing } } catch {

@@ -9,6 +9,7 @@ extension MirrorError {
         let isOwn =
             target == nil
             && (error.path.hasPrefix(".mirror/") || error.path.contains("/.mirror/"))
+        let obstructed = isOwn ? FailureCode(ofObstacleAt: error.path) : .obstructed
         switch error.number {
         case ENOSPC, EDQUOT:
             let what = error.number == EDQUOT ? "the disk quota is used up" : "the disk is full"
@@ -17,20 +18,20 @@ extension MirrorError {
                 target: target)
         case ELOOP:
             self.init(
-                .obstructed,
+                obstructed,
                 "\(place): a symbolic link is in the way, and mirror follows none. Remove it.",
                 target: target)
         case ENOTDIR:
             self.init(
-                .obstructed, "\(place): a file is where a folder should be. Move it away.",
+                obstructed, "\(place): a file is where a folder should be. Move it away.",
                 target: target)
         case EISDIR:
             self.init(
-                .obstructed, "\(place): a folder is where the file should be. Move it away.",
+                obstructed, "\(place): a folder is where the file should be. Move it away.",
                 target: target)
         case ENXIO where isOwn, ESPIPE where isOwn:
             self.init(
-                .obstructed,
+                obstructed,
                 "\(place): a pipe, a socket or a device is where the file should be. Move it away.",
                 target: target)
         case EAGAIN, EMFILE, ENFILE, ENOMEM:
@@ -50,6 +51,20 @@ extension MirrorError {
                 """, target: target)
         default:
             self.init(.inputOutput, "\(place): \(error).", target: target)
+        }
+    }
+}
+
+extension FailureCode {
+    /// The code for something else in the place of a file in `.mirror/`: that of the file's own errors.
+    fileprivate init(ofObstacleAt path: String) {
+        let name = PathText.name(of: path)
+        if name == "settings.json" {
+            self = .manifestInvalid
+        } else if name.hasPrefix("index.sqlite") {
+            self = .inputOutput
+        } else {
+            self = .rootUnusable
         }
     }
 }
