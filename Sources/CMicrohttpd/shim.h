@@ -12,7 +12,8 @@
 
 #define CMICROHTTPD_FUNCTIONS(each) \
     each(start_daemon) each(stop_daemon) each(queue_response) each(create_response_from_buffer) \
-    each(create_response_from_fd_at_offset64) each(destroy_response) each(add_response_header) \
+    each(create_response_from_fd_at_offset64) each(create_response_from_callback) \
+    each(destroy_response) each(add_response_header) \
     each(get_connection_values) each(lookup_connection_value) each(suspend_connection) \
     each(resume_connection) each(get_connection_info)
 
@@ -127,6 +128,17 @@ static inline struct MHD_Response *cmicrohttpd_file(const struct cmicrohttpd *mh
                                                     uint64_t offset, uint64_t length) {
     return mhd->create_response_from_fd_at_offset64(length, file, offset);
 }
+
+/* A response whose bytes a function gives, in order; `release` gets the context at the end. */
+static inline struct MHD_Response *cmicrohttpd_read(const struct cmicrohttpd *mhd, uint64_t length,
+                                                    size_t block, MHD_ContentReaderCallback read,
+                                                    void *context,
+                                                    MHD_ContentReaderFreeCallback release) {
+    return mhd->create_response_from_callback(length, block, read, context, release);
+}
+
+/* What such a function returns to end the connection in the middle of the body. */
+static inline ssize_t cmicrohttpd_break(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }
 
 static inline void cmicrohttpd_add(const struct cmicrohttpd *mhd, struct MHD_Response *response,
                                    const char *name, const char *value) {

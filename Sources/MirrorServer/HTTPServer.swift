@@ -5,7 +5,7 @@ package import MirrorModel
 internal import MirrorSystem
 internal import Synchronization
 
-/// An HTTP/1.1 server on libmicrohttpd: a few threads with an epoll(7) each, files by sendfile(2).
+/// An HTTP/1.1 server on libmicrohttpd: a few threads with an epoll(7) each, parts of files by sendfile(2).
 ///
 /// It speaks HTTP and decides nothing: the answers are the responder's.
 package final class HTTPServer: @unchecked Sendable {
@@ -218,7 +218,10 @@ package final class HTTPServer: @unchecked Sendable {
             // A short body in a segment of its own would cost more than the copy, at either end.
             let isSent = hasBody && answer.status != 304
             if isSent, range.count <= bodyInMemory {
-                response = bytes(of: file, in: range)
+                response = bytes(of: file, in: range, sha256: answer.sha256)
+            } else if isSent, let sha256 = answer.sha256 {
+                response = whole(file, size: range.upperBound, sha256: sha256)
+                watch.send(file, upTo: range.upperBound, to: connection)
             } else {
                 response = part(of: file, in: range)
                 if isSent {
@@ -234,18 +237,49 @@ package final class HTTPServer: @unchecked Sendable {
         return cmicrohttpd_send(library, connection, UInt32(answer.status), response)
     }
 
-    /// A response with bytes that are read now; nil where the file has become shorter.
-    private func bytes(of file: Descriptor, in range: Range<Int64>) -> OpaquePointer? {
+    /// A response with bytes that are read now; nil where the file has become shorter, or where they
+    /// are a whole file with another digest.
+    private func bytes(
+        of file: Descriptor, in range: Range<Int64>, sha256: Digest?
+    ) -> OpaquePointer? {
         guard let memory = malloc(range.count) else { return nil }
         let buffer = UnsafeMutableRawBufferPointer(start: memory, count: range.count)
         let count = try? file.read(into: buffer, at: range.lowerBound, path: "")
-        if count == range.count,
-            let response = cmicrohttpd_bytes(library, memory, range.count)
-        {
+        var isRight = count == range.count
+        if isRight, let sha256 {
+            var hasher = ByteHasher(.sha256)
+            hasher.update(UnsafeRawBufferPointer(buffer))
+            isRight = hasher.finish() == sha256
+            if !isRight { responder.doubt(file) }
+        }
+        if isRight, let response = cmicrohttpd_bytes(library, memory, range.count) {
             return response
         }
         free(memory)
         return nil
+    }
+
+    /// A response with a whole file, which ends early where its bytes have another digest.
+    private func whole(_ file: Descriptor, size: Int64, sha256: Digest) -> OpaquePointer? {
+        let body = Unmanaged.passRetained(
+            WholeBody(file, size: size, sha256: sha256, doubt: responder.doubt))
+        let response = cmicrohttpd_read(
+            library, UInt64(size), Int(WholeBody.heldBack), HTTPServer.read, body.toOpaque(),
+            HTTPServer.release)
+        if response == nil { body.release() }
+        return response
+    }
+
+    private static let read: MHD_ContentReaderCallback = { context, offset, buffer, room in
+        guard let context, let buffer else { return cmicrohttpd_break() }
+        let body = Unmanaged<WholeBody>.fromOpaque(context).takeUnretainedValue()
+        let bytes = UnsafeMutableRawBufferPointer(start: buffer, count: room)
+        return body.read(into: bytes, at: Int64(offset)) ?? cmicrohttpd_break()
+    }
+
+    private static let release: MHD_ContentReaderFreeCallback = { context in
+        guard let context else { return }
+        Unmanaged<WholeBody>.fromOpaque(context).release()
     }
 
     /// A response that is sent from the file by sendfile(2).

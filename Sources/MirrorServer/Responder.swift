@@ -7,6 +7,9 @@ package protocol Responder: Sendable {
     ///
     /// - Parameter isRepeated: whether the work that an earlier reply named has been done.
     func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply
+
+    /// Notes that a file of an answer has other bytes than the answer promised.
+    func doubt(_ file: Descriptor)
 }
 
 /// What happens about a request.

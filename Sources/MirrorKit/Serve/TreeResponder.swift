@@ -8,7 +8,8 @@ internal import MirrorSystem
 ///
 /// It serves what the index knows, and so neither parts nor files that mirror did not put there. A
 /// file is opened once, and its stamp is compared with the row: the bytes of the open file are the
-/// row's, whatever has its name in the next moment. If the stamp is another one, the file is read.
+/// row's, whatever has its name in the next moment. If the stamp is another one, or an answer showed
+/// that the bytes are others, the file is read.
 final class TreeResponder: Responder {
     private let root: RootDirectory
     private let watch: IndexWatch
@@ -36,6 +37,10 @@ final class TreeResponder: Responder {
             note(error.message)
             return .answer(.refusal(503), nil)
         }
+    }
+
+    func doubt(_ file: Descriptor) {
+        if let status = try? file.status(path: "") { known.doubt(status) }
     }
 
     private func find(
@@ -173,14 +178,13 @@ extension TreeResponder {
             let file = try root.openFile(row.target.path)
             let status = try file.status(path: row.target.path)
             guard status.isFile else { return .absent }
-            let isKnown = status.stamp == row.stamp || known.digest(of: status) == row.sha256
-            if isKnown, status.stamp.size == row.stamp.size {
-                return .good(file, row.representation(modified: status.stamp.modified))
-            }
-            if status.stamp.size != row.stamp.size || known.digest(of: status) != nil {
-                return .changed
-            }
-            return .doubtful(file, status)
+            guard status.stamp.size == row.stamp.size else { return .changed }
+            let digest =
+                status.stamp == row.stamp
+                ? known.digest(of: status, expected: row.sha256) : known.digest(of: status)
+            guard let digest else { return .doubtful(file, status) }
+            guard digest == row.sha256 else { return .changed }
+            return .good(file, row.representation(modified: status.stamp.modified))
         } catch {
             switch error.number {
             case ENOENT, ELOOP, ENOTDIR, ENXIO: return .absent

@@ -13,6 +13,8 @@ package struct ServedAnswer: Sendable, Hashable {
     package var fields: [(name: String, value: String)] = []
     /// The body.
     package var body = Body.text([])
+    /// The sha256 of the body where it is a whole file; nil for a part of a file, and for a text.
+    package var sha256: Digest?
 
     package init(status: Int) { self.status = status }
 
@@ -51,6 +53,7 @@ extension ServedAnswer {
             ("Repr-Digest", ReprDigest.field(of: file.sha256)),
             ("X-Content-Type-Options", "nosniff"),
         ]
+        sha256 = file.sha256
         guard request.method == "GET", ServedAnswer.rangeCounts(in: request, on: file),
             let range = request[.range].flatMap(ByteRange.init)
         else { return }
@@ -61,6 +64,7 @@ extension ServedAnswer {
         }
         status = 206
         body = .file(bytes)
+        if bytes.count != file.size { sha256 = nil }
         fields.append(
             ("Content-Range", "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(file.size)"))
     }

@@ -70,6 +70,36 @@ import Testing
         #expect(try await root.answer("GET /Documents/a")["ETag"] == tag(Self.one))
     }
 
+    /// A mapping changes bytes without a new modification time, once its page is dirty (mmap(2)).
+    @Test(arguments: [1000, 300_000])
+    func aMappedFileIsNotServedWholeWithOtherBytes(_ size: Int) async throws {
+        let root = try await served(TestBytes.make(size, seed: 8))
+        defer { root.end() }
+        let path = root.stage.ground.root.full("Documents/a")
+        let file = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(file) }
+        let map = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+        try #require(map != MAP_FAILED)
+        defer { munmap(map, size) }
+        let bytes = try #require(map).assumingMemoryBound(to: UInt8.self)
+        let first = bytes[0]
+        bytes[0] = first
+        // The server reads it now, and knows its new times.
+        #expect(try await root.answer("GET /Documents/a").status == "200")
+        bytes[0] = ~first
+        let copy = root.stage.ground.folder.full("copy")
+        let cut = try await root.stage.tool(
+            "/usr/bin/curl", ["-sf", "-o", copy, root.url + "/Documents/a"])
+        // 18: a body that is too short; 22: a refusal.
+        #expect(cut.ending == .exited(size > 32_768 ? 18 : 22), "\(cut)")
+        // Nor does the end of that version come by a range.
+        #expect(try await root.answer("GET /Documents/a", "Range: bytes=100-").status == "503")
+        bytes[0] = first
+        // The server knows what it read, until the times change.
+        _ = utimensat(AT_FDCWD, path, nil, 0)
+        #expect(try await root.answer("GET /Documents/a").status == "200")
+    }
+
     @Test func aCopiedTreeIsServedAfterOneReading() async throws {
         let stage = try SyncedStage()
         try await stage.sync([stage.entry("Documents/a", Self.one, url: "a")])

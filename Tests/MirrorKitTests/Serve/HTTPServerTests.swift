@@ -17,16 +17,22 @@ import Testing
     private struct OneFile: MirrorServer.Responder {
         let file: Descriptor
         let size: Int64
+        var sha256: Digest?
+        var isDoubted = CancellationFlag()
 
         func reply(to request: ServedRequest, isRepeated: Bool) -> ServerReply {
             var answer = ServedAnswer(status: 200)
             answer.body = .file(0..<size)
+            answer.sha256 = sha256
             return .answer(answer, file)
         }
+
+        func doubt(_ file: Descriptor) { isDoubted.set() }
     }
 
     private func server(
-        of bytes: [UInt8], size: Int64? = nil, _ change: (inout ServerLimits) -> Void
+        of bytes: [UInt8], size: Int64? = nil, sha256: Digest? = nil,
+        isDoubted: CancellationFlag = CancellationFlag(), _ change: (inout ServerLimits) -> Void
     ) throws -> HTTPServer {
         try folder.write(bytes, to: "file")
         let file = Descriptor(owning: open(folder.path + "/file", O_RDONLY | O_CLOEXEC))
@@ -34,7 +40,9 @@ import Testing
         change(&limits)
         return try HTTPServer(
             at: ListenAddress(host: "127.0.0.1", port: 0), limits: limits,
-            responder: OneFile(file: file, size: size ?? Int64(bytes.count)))
+            responder: OneFile(
+                file: file, size: size ?? Int64(bytes.count), sha256: sha256,
+                isDoubted: isDoubted))
     }
 
     @Test func aConnectionOnWhichNothingMovesIsClosed() async throws {
@@ -101,6 +109,34 @@ import Testing
         let answer = try #require(text)
         #expect(answer.hasPrefix("HTTP/1.1 503") || answer.contains("Content-Length: \(size)\r\n"))
         #expect(answer.utf8.count < size)
+    }
+
+    /// The last bytes of a whole file are sent only if all that was sent has the digest of the head.
+    @Test(arguments: [1, 32_768, 32_769, 65_536, 65_537, 3_000_000], [true, false])
+    func aWholeFileEndsOnlyWithItsDigest(size: Int, isRight: Bool) async throws {
+        let bytes = TestBytes.make(size, seed: 6)
+        let isDoubted = CancellationFlag()
+        let server = try server(
+            of: bytes, sha256: ByteHasher.digest(.sha256, of: isRight ? bytes : bytes + [0]),
+            isDoubted: isDoubted
+        ) { _ in }
+        defer { server.stop() }
+        let client = try #require(LoopbackClient(port: server.address.port))
+        client.send("GET /file HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        let answer = try await DetachedThread.run { client.readAll() }
+        let head = try #require(answer.firstRange(of: Array("\r\n\r\n".utf8)))
+        let text = String(decoding: answer[..<head.lowerBound], as: UTF8.self)
+        let body = answer[head.upperBound...]
+        #expect(isDoubted.isSet != isRight)
+        if !isRight, size <= 32_768 {
+            #expect(text.hasPrefix("HTTP/1.1 503"))
+            return
+        }
+        #expect(text.contains("Content-Length: \(size)"))
+        let sent = isRight ? size : max(0, size - 65_536)
+        #expect(body.count == sent)
+        let isPrefix = bytes.prefix(sent).elementsEqual(body)
+        #expect(isPrefix)
     }
 
     /// What another program does to a file in its place.

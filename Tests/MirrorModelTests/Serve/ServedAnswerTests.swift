@@ -27,6 +27,7 @@ import Testing
         let whole = try answer([])
         #expect(whole.status == 200)
         #expect(whole.body == .file(0..<100))
+        #expect(whole.sha256 == (try Self.file()).sha256)
         #expect(whole["ETag"] == Self.tag)
         #expect(whole["Last-Modified"] == Self.date)
         #expect(whole["Accept-Ranges"] == "bytes")
@@ -62,6 +63,7 @@ import Testing
             #expect(part["Content-Range"] == field)
             #expect(part["ETag"] == Self.tag)
             #expect(part["Repr-Digest"] != nil)
+            #expect((part.sha256 == nil) == (bytes.count < size), "\(range)")
         }
     }
 
