@@ -59,7 +59,9 @@ public actor MirrorSession {
                     now: SystemClock.now(), meter: meter, isCancelled: isCancelled)
                 return try scan.plan(for: root, recording: record)
             }
-            return try options.recording.map { try DecisionFile($0).write(make) } ?? make(nil)
+            guard let recording = options.recording else { return try make(nil) }
+            try OwnFiles.refuse(recording.path, amongFilesOf: root)
+            return try DecisionFile(recording).write(make)
         }
     }
 

@@ -49,7 +49,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         let options = options
         options.running.ending.watchDeadline()
         var output = RunOutput(options: options.output)
-        output.operations = try await output.operations(of: options.operations)
+        output.operations = try await output.operations(of: options.operations, root: root)
         if options.operations.log != nil {
             Interruption.setHangUp { [operations = output.operations] in
                 operations?.reopenLogSoon()

@@ -20,13 +20,17 @@ final class RunOperations: Sendable {
     private let options: OperationOptions
     private let state: Mutex<State>
 
-    /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`.
+    /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`, and with
+    /// `usage` for a log or metrics among the files of the root.
     ///
     /// - Parameter needsLog: whether a log that cannot be opened is an error, and a pipe is waited for
     ///   until somebody reads it; else the run goes on without the log.
-    init?(_ options: OperationOptions, needsLog: Bool) throws {
+    init?(_ options: OperationOptions, root: String?, needsLog: Bool) throws {
         if options.isEmpty { return nil }
         self.options = options
+        for path in [options.log, options.metrics].compactMap(\.self) {
+            try OwnFiles.refuse(path, amongFilesOf: root)
+        }
         var state = State()
         if let path = options.log {
             do {

@@ -122,11 +122,13 @@ struct RunOutput {
     /// What the options add to a run. A file of theirs that cannot be opened is reported like every
     /// failure before the run begins, unless the run can go on without it.
     func operations(
-        of options: OperationOptions, needsLog: Bool = true
+        of options: OperationOptions, root: RootOptions, needsLog: Bool = true
     ) async throws -> RunOperations? {
         var operations: RunOperations?
         var failure: (any Error)?
-        do { operations = try RunOperations(options, needsLog: needsLog) } catch { failure = error }
+        do {
+            operations = try RunOperations(options, root: root.root, needsLog: needsLog)
+        } catch { failure = error }
         if let failure { try await reportingFailure(opening: { throw failure }, { _ in }) }
         return operations
     }

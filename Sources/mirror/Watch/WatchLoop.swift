@@ -118,7 +118,7 @@ extension WatchLoop {
         var output = RunOutput(options: options.output)
         do {
             output.operations = try await output.operations(
-                of: options.operations, needsLog: !hasSynced)
+                of: options.operations, root: options.root, needsLog: !hasSynced)
         } catch {
             throw OperationsRefusal(cause: error)
         }
