@@ -51,6 +51,59 @@ struct FullDiskTests {
         }
     }
 
+    /// A run that was killed left a log of the index, whose shared memory needs room to be read.
+    @Test func whatIsThereIsToldWhileTheDiskIsFull() async throws {
+        try await DetachedThread.run {
+            let disk = try SmallFileSystem(bytes: 2 << 20)
+            let scenario = try ScenarioServer(
+                """
+                A small file, then one that never comes whole
+                bytes small = 20000 seed=1
+                bytes big = 200000 seed=2
+                phase one
+                  on GET /small
+                    reply
+                      HTTP/1.1 200 OK
+                      @body small
+                  on GET /big
+                    reply
+                      HTTP/1.1 200 OK
+                      ETag: "b"
+                      @body big cut 150000
+                      @hold
+                  sync
+                """)
+            defer { scenario.server.stop() }
+            let ground = try Playground(
+                program: BuiltProgram.path(of: "mirror"), root: disk.folder.path)
+            defer { ground.remove() }
+            let entries = ["small", "big"].map {
+                #"{"path":"Caches/\#($0)","url":"\#(scenario.server.url)/\#($0)","refresh":"never"}"#
+            }
+            let first = try ground.write(
+                manifest: "{\"name\":\"d\",\"resources\":[\(entries[0])]}")
+            #expect(try ground.sync(first, ["--min-free", "0"]).wait().ending == .exited(0))
+            let other = try ground.write(
+                manifest: "{\"name\":\"e\",\"resources\":[\(entries[1])]}", as: "other.json")
+            let killed = try ground.sync(other, ["--min-free", "0"])
+            for _ in 0..<1200 where ground.parts().isEmpty { Pause.milliseconds(50) }
+            killed.signal(SIGKILL)
+            _ = killed.wait()
+            #expect(disk.folder.read(".mirror/index.sqlite-wal")?.isEmpty == false)
+            #expect(unlink(disk.folder.full(".mirror/index.sqlite-shm")) == 0)
+            let fill = open(disk.folder.full("fill"), O_WRONLY | O_CREAT, 0o600)
+            let block = [UInt8](repeating: 0, count: 4096)
+            while write(fill, block, block.count) > 0 {}
+            close(fill)
+            for words in [
+                ["status"], ["verify", first], ["get", "Caches/small", "--min-free", "0"],
+            ] {
+                let result = try ground.start(words).wait()
+                #expect(result.ending == .exited(0), "\(words) \(result)")
+            }
+        }
+    }
+
     @Test func declaredSizeBeyondFreeSpaceIsRefusedBeforeTheFirstRequest() async throws {
         let outcome = try await outcome(
             declaring: ",\"size\":4000000", body: "      @body big",

@@ -163,6 +163,11 @@ extension Event {
         summary.error = error
         summary.seconds = seconds
         summary.exit = exit ?? ExitVerdict.code(for: error.code)
+        return .standingAlone(summary)
+    }
+
+    /// The summary of a command that needed no run.
+    package static func standingAlone(_ summary: Summary) -> Event {
         let run = RunIdentifier.make(now: SystemClock.now(), random: RandomBytes.make(10))
         return Event(run: run, time: SystemClock.now(), body: .summary(summary))
     }

@@ -45,9 +45,19 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
         work.observer = { arrivals.note($0) }
         do {
             try await work.run(manifest) { [work] session, manifests, shown in
-                try await work.fetch(manifests, planning, in: session, shown) {
-                    for target in arrivals.all { try await session.withFile(target) { _ in } }
-                    if let refusal = arrivals.refusal { throw refusal }
+                do {
+                    try await work.fetch(manifests, planning, in: session, shown) {
+                        for target in arrivals.all { try await session.withFile(target) { _ in } }
+                        if let refusal = arrivals.refusal { throw refusal }
+                    }
+                } catch let error as MirrorError
+                    where [.rootUnusable, .noSpace].contains(error.code)
+                {
+                    // What is there needs no lock.
+                    let plan = try await session.plan(manifests, options: planning)
+                    guard plan.isEmpty else { throw error }
+                    arrivals.note(kept: plan.steps.map(\.target))
+                    shown.show(kept: plan)
                 }
             }
         } catch {
@@ -103,6 +113,9 @@ private final class Arrivals: Sendable {
         default: break
         }
     }
+
+    /// Notes files that are there, and of which no run tells.
+    func note(kept targets: [Target]) { state.withLock { $0.targets.formUnion(targets) } }
 
     /// Notes why a file did not come; whoever asked for it must not go on as if it were there.
     private func leave(_ done: Event.Done, _ code: FailureCode, _ advice: String) {

@@ -104,6 +104,18 @@ struct RunOutput {
     }
 
     /// Reports that a command line is refused before its options are known; with `--json`, a summary says
+    /// Shows a plan that finds nothing to do, in a root in which no run can begin.
+    func show(kept plan: Plan) {
+        var summary = Summary()
+        summary.root = plan.root
+        summary.resources = plan.steps.count
+        summary[.kept] = plan.steps.count
+        summary.seconds = CommandTime.seconds
+        let event = Event.standingAlone(summary)
+        observer?(event)
+        if options.json { Console.output.write(bytes: RunOutput.line(event)) }
+    }
+
     /// so. `text` is for people. Gives the exit code.
     static func refuse(_ words: [String], _ error: MirrorError, text: String) -> Int32 {
         let options = words.prefix { $0 != "--" }
