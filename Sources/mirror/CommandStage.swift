@@ -3,7 +3,7 @@ import Synchronization
 /// The work that the command is doing, for the sentence that says where its time ran out.
 enum CommandStage: Sendable {
     case beginning, readingManifests, waitingForLock, lookingAtTree, reading, removing, running
-    case asking, writing, resting, serving
+    case asking, writing, resting, serving, startingPrograms
 
     private static let current = Mutex(CommandStage.beginning)
 
@@ -24,6 +24,7 @@ enum CommandStage: Sendable {
         case .removing: "while files were removed"
         case .asking: "while servers were asked"
         case .writing: "while it was written"
+        case .startingPrograms: "while programs of the end of the run worked"
         case .serving: "while the tree was served"
         case .running, .resting: "while what had ended was put away"
         }
@@ -32,7 +33,7 @@ enum CommandStage: Sendable {
     /// The work as a display names it; nil where a run tells more, or nothing is done.
     func progress(afterRun hasEnded: Bool) -> String? {
         switch self {
-        case .beginning, .resting, .serving: nil
+        case .beginning, .resting, .serving, .startingPrograms: nil
         case .readingManifests: "reading manifests"
         case .waitingForLock: "taking the lock"
         case .lookingAtTree: "looking at the tree"

@@ -102,6 +102,9 @@ enum Interruption {
     /// The exit code that says which signal ended the run: 128 and the signal's number.
     static var exitCode: Int32? { shared.state.withLock { $0.received.map { 128 + $0 } } }
 
+    /// Whether a signal or the deadline ends the command.
+    static var endsCommand: Bool { exitCode != nil || deadlineError != nil }
+
     /// Ends the command so many seconds after it began; nil is no limit.
     static func setDeadline(seconds: Int64?) {
         let main = shared.state.withLock { state in

@@ -35,6 +35,7 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup var root: RootOptions
     @OptionGroup(title: "How a list is read") var lists: ImportOptions
     @OptionGroup(title: "How a manifest's server is talked to") var network: ConnectionOptions
+    @OptionGroup(title: "Limits") var time: DeadlineOptions
     @OptionGroup(title: "Output") var output: ListOptions
 
     func validate() throws {
@@ -44,6 +45,7 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     }
 
     func run() async throws {
+        time.watchDeadline()
         CommandStage.enter(.readingManifests)
         var failure: Int32 = 0
         var reports: [CheckReport] = []

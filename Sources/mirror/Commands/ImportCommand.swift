@@ -44,6 +44,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
 
     @OptionGroup(title: "How the list is read") var list: ImportOptions
     @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
+    @OptionGroup(title: "Limits") var time: DeadlineOptions
 
     @Flag(name: .shortAndLong, help: "Say only what failed.")
     var quiet = false
@@ -57,6 +58,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     var output: FewChoices { FewChoices(quiet: quiet) }
 
     func run() async throws {
+        time.watchDeadline()
         CommandStage.enter(.readingManifests)
         var lists: [DecodedManifest] = []
         for source in try sources.map({ try ManifestSource(argument: $0) }) {

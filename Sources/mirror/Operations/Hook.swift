@@ -8,9 +8,14 @@ struct Hook {
     /// The program, searched in PATH, and its arguments.
     let words: [String]
     /// Seconds after which it is ended.
-    static let longest = 60
+    private static let longest = 60
+    /// Milliseconds for a program that starts after the deadline, and for one that starts after a signal.
+    private static let lastChance = (deadline: 1000, signal: 250)
+    /// Milliseconds between SIGTERM and SIGKILL. A command ends within a second of a signal.
+    private static let patience = 150
 
-    /// Runs the program to its end, with lines on its standard input.
+    /// Runs the program to its end, with lines on its standard input. A signal to the command, and its
+    /// deadline, end the program with its process group.
     ///
     /// Its output goes where this program's errors go, so that it cannot mix with JSON. Returns a
     /// sentence when it failed; nil when it ended with exit 0.
@@ -24,7 +29,8 @@ struct Hook {
         posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
         var pid = pid_t()
-        let number = Spawn.start(words, &actions, Spawn.variables(adding: environment), &pid)
+        let number = Spawn.start(
+            words, &actions, Spawn.variables(adding: environment), &pid, leadsGroup: true)
         close(ends[0])
         guard number == 0 else {
             close(ends[1])
@@ -38,7 +44,8 @@ struct Hook {
         _ = fcntl(input, F_SETFL, O_NONBLOCK)
         var rest = bytes[...]
         var isOpen = true
-        let deadline = ContinuousClock.now + .seconds(Hook.longest)
+        let isLate = Interruption.endsCommand
+        let limit = ContinuousClock.now + timeLeft
         while true {
             if isOpen {
                 let count = rest.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
@@ -54,15 +61,40 @@ struct Hook {
                 if isOpen { close(input) }
                 return verdict(status)
             }
-            if ContinuousClock.now > deadline {
+            let isToEnd = !isLate && Interruption.endsCommand
+            if isToEnd || ContinuousClock.now > limit {
                 if isOpen { close(input) }
-                kill(pid, SIGKILL)
-                waitpid(pid, &status, 0)
-                return
-                    "\(option): \(words[0]) did not end within \(Hook.longest) s, and was killed."
+                // It was started to tell of the signal, and tells of it by itself.
+                if isLate, Interruption.exitCode != nil { return nil }
+                end(pid)
+                let name = "\(option): \(words[0])"
+                return isToEnd || isLate
+                    ? "\(name) was ended with the command."
+                    : "\(name) did not end within \(Hook.longest) s, and was ended."
             }
             usleep(5000)
         }
+    }
+
+    private var timeLeft: Duration {
+        if Interruption.exitCode != nil { return .milliseconds(Hook.lastChance.signal) }
+        return Interruption.endsCommand
+            ? .milliseconds(Hook.lastChance.deadline) : .seconds(Hook.longest)
+    }
+
+    /// Ends the program and what it started.
+    private func end(_ pid: pid_t) {
+        kill(-pid, SIGTERM)
+        var info = siginfo_t()
+        // The program stays a zombie until the group is killed, so that its number is not used again.
+        for _ in 0..<(Hook.patience / 5) {
+            let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0
+            if isOver, info._sifields._kill.si_pid == pid { break }
+            usleep(5000)
+        }
+        kill(-pid, SIGKILL)
+        var status: Int32 = 0
+        waitpid(pid, &status, 0)
     }
 
     private func verdict(_ status: Int32) -> String? {

@@ -3,9 +3,9 @@ import MirrorKit
 import MirrorModel
 import Synchronization
 
-/// Keeps the log of a run while it goes, and writes metrics and starts programs when it has ended.
+/// Keeps the log of a run while it goes, and starts programs and writes metrics when it has ended.
 ///
-/// Nothing here changes how the run ends: what fails is a note on standard error.
+/// What fails here is a note on standard error, and no failure of the run.
 final class RunOperations: Sendable {
     private struct State {
         var log: EventLog?
@@ -23,14 +23,15 @@ final class RunOperations: Sendable {
     /// Opens the log; nil where nothing is asked for. Throws `MirrorError` with `inputOutput`, and with
     /// `usage` for a log or metrics among the files of the root.
     ///
+    /// - Parameter root: the root as the command names it.
     /// - Parameter needsLog: whether a log that cannot be opened is an error, and a pipe is waited for
     ///   until somebody reads it; else the run goes on without the log.
     init?(_ options: OperationOptions, root: String?, needsLog: Bool) throws {
         if options.isEmpty { return nil }
-        self.options = options
         for path in [options.log, options.metrics].compactMap(\.self) {
             try OwnFiles.refuse(path, amongFilesOf: root)
         }
+        self.options = options
         var state = State()
         if let path = options.log {
             do {
@@ -80,17 +81,34 @@ final class RunOperations: Sendable {
     /// to: nobody waits for a disk then.
     func note(last event: Event) { _ = state.withLockIfAvailable { $0.log?.note(event) } }
 
-    /// Writes the metrics and starts the programs that the end of the run calls for.
+    /// Starts the programs that the end of a run calls for, and waits for them. Returns sentences about
+    /// what failed.
+    func startPrograms(_ summary: Summary, root: String) -> [String] {
+        let state = state.withLock { ($0.changed, $0.failed, $0.run) }
+        let (changed, failed, run) = state
+        let environment = [
+            "MIRROR_ROOT": root, "MIRROR_RUN": run, "MIRROR_EXIT": "\(summary.exit)",
+        ]
+        var notes: [String?] = []
+        if !options.onChange.isEmpty, !changed.isEmpty {
+            let hook = Hook(option: "--on-change", words: options.onChange)
+            notes.append(hook.run(changed, environment: environment))
+        }
+        if !options.onFailure.isEmpty, summary.exit != 0 {
+            let hook = Hook(option: "--on-failure", words: options.onFailure)
+            notes.append(hook.run(failed, environment: environment))
+        }
+        return notes.compactMap(\.self)
+    }
+
+    /// Writes the metrics, and closes the log.
     ///
     /// `due` counts the files that the next run asks about; after a signal there is no time for that.
     /// Returns sentences about what failed.
     func conclude(_ summary: Summary, root: String, due: () async throws -> Int) async -> [String] {
         let state = state.withLock { state in
             defer { state.log = nil }
-            return (
-                changed: state.changed, failed: state.failed, failures: state.failures,
-                run: state.run, log: state.log?.failure, refusal: state.refusal
-            )
+            return (failures: state.failures, log: state.log?.failure, refusal: state.refusal)
         }
         var notes = [state.refusal].compactMap(\.self)
         if let number = state.log, let path = options.log {
@@ -107,17 +125,6 @@ final class RunOperations: Sendable {
             } catch {
                 notes.append("The metrics were not written: \(CommandFailure(error).error.message)")
             }
-        }
-        let environment = [
-            "MIRROR_ROOT": root, "MIRROR_RUN": state.run, "MIRROR_EXIT": "\(summary.exit)",
-        ]
-        if !options.onChange.isEmpty, !state.changed.isEmpty {
-            let hook = Hook(option: "--on-change", words: options.onChange)
-            notes += [hook.run(state.changed, environment: environment)].compactMap { $0 }
-        }
-        if !options.onFailure.isEmpty, summary.exit != 0 {
-            let hook = Hook(option: "--on-failure", words: options.onFailure)
-            notes += [hook.run(state.failed, environment: environment)].compactMap { $0 }
         }
         return notes
     }

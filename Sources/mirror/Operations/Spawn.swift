@@ -3,9 +3,11 @@ import Glibc
 /// The start of another program, without a shell.
 enum Spawn {
     /// Starts a program that is searched in PATH; returns 0, or the `errno` that says why not.
+    ///
+    /// - Parameter leadsGroup: whether it, and what it starts, are a process group of their own.
     static func start(
         _ words: [String], _ actions: inout posix_spawn_file_actions_t, _ environment: [String],
-        _ pid: inout pid_t
+        _ pid: inout pid_t, leadsGroup: Bool = false
     ) -> Int32 {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -19,8 +21,9 @@ enum Spawn {
         sigaddset(&defaults, SIGPIPE)
         sigaddset(&defaults, SIGXFSZ)
         posix_spawnattr_setsigdefault(&attributes, &defaults)
+        let group = leadsGroup ? POSIX_SPAWN_SETPGROUP : 0
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
         return withPointers(to: words) { arguments in
             withPointers(to: environment) { variables in
                 posix_spawnp(&pid, words[0], &actions, &attributes, arguments, variables)

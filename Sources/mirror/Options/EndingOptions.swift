@@ -2,13 +2,21 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// When a run ends early, and how long it waits before it begins.
-struct EndingOptions: ParsableArguments {
+/// How long a command may take.
+struct DeadlineOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
             "End the command after this time, counted from its start.", valueName: "time"))
     var deadline: DurationText?
+
+    /// Starts to watch the deadline.
+    func watchDeadline() { Interruption.setDeadline(seconds: deadline?.seconds) }
+}
+
+/// When a run ends early, and how long it waits before it begins.
+struct EndingOptions: ParsableArguments {
+    @OptionGroup var time: DeadlineOptions
 
     @Flag(name: .long, help: "End the run at the first failure.")
     var failFast = false
@@ -19,11 +27,11 @@ struct EndingOptions: ParsableArguments {
     var wait: DurationText?
 
     /// Starts to watch the deadline.
-    func watchDeadline() { Interruption.setDeadline(seconds: deadline?.seconds) }
+    func watchDeadline() { time.watchDeadline() }
 
     func apply(to options: inout RunOptions) {
         options.began = CommandTime.began
-        options.deadline = deadline?.seconds
+        options.deadline = time.deadline?.seconds
         options.stopsAtFirstFailure = failFast
     }
 }

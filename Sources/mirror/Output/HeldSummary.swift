@@ -52,6 +52,9 @@ final class HeldSummary: Sendable {
         return true
     }
 
+    /// Keeps a summary that was taken.
+    func keep(_ end: End) { self.end.withLock { $0 = end } }
+
     /// Keeps the error that ended the run; false where there is no summary to add it to.
     func keep(_ failure: any Error) -> Bool {
         end.withLock {

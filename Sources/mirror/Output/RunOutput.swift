@@ -51,9 +51,14 @@ struct RunOutput {
         }
         if let late { end.enter(late: late) }
         if let code = Interruption.exitCode { end.summary.exit = code }
+        LiveDisplay.shared.end()
+        // A process that ends while the programs work tells the run's numbers too.
+        held.keep(end)
+        if startPrograms(end.summary) { end.enter(late: CancellationError()) }
+        guard held.take() != nil else { return }
+        if let code = Interruption.exitCode { end.summary.exit = code }
         end.summary.seconds = CommandTime.seconds
         Interruption.setLastWords(nil)
-        LiveDisplay.shared.end()
         if options.json {
             Console.output.write(bytes: RunOutput.line(end.event))
         } else if let line = textReport.line(for: end.event) {
@@ -64,13 +69,25 @@ struct RunOutput {
         }
         if let line = lastLine(of: end) { Console.error.line(line) }
         operations?.note(end.event)
-        // The summary has told the exit code, and what runs after it has a limit of its own.
+        // The summary has told the exit code; only metrics are written after it.
         if Interruption.deadlineError == nil { Interruption.setDeadline(seconds: nil) }
         await conclude(end.summary, due: due)
         if end.summary.exit != 0 { throw ExitCode(end.summary.exit) }
     }
 
-    /// Lets the operations act on the end of the run.
+    /// Starts the programs for the end of a run. Returns whether they ended the command: a signal or the
+    /// deadline came while they worked.
+    private func startPrograms(_ summary: Summary) -> Bool {
+        guard let operations else { return false }
+        let wasEnding = Interruption.endsCommand
+        CommandStage.enter(.startingPrograms)
+        for text in operations.startPrograms(summary, root: summary.root) {
+            Console.error.line("mirror: note: \(text.printable)")
+        }
+        return !wasEnding && Interruption.endsCommand
+    }
+
+    /// Lets the operations put down the end of the run.
     private func conclude(_ summary: Summary, due: () async throws -> Int) async {
         guard let operations else { return }
         for text in await operations.conclude(summary, root: summary.root, due: due) {
@@ -85,6 +102,18 @@ struct RunOutput {
         if error.code == .cancelled, Interruption.exitCode != nil { return error.message }
         if held.hasTold(error) { return nil }
         return "mirror: error: \(error.sentence.printable)"
+    }
+
+    /// Shows a plan that finds nothing to do, in a root in which no run can begin.
+    func show(kept plan: Plan) {
+        var summary = Summary()
+        summary.root = plan.root
+        summary.resources = plan.steps.count
+        summary[.kept] = plan.steps.count
+        summary.seconds = CommandTime.seconds
+        let event = Event.standingAlone(summary)
+        observer?(event)
+        if options.json { Console.output.write(bytes: RunOutput.line(event)) }
     }
 
     /// The first line of a report: which root it is about.
@@ -104,18 +133,6 @@ struct RunOutput {
     }
 
     /// Reports that a command line is refused before its options are known; with `--json`, a summary says
-    /// Shows a plan that finds nothing to do, in a root in which no run can begin.
-    func show(kept plan: Plan) {
-        var summary = Summary()
-        summary.root = plan.root
-        summary.resources = plan.steps.count
-        summary[.kept] = plan.steps.count
-        summary.seconds = CommandTime.seconds
-        let event = Event.standingAlone(summary)
-        observer?(event)
-        if options.json { Console.output.write(bytes: RunOutput.line(event)) }
-    }
-
     /// so. `text` is for people. Gives the exit code.
     static func refuse(_ words: [String], _ error: MirrorError, text: String) -> Int32 {
         let options = words.prefix { $0 != "--" }
@@ -157,22 +174,30 @@ struct RunOutput {
             try await body(session)
             Interruption.setLastWords(nil)
         } catch {
-            Interruption.setLastWords(nil)
-            if !(error is ExitCode) {
-                let failure = CommandFailure(error)
-                // A signal's exit code wins over the error's.
-                let event = Event.failure(
-                    failure.error, root: root, exit: Interruption.exitCode,
-                    seconds: CommandTime.seconds)
-                if options.json { Console.output.write(bytes: RunOutput.line(event)) }
-                operations?.note(event)
-                var summary = Summary()
-                (summary.root, summary.error) = (root, failure.error)
-                (summary.exit, summary.seconds) = (failure.exitCode, CommandTime.seconds)
-                await conclude(summary) { throw error }
+            if error is ExitCode {
+                Interruption.setLastWords(nil)
+                throw error
             }
-            throw error
+            let first = RunOutput.summary(of: CommandFailure(error), root: root)
+            let end: any Error = startPrograms(first) ? CancellationError() : error
+            Interruption.setLastWords(nil)
+            let failure = CommandFailure(end)
+            // A signal's exit code wins over the error's.
+            let event = Event.failure(
+                failure.error, root: root, exit: Interruption.exitCode,
+                seconds: CommandTime.seconds)
+            if options.json { Console.output.write(bytes: RunOutput.line(event)) }
+            operations?.note(event)
+            await conclude(RunOutput.summary(of: failure, root: root)) { throw end }
+            throw end
         }
+    }
+
+    private static func summary(of failure: CommandFailure, root: String) -> Summary {
+        var summary = Summary()
+        (summary.root, summary.error) = (root, failure.error)
+        (summary.exit, summary.seconds) = (failure.exitCode, CommandTime.seconds)
+        return summary
     }
 
     private func read(_ run: Run) async throws {

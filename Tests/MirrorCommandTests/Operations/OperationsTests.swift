@@ -74,16 +74,6 @@ import Testing
         #expect(text("m.prom").contains("\nmirror_due_files 2\n"), "\(text("m.prom"))")
     }
 
-    /// The run had ended in its time, and said so; the program is the user's.
-    @Test func theDeadlineDoesNotEndAProgramAfterTheRun() async throws {
-        defer { ground.remove() }
-        try ground.folder.write("none", Array("there".utf8))
-        let result = try await run(
-            "sync", manifest, "--deadline", "10", "--on-change", "sh", "--on-change", "-c",
-            "--on-change", "sleep 13")
-        #expect(result.ending == .exited(0), "\(result)")
-    }
-
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aSignalIsAFailureToo(number: Int32) async throws {
         defer { ground.remove() }
@@ -109,6 +99,89 @@ import Testing
         // To count them takes as long as a plan, and whoever sent the signal waits.
         #expect(!text("m.prom").contains("\nmirror_due_files "))
         #expect(text("failed.out").hasPrefix(" exit=\(128 + number)"))
+    }
+
+    /// It, and what it started, are ended, and the summary tells the exit code.
+    @Test(arguments: ["deadline", "signal"])
+    func aProgramThatWorksTooLongEndsWithTheCommand(_ cause: String) async throws {
+        defer { ground.remove() }
+        let mark = ground.folder.full("mark")
+        let script = "sleep 600 & echo $! > \(mark); wait"
+        let words = [
+            "sync", manifest, "--json", "--on-change", "sh", "--on-change", "-c", "--on-change",
+            script,
+        ]
+        let sync = try ground.start(words + (cause == "deadline" ? ["--deadline", "2s"] : []))
+        for _ in 0..<1200 where text("mark").isEmpty { Pause.milliseconds(50) }
+        if cause == "signal" { sync.signal(SIGTERM) }
+        let result = try await DetachedThread.run { sync.wait() }
+        // The other file of the manifest fails for good, which a deadline does not change.
+        let exit: Int32 = cause == "signal" ? 143 : 1
+        #expect(result.ending == .exited(exit), "\(result)")
+        #expect(result.summary("exit") == "\(exit)", "\(result)")
+        let code = result.summary?["error"]?["code"]?.word
+        #expect(code == (cause == "signal" ? "cancelled" : "deadline"), "\(result)")
+        let started = try #require(Int32(text("mark").split(separator: "\n")[0]))
+        for _ in 0..<1200 where kill(started, 0) == 0 { Pause.milliseconds(50) }
+        #expect(kill(started, 0) != 0)
+    }
+
+    @Test func aDeadlineThatAProgramPassesIsExit69() async throws {
+        defer { ground.remove() }
+        try ground.folder.write("none", Array("there".utf8))
+        let result = try await run(
+            "sync", manifest, "--json", "--deadline", "2s", "--on-change", "sleep", "--on-change",
+            "600")
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.summary("exit") == "69", "\(result)")
+        #expect(result.summary("fetched") == "2", "\(result)")
+    }
+
+    @Test(arguments: ["check", "import"])
+    func aManifestThatNeverComesIsWaitedForUntilTheDeadline(_ verb: String) async throws {
+        defer { ground.remove() }
+        let pipe = ground.folder.full("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let result = try await run(verb, pipe, "--deadline", "1s")
+        #expect(result.ending == .exited(69), "\(result)")
+        #expect(result.errors.contains("The deadline of 1 s"), "\(result)")
+    }
+
+    @Test(arguments: ["--log", "--metrics", "--record"], [".mirror/index.sqlite", "Caches/x"])
+    func nothingIsWrittenAmongTheFilesOfTheRoot(_ option: String, _ name: String) async throws {
+        defer { ground.remove() }
+        try ground.folder.write("none", Array("there".utf8))
+        _ = try await run("sync", manifest)
+        let before = ground.root.read(name)
+        // A link from outside leads there too.
+        let link = ground.folder.full("link")
+        #expect(symlink(ground.root.full(name), link) == 0)
+        for path in [ground.root.full(name), link] {
+            let result = try await run("sync", manifest, option, path)
+            #expect(result.ending == .exited(64), "\(result)")
+            #expect(result.errors.contains("among the files that mirror keeps"), "\(result)")
+            #expect(ground.root.read(name) == before)
+        }
+    }
+
+    @Test(arguments: [("settings.json", 65), ("paused.json", 73), ("index.sqlite", 74)])
+    func aFolderInThePlaceOfAFileHasTheExitCodeOfTheFile(_ name: String, exit: Int) async throws {
+        defer { ground.remove() }
+        try ground.root.makeFolders(above: ".mirror/\(name)/x")
+        let result = try await run("sync", manifest)
+        #expect(result.ending == .exited(Int32(exit)), "\(result)")
+        #expect(result.errors.contains("a folder is where the file should be"), "\(result)")
+    }
+
+    @Test func aManifestThatBecameAPipeIsServedFromItsCopy() async throws {
+        defer { ground.remove() }
+        try ground.folder.write("none", Array("there".utf8))
+        _ = try await run("sync", manifest)
+        #expect(unlink(manifest) == 0)
+        #expect(mkfifo(manifest, 0o600) == 0)
+        let result = try await run("sync", manifest)
+        #expect(result.ending == .exited(0), "\(result)")
+        #expect(result.errors.contains("this is no file any more"), "\(result)")
     }
 
     @Test func theLogHasALineForARunThatDoesNotBegin() async throws {

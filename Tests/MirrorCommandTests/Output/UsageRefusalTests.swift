@@ -64,7 +64,7 @@ import Testing
 
     @Test(
         arguments: [
-            (CheckCommand.helpMessage(), ["--jobs", "--offline", "--deadline", "--verbose"]),
+            (CheckCommand.helpMessage(), ["--jobs", "--offline", "--verbose"]),
             (ConvertCommand.helpMessage(), ["--jobs", "--offline", "--max-transfer", "--json"]),
             (PlanCommand.helpMessage(), ["--jobs", "--env", "--max-size", "--no-progress"]),
             (StatusCommand.helpMessage(), ["--jobs", "--strict", "--verbose"]),
