@@ -55,7 +55,8 @@ struct GetCommand: AsyncParsableCommand, ShowsProgress {
                 {
                     // What is there needs no lock.
                     let plan = try await session.plan(manifests, options: planning)
-                    guard plan.isEmpty else { throw error }
+                    let isThere = plan.steps.allSatisfy { [.keep, .edited].contains($0.kind) }
+                    guard isThere else { throw error }
                     arrivals.note(kept: plan.steps.map(\.target))
                     shown.show(kept: plan)
                 }
