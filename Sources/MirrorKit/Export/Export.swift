@@ -44,6 +44,9 @@ public struct Export: Sendable {
         to destination: ExportDestination, from session: MirrorSession
     ) async throws -> ExportReport {
         try await session.engine.scan { view, isCancelled in
+            if case .path(let path) = destination {
+                try OwnFiles.refuse(path, amongFilesOf: session.root)
+            }
             var choice = try ExportChoice(
                 manifests, as: format, options: options, view: view, isCancelled: isCancelled)
             if !leavesOut, let refusal = choice.report.refusal { throw refusal }

@@ -4,24 +4,34 @@ internal import MirrorStore
 
 /// The files that mirror keeps in a root, among which no report, log or record belongs.
 package enum OwnFiles {
-    /// Refuses a path that leads beneath the areas or `.mirror` of a root. Throws `MirrorError` with
-    /// `usage`.
+    /// Refuses a path that leads beneath the areas or `.mirror` of a root: of the one that is named, and of
+    /// any other that the path lies in. Throws `MirrorError` with `usage`.
     ///
     /// - Parameter root: the root as a command names it; nil stands for the implied one.
-    package static func refuse(_ path: String, amongFilesOf root: String?) throws(MirrorError) {
-        // A root that cannot be told is refused elsewhere.
-        guard let surroundings = try? RootLocation.Surroundings.ofThisProcess(),
-            let place = try? RootLocation(root: root, surroundings: surroundings),
-            let root = resolved(place.path),
-            let folder = resolved(folder(of: destination(of: path)))
+    package static func refuse(
+        _ path: String, amongFilesOf root: String? = nil
+    ) throws(MirrorError) {
+        let destination = destination(of: path)
+        guard
+            let place = resolved(destination)
+                ?? resolved(folder(of: destination)).map({ $0 + "/" + lastName(of: destination) })
         else { return }
-        for name in Area.allCases.map(\.rawValue) + [".mirror"] {
-            let own = root + "/" + name
-            guard folder == own || folder.hasPrefix(own + "/") else { continue }
-            throw MirrorError(
-                .usage,
-                "\(path.printable): it would lie in \(name), among the files that mirror keeps. Choose another place."
-            )
+        // The root of a first run has no `.mirror` yet. One that cannot be told is refused elsewhere.
+        let named = (try? RootLocation.Surroundings.ofThisProcess())
+            .flatMap { try? RootLocation(root: root, surroundings: $0) }
+            .flatMap { resolved($0.path) }
+        var folder = place
+        while folder != "/" {
+            let name = lastName(of: folder)
+            let parent = self.folder(of: folder)
+            let isOwn = name == ".mirror" || Area(rawValue: name) != nil
+            if isOwn, parent == named || access(parent + "/.mirror", F_OK) == 0 {
+                throw MirrorError(
+                    .usage,
+                    "\(path.printable): it would lie in \(name), among the files that mirror keeps. Choose another place."
+                )
+            }
+            folder = parent
         }
     }
 
@@ -37,6 +47,10 @@ package enum OwnFiles {
             path = link.utf8.first == UInt8(ascii: "/") ? link : folder(of: path) + "/" + link
         }
         return path
+    }
+
+    private static func lastName(of path: String) -> String {
+        path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap(String.init) ?? ""
     }
 
     private static func folder(of path: String) -> String {

@@ -234,6 +234,63 @@ import Testing
         #expect(ground.root.read("Documents/a b.txt") == nil)
     }
 
+    /// An index that a log was appended to, or that metrics replaced, is a damaged one.
+    @Test func nothingIsWrittenAmongTheFilesThatMirrorKeeps() async throws {
+        defer { ground.remove() }
+        _ = try await run("sync", manifest)
+        let root = ground.root
+        let before = root.entries().map(\.name)
+        let index = root.read(".mirror/index.sqlite")
+        symlink(root.full(".mirror/index.sqlite"), ground.folder.full("way"))
+        symlink(root.full("Documents/new"), ground.folder.full("nowhere"))
+        let places = [
+            root.full(".mirror/index.sqlite"), root.full("Documents/new"), root.full("tmp"),
+            root.full("Documents/../.mirror/new"), ground.folder.full("way"),
+        ]
+        for place in places + [ground.folder.full("nowhere")] {
+            for words in [
+                ["sync", manifest, "--log", place], ["sync", manifest, "--metrics", place],
+                ["sync", manifest, "--record", place], ["watch", manifest, "--log", place],
+                ["plan", "--record", place], ["why", "Documents/a b.txt", "--record", place],
+                ["report", "-o", place], ["export", "--as", "sums", "--lossy", "-o", place],
+                ["import", "--base", "http://a.example/", manifest + ".sums", "-o", place],
+                ["convert", "--to", "xml", manifest, place],
+            ] {
+                try ground.folder.write(
+                    "manifest.json.sums", Array("\(Checksum.sha256([1]))  x\n".utf8))
+                let result = try await DetachedThread.run { try ground.start(words).wait() }
+                #expect(result.ending == .exited(64), "\(words): \(result)")
+            }
+        }
+        let json = try await run("sync", manifest, "--json", "--log", places[0])
+        #expect(json.ending == .exited(64), "\(json)")
+        #expect(json.summary("exit") == "64")
+        #expect(json.errors.contains("it would lie in .mirror, among the files"), "\(json)")
+        #expect(root.entries().map(\.name) == before)
+        #expect(root.read(".mirror/index.sqlite") == index)
+        #expect(String(decoding: root.read("Documents/a b.txt") ?? [], as: UTF8.self) == "hello")
+        // Beside them there is room, and a pipe lies nowhere.
+        let words = ["--log", root.full("mirror.log"), "--metrics", root.full("mirror.prom")]
+        let beside = try await DetachedThread.run {
+            try ground.start(["sync", manifest] + words).wait()
+        }
+        #expect(beside.ending == .exited(1), "\(beside)")
+        #expect(root.size("mirror.log") ?? 0 > 0)
+        #expect(root.size("mirror.prom") ?? 0 > 0)
+        let told = try await run("sync", manifest, "--log", "/dev/stdout")
+        #expect(told.output.contains("event=summary"), "\(told)")
+    }
+
+    /// The root of the first sync is not one yet.
+    @Test func theFirstLogDoesNotLieInAnAreaEither() async throws {
+        defer { ground.remove() }
+        #expect(mkdir(ground.root.full("Documents"), 0o755) == 0)
+        let place = ground.root.full("Documents/log")
+        let result = try await run("sync", manifest, "--root", ground.root.path, "--log", place)
+        #expect(result.ending == .exited(64), "\(result)")
+        #expect(ground.root.names(in: "Documents") == [])
+    }
+
     @Test func metricsKeepTheTimeOfTheLastSuccess() async throws {
         defer { ground.remove() }
         let metrics = ground.folder.full("m.prom")

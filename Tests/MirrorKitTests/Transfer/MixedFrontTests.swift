@@ -114,7 +114,7 @@ struct OddOriginTests {
         return origin.connections
     }
 
-    /// libcurl would make one for each of the 10 requests that the server refused.
+    /// libcurl would make one for each request that the server refused.
     @Test func refusedRequestsShareTheNextConnection() async throws {
         #expect(try await connections(.crowd) <= 4)
     }

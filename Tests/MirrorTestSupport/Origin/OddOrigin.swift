@@ -23,8 +23,8 @@ public final class OddOrigin {
         case away
         /// Over HTTP/2, GOAWAY(HTTP_1_1_REQUIRED) instead of an answer.
         case goneFirst
-        /// Over HTTP/2, GOAWAY once 70 requests have come over the first connection, of which the first
-        /// 60 were answered.
+        /// Over HTTP/2, the first connection answers 60 requests, and refuses those that are under way then
+        /// with a GOAWAY.
         case crowd
         /// Over HTTP/2, close_notify after 40 answers, and TCP is kept open.
         case kept
@@ -139,7 +139,12 @@ public final class OddOrigin {
             made.initiate_connection()
             tls.sendall(made.data_to_send())
             while True:
-                data = tls.recv(65536)
+                try:
+                    data = tls.recv(65536)
+                except TimeoutError:
+                    made.close_connection(last_stream_id=last)
+                    tls.sendall(made.data_to_send())
+                    return
                 if not data:
                     return
                 for event in made.receive_data(data):
@@ -148,8 +153,7 @@ public final class OddOrigin {
                         count += 1
                         if number == 1 and path.startswith("/crowd/") and count > 60:
                             say("HTTP/2", path)
-                            if count == 70:
-                                made.close_connection(last_stream_id=last)
+                            tls.settimeout(0.3)
                             continue
                         if number == 1 and path.startswith("/dumb/") and count > 20:
                             say("HTTP/2", path)
