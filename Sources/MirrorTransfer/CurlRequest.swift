@@ -28,6 +28,8 @@ final class CurlRequest {
     private var sharedURL: SourceURL?
     /// Whether it got no socket, because a connection that it can share is being made.
     private(set) var waitsForConnection = false
+    /// The host to which it makes a connection that others may share.
+    private var making: Host?
 
     /// - Parameter shared: the one of the multi handle, which keeps it as long as its connections.
     init(multi: MultiHandle, shared: SharedConnections, publicAddressesOnly: Bool) {
@@ -61,6 +63,7 @@ final class CurlRequest {
 
     /// Lets go of the request, which has been removed from the multi handle.
     func release() {
+        endMaking(hasFailed: false)
         leaveConnection()
         active = nil
     }
@@ -90,6 +93,7 @@ final class CurlRequest {
         // libcurl counts its own repetitions over all requests of a handle until it is reset.
         keepsSettings = isSettledByNext && result == CURLE_OK && sendings == 1
         let wasSent = easy.sentBytes > 0
+        endMaking(hasFailed: result != CURLE_OK)
         return WireEnd(
             active: active, failure: failure(result, of: active, wasSent: wasSent),
             wasSent: wasSent)
@@ -101,6 +105,9 @@ final class CurlRequest {
     /// the same host speaks HTTP/2, and then each of them may get the other's answer.
     fileprivate func begins(localPort: Int32) -> Bool {
         sendings += 1
+        // From here on a failure is one of the request.
+        waitsForConnection = false
+        endMaking(hasFailed: false)
         leaveConnection()
         let tls = easy.tls
         let place = shared.began(
@@ -134,12 +141,29 @@ final class CurlRequest {
         multi.add(easy)
     }
 
+    /// Ends it after the connection that it waited for could not be made; nil where there is one.
+    func endWithoutConnection() -> WireEnd? {
+        guard let active, let sharedURL, shared.isUnmade(Host(sharedURL)) else { return nil }
+        waitsForConnection = false
+        let failure = TransportFailure(
+            .connectFailed, "no connection: another request could not make the one to its host",
+            isPassing: true, wasSent: false)
+        return WireEnd(active: active, failure: failure, wasSent: false)
+    }
+
     /// Whether the connection that it waits for is made, or will not be.
-    var mayGoOn: Bool { sharedURL.map { !shared.awaitsConnection(to: Host($0)) } ?? true }
+    var mayGoOn: Bool {
+        sharedURL.map { !shared.awaitsConnection(to: Host($0), for: self) } ?? true
+    }
 
     /// Ends its connection if nothing came over it for so many milliseconds.
     func endConnection(ifSilentFor milliseconds: Int64) {
         if let connection { shared.end(connection, ifSilentFor: milliseconds) }
+    }
+
+    private func endMaking(hasFailed: Bool) {
+        if let making { shared.endsMaking(making, by: self, hasFailed: hasFailed) }
+        making = nil
     }
 
     private func leaveConnection() {
@@ -170,12 +194,16 @@ final class CurlRequest {
         let host = sharedURL.map { Host($0) }
         // A server may refuse a hundred requests at once (GOAWAY). libcurl 7.88 would open a
         // connection for each of them.
-        waitsForConnection = host.map(shared.awaitsConnection) ?? false
+        waitsForConnection = host.map { shared.awaitsConnection(to: $0, for: self) } ?? false
         if waitsForConnection { return -1 }
         let made = socket(
             address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
             address.pointee.protocol)
         if made >= 0 { shared.opened(made, to: host) }
+        if let host {
+            shared.makes(host, by: self)
+            making = host
+        }
         let lacksDescriptor = made < 0 && (errno == EMFILE || errno == ENFILE)
         if let active {
             active.socket.wasOpened = active.socket.wasOpened || made >= 0

@@ -11,6 +11,8 @@ final class CurlWire: Wire {
     private var idle: [CurlRequest] = []
     /// Requests that wait for a connection that they can share.
     private var waiting: [CurlRequest] = []
+    /// The ends of requests whose connection could not be made.
+    private var ends: [WireEnd] = []
 
     /// - Parameter signal: a signal that also ends a wait.
     init(_ configuration: Configuration, signal: WakeSignal) {
@@ -40,6 +42,7 @@ final class CurlWire: Wire {
         guard let request = CurlWire.request(of: active) else { return }
         request.multi.remove(request.easy)
         if request.waitsForConnection { waiting.removeAll { $0 === request } }
+        if !ends.isEmpty { ends.removeAll { $0.active === active } }
         request.release()
         active.connection = nil
         idle.append(request)
@@ -59,13 +62,16 @@ final class CurlWire: Wire {
         guard !waiting.isEmpty else { return }
         let ready = waiting.filter(\.mayGoOn)
         waiting.removeAll(where: \.mayGoOn)
-        for request in ready { request.goOn() }
+        for request in ready {
+            if let end = request.endWithoutConnection() { ends.append(end) } else { request.goOn() }
+        }
     }
 
     func nextEnd() -> WireEnd? {
+        if let end = ends.popLast() { return end }
         while let (handle, result) = multis.nextEnd() {
             guard let request = multis.request(of: handle) else { continue }
-            if result != CURLE_OK, request.waitsForConnection {
+            if result != CURLE_OK, request.waitsForConnection, request.active?.version == nil {
                 request.multi.remove(request.easy)
                 waiting.append(request)
             } else if let end = request.end(result) {

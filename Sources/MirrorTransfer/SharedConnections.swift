@@ -54,6 +54,11 @@ final class SharedConnections {
     private var contexts: [UnsafeRawPointer: any ConnectionUser] = [:]
     /// The hosts to which a connection speaks HTTP/2.
     private var sharingHosts: Set<Host> = []
+    /// The requests that make connections which others may share. Between two addresses of a name such a
+    /// request may have no socket for a while.
+    private var makers: [Host: ObjectIdentifier] = [:]
+    /// The hosts to which the last such connection could not be made.
+    private var unmade: Set<Host> = []
     /// Whether libcurl takes its turn.
     private var isGathering = false
     /// How often bytes of a connection were held back; for tests.
@@ -71,11 +76,29 @@ final class SharedConnections {
         )
     }
 
-    /// Whether a connection is being made to a host that speaks HTTP/2, for requests that may share it.
-    func awaitsConnection(to host: Host) -> Bool {
-        guard sharingHosts.contains(host) else { return false }
-        return connections.contains { $0.host == host && $0.localPort == 0 && isOpen($0) }
+    /// Whether another request makes a connection to a host that speaks HTTP/2, which both can share.
+    func awaitsConnection(to host: Host, for user: any ConnectionUser) -> Bool {
+        guard sharingHosts.contains(host), let maker = makers[host] else { return false }
+        return maker != ObjectIdentifier(user)
     }
+
+    /// Notes a request that makes a connection which others may share.
+    func makes(_ host: Host, by user: any ConnectionUser) {
+        if makers[host] == nil { makers[host] = ObjectIdentifier(user) }
+        unmade.remove(host)
+    }
+
+    /// Notes that a request has its connection, or has ended without one.
+    ///
+    /// - Parameter hasFailed: whether none could be made.
+    func endsMaking(_ host: Host, by user: any ConnectionUser, hasFailed: Bool) {
+        guard makers[host] == ObjectIdentifier(user) else { return }
+        makers[host] = nil
+        if hasFailed { unmade.insert(host) }
+    }
+
+    /// Whether the last connection to a host that others waited for could not be made.
+    func isUnmade(_ host: Host) -> Bool { unmade.contains(host) }
 
     /// Whether the socket of a connection has not been closed.
     private func isOpen(_ connection: Connection) -> Bool {

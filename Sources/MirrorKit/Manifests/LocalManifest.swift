@@ -15,15 +15,14 @@ enum LocalManifest {
         _ path: String, label: String? = nil, hint: ListHint = ListHint(),
         meter: ActivityMeter? = nil, wasFile: () -> Bool = { false }
     ) throws -> ManifestLoader.Loaded {
-        var file = try open(path, O_NONBLOCK)
+        let file = try open(path)
         if (try? file.status(path: path))?.isFile == false {
             if wasFile() {
                 throw MirrorError(
                     .manifestUnreadable,
                     "\(path.printable): this is no file any more, and it was one before.")
             }
-            // The first descriptor stays open until then, or the writer of a pipe would get SIGPIPE.
-            file = try withExtendedLifetime(file) { try open(path, 0) }
+            awaitWriter(of: file)
         }
         // The stamp is taken before the read, so that a file that changes meanwhile has another
         // stamp.
@@ -46,8 +45,19 @@ enum LocalManifest {
                 record: record, path: place, text: stamp == nil ? nil : .open(file)))
     }
 
-    private static func open(_ path: String, _ flags: Int32) throws(MirrorError) -> Descriptor {
-        let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | flags)
+    /// Waits until a pipe has a writer, and has reads wait for its bytes (poll(2), fifo(7)).
+    ///
+    /// To open it once more could wait for ever: its writer may have come and gone.
+    private static func awaitWriter(of file: Descriptor) {
+        var entry = pollfd(fd: file.number, events: Int16(POLLIN), revents: 0)
+        while poll(&entry, 1, -1) < 0, errno == EINTR {}
+        let flags = fcntl(file.number, F_GETFL)
+        if flags >= 0 { _ = fcntl(file.number, F_SETFL, flags & ~O_NONBLOCK) }
+    }
+
+    /// Opens a file, or a pipe that may have no writer yet.
+    private static func open(_ path: String) throws(MirrorError) -> Descriptor {
+        let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard number >= 0 else {
             let reason = String(cString: strerror(errno))
             let hint =

@@ -15,8 +15,10 @@ final class RenewedCredentials: Sendable {
 
     private struct State {
         var requests: PreparedRequests
-        /// When an origin's credentials were supplied again.
+        /// When an origin's credentials were supplied again, or not.
         var renewed: [Origin: ContinuousClock.Instant] = [:]
+        /// Why they were not.
+        var causes: [Origin: String] = [:]
         /// Those who wait for an origin that is being asked for.
         var asking: [Origin: [Waiter]] = [:]
         var tasks: [Task<Void, Never>] = []
@@ -52,7 +54,7 @@ final class RenewedCredentials: Sendable {
             if let last = state.renewed[origin],
                 last.duration(to: .now) < RenewedCredentials.freshness
             {
-                return .none("they were supplied a moment ago")
+                return .none(state.causes[origin] ?? "they were supplied a moment ago")
             }
             state.asking[origin, default: []].append(Waiter(source: source, then: then))
             if state.asking[origin]?.count == 1 {
@@ -70,10 +72,13 @@ final class RenewedCredentials: Sendable {
         } catch { result = .failure(error) }
         let (waiting, old) = state.withLock { state in
             let old = state.requests.supplied[origin] ?? []
-            if case .success(let headers) = result {
+            switch result {
+            case .success(let headers):
                 state.requests.supplied[origin] = headers
-                state.renewed[origin] = .now
+                state.causes[origin] = nil
+            case .failure(let error): state.causes[origin] = MirrorError.cause(error)
             }
+            state.renewed[origin] = .now
             return (state.asking.removeValue(forKey: origin) ?? [], old)
         }
         for waiter in waiting {

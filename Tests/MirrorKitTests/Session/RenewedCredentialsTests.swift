@@ -65,6 +65,33 @@ import Testing
         #expect(stage.scenario.script.complaints == [])
     }
 
+    /// A person who does not want to log in is asked once, and not about each file.
+    @Test func aSupplierThatThrowsIsAskedOnce() async throws {
+        let names = ["a", "b", "c"]
+        let stage = try SessionStage(
+            names.map {
+                """
+                  on always GET /\($0)
+                    reply
+                      HTTP/1.1 401 Unauthorized
+                      Content-Length: 0
+                """
+            }.joined(separator: "\n"), jobs: 1)
+        defer { stage.end() }
+        struct Refused: Error {}
+        let tokens = Tokens()
+        var options = RunOptions()
+        options.credentials = { _ in
+            let first = try tokens.next()
+            if tokens.asked > 1 { throw Refused() }
+            return first
+        }
+        let summary = try await stage.session.sync(
+            stage.manifest("a", "b", "c"), options: options)
+        #expect(summary.exit == 1)
+        #expect(tokens.asked == 2)
+    }
+
     /// What had come by then stays.
     @Test func aTokenThatExpiresAmidAFileCostsNoByte() async throws {
         let stage = try SessionStage(
