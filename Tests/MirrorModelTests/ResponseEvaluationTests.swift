@@ -111,7 +111,8 @@ import Testing
     @Test(
         arguments: [
             ([("Content-Length", "10"), ("ETag", "\"a\"")], .receive(from: 0)),
-            ([("Content-Length", "6"), ("ETag", "\"b\"")], .receive(from: 0)),
+            // Another version may have just that length, or its server sent only the range.
+            ([("Content-Length", "6"), ("ETag", "\"b\"")], .askWhole),
             ([("Content-Length", "7"), ("ETag", "\"b\"")], .receive(from: 0)),
             ([("Content-Length", "10")], .receive(from: 0)),
             ([("Content-Length", "7")], .receive(from: 0)),
@@ -188,7 +189,7 @@ import Testing
         let other = ("Last-Modified", "Sat, 21 Nov 2026 03:56:01 GMT")
         #expect(judge(evaluator, 200, [same, ("Content-Length", "6")]) == .askWhole)
         #expect(judge(evaluator, 200, [same, ("Content-Length", "10")]) == .receive(from: 0))
-        #expect(judge(evaluator, 200, [other, ("Content-Length", "6")]) == .receive(from: 0))
+        #expect(judge(evaluator, 200, [other, ("Content-Length", "7")]) == .receive(from: 0))
     }
 
     @Test func aWholeFileWithAContentRangeIsRefusedWithoutARange() throws {

@@ -85,7 +85,7 @@ extension ResponseEvaluator {
             return plan.asksRange ? .askWhole(refusal) : .askPlainly(refusal)
         }
         guard plan.asksRange, let part else { return nil }
-        if let length, length == askedLength, answer.validators.isEmpty || expectation.pin != nil {
+        if let length, length == askedLength {
             return .askWhole(
                 malformed("the server answered 200, with as many bytes as the range has"))
         }

@@ -10,7 +10,7 @@ extension SecretCase {
                 $0.routes = ["A /a": answer]
                 $0.seen = [.query: ["A /a"]]
                 $0.exit =
-                    answer == "200" ? 0 : ["429", "500", "cut"].contains(answer) ? 69 : 1
+                    answer == "200" ? 0 : ["429", "500", "cut", "html"].contains(answer) ? 69 : 1
             }
         } + [
             SecretCase("a query and a wrong digest") {
@@ -82,7 +82,7 @@ extension SecretCase {
             $0.environment = ["https_proxy": "http://user:%proxy%@%p%"]
             $0.routes = ["P origin.example:443": "403"]
             $0.seen = [.proxy: ["P origin.example:443"]]
-            $0.exit = 69
+            $0.exit = 1
         },
         SecretCase("a proxy that is not there") {
             $0.environment = ["http_proxy": "http://user:%proxy%@127.0.0.1:1"]
