@@ -76,7 +76,7 @@ extension SecretCase {
         + ["401", "403", "407", "500", "503", "cut", "html", "gzip", "garbage"].map { answer in
             withToken("a token, answered by \(answer)") {
                 $0.routes = ["A /a": answer]
-                $0.exit = ["500", "503", "cut"].contains(answer) ? 69 : 1
+                $0.exit = ["500", "503", "cut", "html"].contains(answer) ? 69 : 1
             }
         }
 
@@ -209,7 +209,7 @@ extension SecretCase {
                 $0.resources = ["\"url\":\"http://user:%login%@%a%/a\""]
                 $0.routes = ["A /a": answer]
                 $0.seen = [.login: ["A /a"]]
-                $0.exit = ["503", "cut"].contains(answer) ? 69 : 1
+                $0.exit = ["503", "cut", "html"].contains(answer) ? 69 : 1
             }
         } + [
             SecretCase("a login in the URL of nobody") {

@@ -151,7 +151,8 @@ extension SecretCase {
         for (place, reply) in routes where reply.hasPrefix("3") {
             let wire = place.prefix(1)
             var location = String(reply.dropFirst(4).prefix { $0 != "?" })
-            if location.hasPrefix("%\(wire)%") { location = String(location.dropFirst(3)) }
+            for origin in ["%\(wire)%", "HTTP://%\(wire.lowercased())%"]
+            where location.hasPrefix(origin) { location = String(location.dropFirst(origin.count)) }
             if location.hasPrefix("/") { places.insert("\(wire) \(location)") }
         }
         return places
