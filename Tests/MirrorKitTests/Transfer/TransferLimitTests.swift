@@ -85,6 +85,8 @@ import Testing
                 $0.error?.message.contains("127.0.0.1:\(server.port) gave no answer in 5 tries")
                     == true
             })
+        // It may be a port of TLS, which takes a plain request and closes.
+        #expect(ends.values.allSatisfy { $0.error?.message.contains("write https://") == true })
         // The first tries go out together, those after them one at a time, until eight files went
         // unanswered.
         #expect(origin.requests.count <= 8)
