@@ -146,7 +146,7 @@ final class CurlRequest {
         guard let active, let sharedURL, shared.isUnmade(Host(sharedURL)) else { return nil }
         waitsForConnection = false
         let failure = TransportFailure(
-            .connectFailed, "no connection: another request could not make the one to its host",
+            .connectFailed, "no connection: the one that it was to share could not be made",
             isPassing: true, wasSent: false)
         return WireEnd(active: active, failure: failure, wasSent: false)
     }

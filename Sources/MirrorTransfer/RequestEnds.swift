@@ -187,8 +187,9 @@ extension RequestEnds {
             return interrupted(transfer, failure)
         }
         var failure = failure
-        if failure.code == .connectionLost, failure.wasSent, transfer.plan?.url.scheme == .http,
-            !register.dispatcher.hasAnswered(transfer.nextHost)
+        // Nothing speaks TLS on port 80.
+        if failure.code == .connectionLost, failure.wasSent, let url = transfer.plan?.url,
+            url.scheme == .http, url.port != 80, !register.dispatcher.hasAnswered(Host(url))
         {
             failure.cause += "; the server may speak HTTPS on this port: then write https://"
         }

@@ -95,8 +95,8 @@ extension CookieJar {
 
     private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var text = text
-        while text.first == 0x20 || text.first == 0x09 { text.removeFirst() }
-        while text.last == 0x20 || text.last == 0x09 { text.removeLast() }
+        while text.first.map(isBlank) == true { text.removeFirst() }
+        while text.last.map(isBlank) == true { text.removeLast() }
         return text
     }
 
@@ -128,7 +128,7 @@ extension CookieJar {
         return String(path[..<slash])
     }
 
-    /// Whether a path is a cookie's path or beneath it (§5.1.4).
+    /// Whether a request's path matches a cookie's path (§5.1.4).
     private static func isWithin(path: String, _ prefix: String) -> Bool {
         guard path.hasPrefix(prefix) else { return false }
         return prefix.hasSuffix("/") || path.utf8.count == prefix.utf8.count

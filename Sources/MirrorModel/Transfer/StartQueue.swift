@@ -64,6 +64,7 @@ struct StartQueue: Sendable {
 
     /// Removes a transfer.
     mutating func remove(_ id: Int) {
+        if !unanswered.isEmpty { unanswered.remove(Serial(id)) }
         // A removed transfer must not look like one that could start.
         if let host = waiting.removeValue(forKey: id)?.host { reconsider(host) }
     }

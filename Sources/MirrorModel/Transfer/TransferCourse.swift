@@ -149,7 +149,7 @@ extension TransferCourse {
         return action
     }
 
-    /// The refusal of a source whose other credentials are waited for; nobody waits for them any more.
+    /// Ends the wait for other credentials; returns the source's refusal, or nil where there was no wait.
     mutating func endRenewal() -> Refusal? {
         guard case .awaited(let refusal) = sources.states[sources.current].renewal else {
             return nil
