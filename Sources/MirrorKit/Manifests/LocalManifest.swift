@@ -9,8 +9,8 @@ internal import MirrorSystem
 enum LocalManifest {
     /// Reads one. Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     ///
-    /// - Parameter wasFile: whether it was a regular file when it was read before. Then nobody waits for
-    ///   the writer of a pipe that has taken its place.
+    /// - Parameter wasFile: whether it was a regular file when it was read before. A pipe that
+    ///   has taken its place is then refused, and not waited for.
     static func read(
         _ path: String, label: String? = nil, hint: ListHint = ListHint(),
         meter: ActivityMeter? = nil, wasFile: () -> Bool = { false }

@@ -28,7 +28,7 @@ final class FileLease: Sendable {
 /// Keeps files from being replaced or removed while they are read.
 ///
 /// The sessions of a process that work in one folder share its leases. Readers share a file. A writer,
-/// which is a landing or a removal, has it exclusively. Whoever cannot have it waits in one line, so
+/// which is a landing or a removal, has it exclusively. Readers and writers wait in one line, so
 /// readers that overlap for ever keep no landing out. One kind of reader passes the line: a task that
 /// has a file of the folder already. The writers in the line may wait for that very file. No thread
 /// waits while it holds the mutex.
@@ -41,7 +41,7 @@ final class FileLeases: Sendable {
     private struct Lease {
         var readers = 0
         var hasWriter = false
-        /// Those that wait, in their order. While the file is free, nobody does.
+        /// Those that wait, in their order; empty while the file is free.
         var line: [Waiter] = []
 
         var isFree: Bool { readers == 0 && !hasWriter }
@@ -72,7 +72,7 @@ final class FileLeases: Sendable {
 
         /// Ends a use of a file; returns those whose turn has come.
         mutating func end(_ target: TargetKey, _ change: (inout Lease) -> Void) -> [Waiter] {
-            // Nearly always nobody waits, and the lease stays removed.
+            // Nearly always the line is empty, and the lease stays removed.
             guard var lease = leases.removeValue(forKey: target) else { return [] }
             change(&lease)
             let turn = lease.takeTurn()
@@ -109,7 +109,7 @@ extension FileLeases {
 
     /// The leases of a root's folder, the same for each session of the process that works in it.
     static func of(_ root: RootDirectory) -> FileLeases {
-        // An open descriptor can be looked at; should it not, nobody else finds the folder either.
+        // fstat(2) of an open descriptor succeeds. Without it the session has leases of its own.
         guard let (device, inode) = root.folder else { return FileLeases() }
         let folder = Folder(device: device, inode: inode)
         return folders.withLock { folders in

@@ -56,7 +56,7 @@ struct LandingQueue {
         return .waits
     }
 
-    /// Whoever asked for the run may wait for it, and then none of its files is ever given back.
+    /// The caller may hold one of these files while it waits for the run, and would never give it back.
     private func refusal(of files: [Target]) -> MirrorError? {
         leases.first(of: files, under: heldByCaller).map { .heldByCaller($0) }
     }
