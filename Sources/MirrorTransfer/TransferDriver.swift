@@ -127,7 +127,14 @@ extension TransferDriver {
             let host = Host(next.url)
             let action: TransferAction?
             switch register.dispatcher.admit(transfer.job.id, to: host) {
-            case .ask: return make(next, for: transfer)
+            case .ask:
+                if let known = register.dispatcher.hostProtocols[host], known.forbidsSharing,
+                    let plan = transfer.machine?.adapted(to: known)
+                {
+                    transfer.plan = plan
+                    next = plan
+                }
+                return make(next, for: transfer)
             case .waits: return register.waitForPlace(transfer)
             case .elsewhere:
                 register.know(hostsOf: transfer)

@@ -203,6 +203,14 @@ extension LongBodyTests {
                 == "wait 500")
     }
 
+    /// Other transfers may find it between the decision and the request.
+    @Test func aRequestUsesHTTP1WhereItsHostIsKnownByThen() throws {
+        var machine = try machine(4)
+        #expect(try !plan(machine.begin()).usesHTTP1)
+        #expect(!machine.adapted(to: HostProtocols()).usesHTTP1)
+        #expect(machine.adapted(to: HostProtocols(forbidsSharing: true)).usesHTTP1)
+    }
+
     @Test func aPostThatWasSentIsNotMadeAgain() throws {
         var post = try machine(4, isPost: true)
         _ = post.begin()

@@ -84,6 +84,13 @@ package struct TransferMachine: ~Copyable, Sendable {
     package mutating func know(_ protocols: HostProtocols, of source: Int) {
         course.sources.states[source].protocols.learn(protocols)
     }
+
+    /// The next request, over a protocol that its host speaks by what other transfers have found since
+    /// it was decided.
+    package mutating func adapted(to protocols: HostProtocols) -> RequestPlan {
+        know(protocols, of: course.asking.plan.source)
+        return course.asking.setProtocol(course.sources, isPost: course.file.isPost)
+    }
 }
 
 // MARK: Responses

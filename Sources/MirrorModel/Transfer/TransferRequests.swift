@@ -38,6 +38,15 @@ struct TransferRequests: ~Copyable, Sendable {
         return plan
     }
 
+    /// Decides over which protocol the next request is made, from what is known now.
+    mutating func setProtocol(_ sources: borrowing SourceChoice, isPost: Bool) -> RequestPlan {
+        var draft = plan.draft
+        TransferRequests.setProtocol(
+            of: &draft, missing: draft.expectedBytes ?? 0, sources, isPost: isPost)
+        plan = RequestPlan(draft)
+        return plan
+    }
+
     /// Takes the last request back, because it was not made.
     mutating func takeBack() { count -= 1 }
 
