@@ -22,8 +22,12 @@ public struct DecodedManifest: Sendable {
     public let warnings: [Diagnostic]
     /// How many more warnings there are.
     public let omittedWarnings: Int
-    /// The token of the next page of a list; nil if the list is complete.
-    package let continuation: String?
+    /// The entries of a list that were not taken, in the order of the list; none of a manifest.
+    public package(set) var leftOut: [LeftOutEntry] = []
+    /// In how many pages a list came.
+    package var pages = 1
+    /// The further documents that a list consists of; empty if it is complete.
+    package var parts: [ListPart] = []
     /// The hint that it was read with, without a base that no file needed.
     package let hint: ListHint
 }
@@ -162,8 +166,7 @@ public enum ManifestReader {
         let warnings = builder.log.warnings
         return DecodedManifest(
             manifest: manifest, notation: notation, list: nil, warnings: warnings,
-            omittedWarnings: builder.log.warningCount - warnings.count,
-            continuation: nil, hint: ListHint())
+            omittedWarnings: builder.log.warningCount - warnings.count, hint: ListHint())
     }
 
     private static func decoded(
@@ -177,7 +180,7 @@ public enum ManifestReader {
         let warnings = builder.log.warnings
         return DecodedManifest(
             manifest: manifest, notation: nil, list: list.format, warnings: warnings,
-            omittedWarnings: builder.log.warningCount - warnings.count,
-            continuation: list.continuation, hint: used)
+            omittedWarnings: builder.log.warningCount - warnings.count, leftOut: list.leftOut,
+            parts: list.parts, hint: used)
     }
 }

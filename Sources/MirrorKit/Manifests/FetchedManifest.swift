@@ -25,7 +25,9 @@ struct FetchedManifest: Sendable {
         record.place = path.map { ManifestPlace(path: $0, root: rootPath) } ?? record.place
         record.syncedAt = SystemClock.now()
         let hasCopy = row.map { ManifestCopy.isThere($0, in: root) } ?? false
-        let isSame = hasCopy && row?.place == record.place && row?.stamp == record.stamp
+        let isSame =
+            hasCopy && row?.place == record.place && row?.stamp == record.stamp
+            && row?.hint == record.hint
         if path != nil, isSame, !isSynced, row?.hint == record.hint { return nil }
         if path == nil, text == nil {
             // The server confirmed the copy that the row named.

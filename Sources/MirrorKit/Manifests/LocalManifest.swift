@@ -176,11 +176,16 @@ struct ManifestMemory: Sendable {
     func known() -> Manifest? {
         if let path = found, FileStatus.stamp(following: path) != nil,
             let read = try? LocalManifest.read(path, hint: record.hint),
-            read.decoded.manifest.owner == record.name
+            read.decoded.manifest.owner == record.name, read.decoded.parts.isEmpty
         {
             return read.decoded.manifest
         }
-        return ManifestCopy(of: record, in: root).flatMap { try? decoded($0) }?.manifest
+        return (try? copied())?.manifest
+    }
+
+    /// The last good copy; nil if there is none.
+    func copied() throws -> DecodedManifest? {
+        try ManifestCopy(of: record, in: root).map { try decoded($0) }
     }
 
     private func decoded(_ copy: ManifestCopy) throws -> DecodedManifest {

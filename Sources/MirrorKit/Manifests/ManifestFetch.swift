@@ -3,63 +3,104 @@ internal import Glibc
 internal import MirrorModel
 internal import MirrorSystem
 internal import MirrorTransfer
+internal import Synchronization
 
-/// One conditional request for a manifest, outside any root: its bytes stay in memory.
-struct ManifestFetch: Sendable {
-    let url: SourceURL
-    let key: SourceKey
-    let configuration: Configuration
-
+/// Requests for manifests and for the documents of lists, outside any root: the bytes stay in memory.
+///
+/// Requests to one host share its connections.
+final class ManifestFetch: Sendable {
     /// A substitute for a target, because a manifest has none.
     static let target = "tmp/manifest"
 
     /// The greatest size of a manifest in bytes; a million resources take 160 MiB.
     static let greatestSize: Int64 = 1 << 30
 
-    /// The result of the request.
+    /// The result of a request.
     enum Result: Sendable {
         case received(ReceivedBody, ManifestText)
         case notModified(Answer)
         case failed(MirrorError)
     }
 
-    /// Passes on the result of the only job.
-    private struct End: TransferObserver {
-        let continuation: AsyncStream<TransferResult>.Continuation
+    private typealias Waiter = AsyncStream<TransferResult>.Continuation
+
+    /// The requests under way, by the numbers of their jobs.
+    private final class Waiters: TransferObserver, Sendable {
+        let all = Mutex<(last: Int, waiters: [Int: Waiter])>((0, [:]))
 
         func tell(_ job: TransferJob, _ event: TransferEvent) {
-            if case .ended(let result) = event { continuation.yield(result) }
+            guard case .ended(let result) = event else { return }
+            all.withLock { $0.waiters.removeValue(forKey: job.id) }?.yield(result)
         }
     }
 
-    /// Sends the request, with the validators of the existing copy.
-    func run(ifChangedSince local: LocalVersion?) async throws -> Result {
-        let store = ScratchPartStore()
-        let job = TransferJob(
-            id: 1, target: try Target(ManifestFetch.target),
-            sources: [PreparedSource(url: url, key: key, headers: [])], postBody: nil,
-            expectation: Expectation(), local: local, part: nil, priority: 0)
+    private let waiters = Waiters()
+    private let store = ScratchPartStore()
+    private let loop: TransferLoop
+
+    init(_ configuration: Configuration) throws {
         var configuration = configuration
         configuration.transfer.sizeLimit = min(
             configuration.transfer.sizeLimit ?? .max, ManifestFetch.greatestSize)
-        let (results, continuation) = AsyncStream.makeStream(of: TransferResult.self)
-        let loop = try TransferLoop(
-            configuration: configuration, parts: store, observer: End(continuation: continuation))
-        loop.submit([job])
+        loop = try TransferLoop(configuration: configuration, parts: store, observer: waiters)
+    }
+
+    /// Runs a body with a fetch, whose connections are closed when it returns.
+    static func using<Value: Sendable>(
+        _ configuration: Configuration,
+        _ body: (ManifestFetch) async throws -> Value
+    ) async throws -> Value {
+        let fetch = try ManifestFetch(configuration)
+        let result: Swift.Result<Value, any Error>
+        do { result = .success(try await body(fetch)) } catch { result = .failure(error) }
+        try await Offload.run { fetch.loop.stop() }
+        return try result.get()
+    }
+
+    /// Makes a request, with the validators of the existing copy.
+    ///
+    /// - Parameters:
+    ///   - accept: the media types to ask for; nil leaves them to the server.
+    ///   - local: the version of the copy.
+    func get(
+        _ url: SourceURL, key: SourceKey, accept: String? = nil,
+        ifChangedSince local: LocalVersion? = nil
+    ) async throws -> Result {
+        let (results, waiter) = AsyncStream.makeStream(of: TransferResult.self)
+        let id = waiters.all.withLock { all in
+            all.last += 1
+            all.waiters[all.last] = waiter
+            return all.last
+        }
+        let headers = accept.map { [(name: "Accept", value: $0)] } ?? []
+        loop.submit([
+            TransferJob(
+                id: id, target: try Target("\(ManifestFetch.target)\(id == 1 ? "" : "-\(id)")"),
+                sources: [PreparedSource(url: url, key: key, headers: headers)], postBody: nil,
+                expectation: Expectation(), local: local, part: nil, priority: 0)
+        ])
         var ended: TransferResult?
         for await result in results {
             ended = result
             break
         }
-        try await Offload.run { loop.stop() }
-        guard let result = ended else {
-            throw MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
-        }
+        guard let result = ended else { throw ManifestFetch.interrupted }
         switch result {
         case .received(let body): return .received(body, try store.text(of: body.content))
         case .notModified(let answer, _): return .notModified(answer)
         case .failed(let error, _): return .failed(error)
-        case .cancelled: throw MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
+        case .cancelled: throw ManifestFetch.interrupted
         }
+    }
+
+    private static var interrupted: MirrorError {
+        MirrorError(.cancelled, "Interrupted while a manifest was fetched.")
+    }
+
+    /// The message of a failed request without its target, which the user did not name.
+    static func reason(_ error: MirrorError) -> String {
+        guard error.message.hasPrefix(target), let (_, reason) = error.message.halves(atFirst: ":")
+        else { return error.message }
+        return String(reason.drop { $0 == " " })
     }
 }

@@ -17,6 +17,8 @@ struct ManifestLoader: Sendable {
     var fresh: Set<ManifestSource> = []
     /// The hint for sources that are lists of other programs.
     var hint = ListHint()
+    /// Whether the further documents of lists in files are left to a second reading, which has the index.
+    var leavesParts = false
     /// Hears how far the decoding is; nil where nobody listens.
     private let meter = ActivityMeter.current
 
@@ -42,7 +44,7 @@ struct ManifestLoader: Sendable {
         switch source {
         case .path(let path):
             let early = hint.isEmpty ? await EarlyManifest.current?.claim(path) : nil
-            return try await Offload.run {
+            let loaded = try await Offload.run {
                 if let early, EarlyManifest.isCurrent(early, at: path) { return early }
                 let wasFile = {
                     let memory = try? LocalManifest.memory(of: path, in: view)
@@ -62,8 +64,9 @@ struct ManifestLoader: Sendable {
                     return loaded
                 }
             }
+            return leavesParts ? loaded : try await complete(loaded, source.label)
         case .standardInput:
-            return try await Offload.run {
+            let loaded = try await Offload.run {
                 meter?.begin(.decoding)
                 defer { meter?.end() }
                 var decoded = try ManifestReader.read(
@@ -73,6 +76,7 @@ struct ManifestLoader: Sendable {
                 decoded.manifest.label = source.label
                 return Loaded(decoded: decoded)
             }
+            return try await complete(loaded, source.label)
         case .url(let url): return try await fetch(url, hint)
         }
     }
@@ -89,7 +93,8 @@ struct ManifestLoader: Sendable {
     /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable`.
     func load(_ memory: ManifestMemory) async throws -> Loaded {
         guard case .url(let key) = memory.record.place else {
-            return try await Offload.run { [meter] in try memory.read(meter) }
+            let loaded = try await Offload.run { [meter] in try memory.read(meter) }
+            return try await complete(loaded, memory.place)
         }
         if !key.text.utf8.contains(UInt8(ascii: "?")),
             let url = try? SourceURL(key.text, relativeTo: nil)
@@ -106,6 +111,40 @@ struct ManifestLoader: Sendable {
         }
     }
 
+    /// Adds what a list in a file does not say itself, from its last good copy if neither the list nor
+    /// the hint has changed since, else from the servers.
+    private func complete(_ loaded: Loaded, _ label: String) async throws -> Loaded {
+        if loaded.decoded.parts.isEmpty { return loaded }
+        var loaded = loaded
+        if let memory = loaded.memory, let path = memory.path, memory.record.stamp != nil,
+            let known = try LocalManifest.memory(of: path, in: view),
+            known.record.stamp == memory.record.stamp, known.record.hint == memory.record.hint,
+            let copy = try known.copied()
+        {
+            loaded.decoded.manifest.resources = copy.manifest.resources
+            loaded.decoded.parts = []
+            loaded.memory?.text = nil
+        } else {
+            if isOffline {
+                throw MirrorError(
+                    .offline,
+                    "\(label.printable): the servers that have the rest of the list are not asked, because the run is offline.",
+                    remedy: Remedy(.goOnline))
+            }
+            let (decoded, text) = try await ManifestFetch.using(configuration) {
+                [list = loaded.decoded] fetch in
+                var list = list
+                let parts = ListParts(fetch: fetch, label: label, hint: list.hint)
+                let text = try await parts.complete(&list)
+                return (list, text)
+            }
+            loaded.decoded = decoded
+            if loaded.memory?.text != nil { loaded.memory?.text = text }
+        }
+        loaded.memory?.record.resources = loaded.decoded.manifest.resources.count
+        return loaded
+    }
+
     private func fetch(_ url: SourceURL, _ given: ListHint) async throws -> Loaded {
         let key = SourceKey(url)
         let known = try view.index?.manifests().first { $0.place == .url(key) }
@@ -115,24 +154,42 @@ struct ManifestLoader: Sendable {
             return try serve(copy, url, because: MirrorError(.offline, "the run is offline"))
         }
         if fresh.contains(.url(url)), let copy { return try decode(copy, url) }
-        let fetch = ManifestFetch(url: url, key: key, configuration: configuration)
-        switch try await fetch.run(ifChangedSince: copy?.version) {
+        return try await ManifestFetch.using(configuration) { fetch in
+            try await load(url, hint, copy, with: fetch)
+        }
+    }
+
+    private func load(
+        _ url: SourceURL, _ hint: ListHint, _ copy: ManifestCopy?, with fetch: ManifestFetch
+    ) async throws -> Loaded {
+        let key = SourceKey(url)
+        switch try await fetch.get(url, key: key, ifChangedSince: copy?.version) {
         case .received(let body, let bytes):
             var decoded: DecodedManifest
             do {
                 decoded = try bytes.decode(label: url.description, origin: .url(url), hint: hint)
             } catch {
                 // A captive portal answers in the place of every server.
-                guard body.answer.mediaType.map(MediaRange.isPage) == true else { throw error }
+                guard body.answer.mediaType.map(MediaRange.isPage) == true,
+                    copy != nil || url.path.utf8.last != UInt8(ascii: "/")
+                else { throw error }
                 var page = MirrorError(
                     .typeMismatch,
                     "a page of HTML came in its place; the network may want a login")
                 page.isRetryable = true
                 return try serve(copy, url, because: page)
             }
+            if decoded.list != nil, let next = body.answer.nextPage {
+                decoded.parts.append(.page(next))
+            }
             var text = bytes
-            let isWhole = decoded.continuation == nil
-            if !isWhole { text = try await ListPages(loader: self, url: url).complete(&decoded) }
+            let isWhole = decoded.parts.isEmpty
+            if !isWhole {
+                let parts = ListParts(fetch: fetch, label: url.description, hint: hint)
+                do { text = try await parts.complete(&decoded) } catch let error as MirrorError {
+                    return try serve(copy, url, because: error)
+                }
+            }
             decoded.manifest.whereabouts = .url(key)
             decoded.manifest.label = url.description
             var record = ManifestRecord(name: decoded.manifest.owner, place: .url(key))
@@ -144,6 +201,7 @@ struct ManifestLoader: Sendable {
             record.freshUntil = body.answer.freshUntil
             return Loaded(
                 decoded: decoded, memory: FetchedManifest(record: record, text: text),
+                notice: ManifestLoader.notice(ofPages: decoded.pages, at: url.description),
                 freshUntil: record.freshUntil)
         case .notModified(let answer):
             guard let copy else {
@@ -157,11 +215,9 @@ struct ManifestLoader: Sendable {
         }
     }
 
-    /// The message of a transfer's error without its target, which the user did not name.
-    static func reason(_ error: MirrorError) -> String {
-        let prefix = ManifestFetch.target + ": "
-        return error.message.hasPrefix(prefix)
-            ? String(error.message.dropFirst(prefix.count)) : error.message
+    /// Says in how many pages a list came; nil for one.
+    private static func notice(ofPages pages: Int, at label: String) -> Notice? {
+        pages > 1 ? Notice("\(label.printable): the list came in \(pages) pages.") : nil
     }
 
     private func decode(_ copy: ManifestCopy, _ url: SourceURL) throws -> Loaded {
@@ -192,7 +248,8 @@ struct ManifestLoader: Sendable {
             let hint = mightServe ? " No copy of it is kept here yet." : ""
             var failure = error
             failure.code = .manifestUnreadable
-            failure.message = "\(url): the manifest cannot be fetched: \(Self.reason(error))\(hint)"
+            failure.message =
+                "\(url): the manifest cannot be fetched: \(ManifestFetch.reason(error))\(hint)"
             throw failure
         }
         var loaded = try decode(copy, url)

@@ -97,10 +97,11 @@ extension ManifestRegister {
         }
         // What is not claimed by then is another file than those that are read.
         defer { EarlyManifest.current?.drop() }
-        let load = { (view: TreeView) async throws -> LoadedManifests in
-            let loader = ManifestLoader(
+        let load = { (view: TreeView, leavesParts: Bool) async throws -> LoadedManifests in
+            var loader = ManifestLoader(
                 view: view, configuration: self.configuration, isOffline: isOffline, fresh: fresh,
                 hint: hint)
+            loader.leavesParts = leavesParts
             var result = LoadedManifests()
             for source in sources { self.add(try await loader.load(source), to: &result) }
             return result
@@ -109,7 +110,10 @@ extension ManifestRegister {
         // takes longer than reading a short manifest. Whether a pipe was a file before, it knows.
         if sources.allSatisfy({ $0.isLocal && !$0.isPipe }) {
             do {
-                return try await load(TreeView(root: nil, index: nil))
+                // What the servers said before is in the index. Standard input is read once only.
+                let loaded = try await load(
+                    TreeView(root: nil, index: nil), !sources.contains(.standardInput))
+                if loaded.decoded.allSatisfy(\.parts.isEmpty) { return loaded }
             } catch let refusal as ManifestRefusal {
                 // The root may remember the hint that a list was read with.
                 guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
@@ -120,7 +124,7 @@ extension ManifestRegister {
             }
         }
         // A sync of these manifests makes a damaged index anew.
-        return try await engine.reading(indexIsDispensable: true, load)
+        return try await engine.reading(indexIsDispensable: true) { try await load($0, false) }
     }
 
     /// Reads the manifests that the root remembers; it is no error if there are none.
@@ -162,6 +166,9 @@ extension ManifestRegister {
         result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
         if loaded.decoded.list != nil {
+            let label = loaded.decoded.manifest.label ?? loaded.decoded.manifest.owner
+            result.notices += loaded.decoded.leftOut.sentences()
+                .map { Notice("\(label.printable): \($0).") }
             result.notices += loaded.decoded.warnings.map { Notice("\($0.file): \($0.message).") }
         }
         guard let memory = loaded.memory else { return }

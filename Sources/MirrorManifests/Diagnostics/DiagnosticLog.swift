@@ -55,6 +55,19 @@ package final class DiagnosticLog {
         errorEntries.append(Entry(diagnostic: diagnostic, correction: correction()))
     }
 
+    /// Runs a part of the reading and takes back the errors that it logged.
+    ///
+    /// Returns the message of the first of them; nil where there was none. For an entry of a list,
+    /// whose errors leave out the entry and not the list.
+    func takingErrorsBack(_ body: () -> Void) -> String? {
+        let (count, entries) = (errorCount, errorEntries)
+        body()
+        guard errorCount > count else { return nil }
+        let first = errorEntries.dropFirst(entries.count).first
+        (errorCount, errorEntries) = (count, entries)
+        return first?.diagnostic.message ?? "it cannot be read"
+    }
+
     package func warning(at place: TextPosition, _ message: @autoclosure () -> String) {
         warningCount += 1
         guard warningEntries.count < limit else { return }

@@ -1,19 +1,28 @@
 internal import MirrorModel
 
-/// An answer of S3's ListObjectsV2: each `Contents` is an object.
+/// An answer of S3's ListObjectsV2, or of its ListObjects: each `Contents` is an object.
 final class BucketDialect: ListDialect {
     private var key: ListWord?
     private var size: ListWord?
     private var isCutOff = false
     private var isEncoded = false
+    /// The parameter of the next request, and its value.
+    private var token: String?
+    private var marker: String?
+    /// Whether the answer is one of ListObjects, which goes on behind a key.
+    private var hasMarker = false
     private var objects: [(key: ListWord, size: ListWord?)] = []
+    private var prefixes: [ListWord] = []
 
     override func closed(_ element: XMLElement, _ text: ListWord) {
         switch path {
         case ["ListBucketResult"]: finish(at: element.place)
         case ["ListBucketResult", "EncodingType"]: isEncoded = text.value == "url"
         case ["ListBucketResult", "IsTruncated"]: isCutOff = text.value == "true"
-        case ["ListBucketResult", "NextContinuationToken"]: collector.continuation = text.value
+        case ["ListBucketResult", "NextContinuationToken"]: token = text.value
+        case ["ListBucketResult", "Marker"]: hasMarker = true
+        case ["ListBucketResult", "NextMarker"]: marker = text.value
+        case ["ListBucketResult", "CommonPrefixes", "Prefix"]: prefixes.append(text)
         case ["ListBucketResult", "Contents", "Key"]: key = text
         case ["ListBucketResult", "Contents", "Size"]: size = text
         case ["ListBucketResult", "Contents"]:
@@ -25,27 +34,46 @@ final class BucketDialect: ListDialect {
 
     private func finish(at place: TextPosition) {
         for object in objects { add(object.key, object.size) }
-        if !isCutOff { collector.continuation = nil }
-        guard isCutOff else { return }
-        if collector.continuation == nil {
-            collector.log.error(
-                at: place,
-                "the listing is cut off and does not say how it goes on; ask for it with list-type=2"
-            )
-        } else if !collector.builder.check.origin.isRemote {
+        for prefix in prefixes {
+            collector.leaveOut(
+                ListWord(value: decoded(prefix.value), place: prefix.place),
+                "a prefix with more keys beneath it; ask for the listing without a delimiter")
+        }
+        if isCutOff { goOn(at: place) }
+    }
+
+    /// Names the next page.
+    private func goOn(at place: TextPosition) {
+        guard case .url(let url) = collector.builder.check.origin else {
             collector.log.error(
                 at: place,
                 "the listing is cut off after \(Counted(objects.count, "key")); name its URL, and the"
                     + " rest is asked for too")
+            return
+        }
+        // ListObjects goes on behind the last key where it names none.
+        let behind = hasMarker ? (marker ?? objects.last?.key.value).map(decoded) : nil
+        let next = token.map { ("continuation-token", $0) } ?? behind.map { ("marker", $0) }
+        guard let (name, value) = next else {
+            collector.log.error(
+                at: place,
+                "the listing is cut off and does not say how it goes on; ask for it with list-type=2"
+            )
+            return
+        }
+        let others = (url.query ?? "").split(separator: "&").filter { !$0.hasPrefix(name + "=") }
+        let query = (others + [name + "=" + SourceURL.queryValue(value)[...]])
+            .joined(separator: "&")
+        do throws(URLFlaw) {
+            collector.parts.append(.page(try SourceURL("?" + query, relativeTo: url)))
+        } catch {
+            collector.log.error(
+                at: place, "the rest of the listing has no usable URL: \(error.reason)")
         }
     }
 
     private func add(_ key: ListWord, _ size: ListWord?) {
-        var key = key
-        if isEncoded {
-            let spaced = key.value.parts(at: "+", keepingEmpty: true).joined(separator: "%20")
-            key.value = SourceURL.decoded(spaced) ?? key.value
-        }
+        let key = ListWord(value: decoded(key.value), place: key.place)
         if key.value.utf8.last == UInt8(ascii: "/") {
             collector.note("left out: a folder's name and no file", "key", at: key.place)
             return
@@ -53,5 +81,12 @@ final class BucketDialect: ListDialect {
         var entry = ListEntry(named: key)
         entry.size = size
         collector.add(entry)
+    }
+
+    /// A key without the escapes that `encoding-type=url` puts into it.
+    private func decoded(_ key: String) -> String {
+        guard isEncoded else { return key }
+        let spaced = key.parts(at: "+", keepingEmpty: true).joined(separator: "%20")
+        return SourceURL.decoded(spaced) ?? key
     }
 }

@@ -2,14 +2,16 @@ internal import MirrorModel
 
 /// Makes resources of the files in a list, with the builder that manifests use.
 ///
-/// A file that is listed twice becomes one resource. Entries that are left out are counted by their
-/// reasons, and each reason becomes one warning.
+/// A file that is listed twice becomes one resource. An entry that cannot be taken is left out with its
+/// reason. Other doubts are counted, and each becomes one warning.
 final class ListCollector {
     let builder: ManifestBuilder
     let format: ListFormat
-    /// The token of the next page, which the next request names; nil if the list is complete.
-    var continuation: String?
-    private var files = JoinedResources()
+    /// The further documents that the list consists of.
+    var parts: [ListPart] = []
+    /// The entries that are not taken.
+    private(set) var leftOut: [LeftOutEntry] = []
+    private var files = ListFiles()
     private var notes: [ListNote] = []
     /// The positions of the notes, by their reasons.
     private var notePositions: [String: Int] = [:]
@@ -19,23 +21,36 @@ final class ListCollector {
 
     var log: DiagnosticLog { builder.log }
 
+    /// What is known of the list besides its text.
+    let hint: ListHint
+
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
-        (self.format, self.builder) = (format, builder)
+        (self.format, self.builder, self.hint) = (format, builder, hint)
         builder.resourceBuilder.base = hint.base ?? builder.check.origin.ownBase(of: format)
         unusedBase = hint.base
         builder.nameByPlace = builder.check.origin.ownName(of: format)
         builder.resourceBuilder.isList = true
     }
 
-    /// Takes a file.
+    /// Takes a file, or leaves it out if something is wrong with it.
     func add(_ entry: ListEntry) {
         guard let url = url(of: entry) else { return }
+        var resource: Resource?
+        let flaw = log.takingErrorsBack { resource = self.resource(of: entry, at: url) }
+        if let flaw {
+            leaveOut(entry.url?.value ?? entry.path?.value ?? "", flaw, at: entry.place)
+        } else if let resource {
+            files.add(resource)
+        }
+    }
+
+    private func resource(of entry: ListEntry, at url: ListWord) -> Resource? {
         if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ URLList.isURL($0.value) }) {
             unusedBase = nil
         }
         let draft = builder.draft(at: entry.place)
         draft.url = url
-        draft.path = (entry.path ?? lastSegment(of: url)).map(beneathCaches)
+        draft.path = (entry.path ?? name(of: entry, at: url)).map(beneathCaches)
         draft.mirrors = entry.mirrors.map { MirrorDraft(at: $0.place, url: $0) }
         draft.size = entry.size.flatMap {
             builder.check.size(.untyped($0.value), "size", at: $0.place)
@@ -51,13 +66,31 @@ final class ListCollector {
                 name.value, .untyped(text), to: &draft.traits.headers, nameAt: name.place,
                 valueAt: value.place)
         }
-        guard let resource = builder.resourceBuilder.resource(from: draft), draft.isSound else {
-            return
-        }
-        _ = files.add(resource)
+        return builder.resourceBuilder.resource(from: draft)
     }
 
-    /// Counts an entry that is left out, or another doubt, by its reason.
+    /// The path of a file that is named by its URL; nil if that has no name at its end.
+    private func name(of entry: ListEntry, at url: ListWord) -> ListWord? {
+        guard var name = lastSegment(of: url) else { return nil }
+        if let folder = entry.folder { name.value = folder + "/" + name.value }
+        return name
+    }
+
+    /// Leaves out an entry.
+    ///
+    /// - Parameters:
+    ///   - name: what the list calls it.
+    ///   - reason: why, in words that follow a comma.
+    func leaveOut(_ name: String, _ reason: String, at place: TextPosition) {
+        leftOut.append(LeftOutEntry(name, reason, at: place))
+    }
+
+    /// Leaves out the entry that a word names.
+    func leaveOut(_ word: ListWord, _ reason: String) {
+        leaveOut(word.value, reason, at: word.place)
+    }
+
+    /// Counts a doubt by its reason.
     ///
     /// - Parameters:
     ///   - reason: the reason, in the words that follow the number.
@@ -79,14 +112,13 @@ final class ListCollector {
         guard let (scheme, _) = url.value.halves(atFirst: ":"), !scheme.utf8.contains(0x2F),
             URLScheme(rawValue: scheme.lowercased()) == nil
         else { return true }
-        let name = Quoted(scheme, limit: 40)
-        note("left out: a URL with \(name), which mirror does not speak", at: url.place)
+        leaveOut(url, "mirror does not speak \(Escaped(scheme, limit: 40))")
         return false
     }
 
-    /// Refuses a line that does not belong to the format, and quotes it.
+    /// Leaves out a line that does not belong to the format.
     func refuse(_ line: ListLine, _ flaw: String) {
-        log.error(at: line.place, "\(Quoted(line.trimmed, limit: 40)) \(flaw)")
+        leaveOut(String(line.trimmed), "the line \(flaw)", at: line.place)
     }
 
     /// Counts a digest that cannot be checked.
@@ -105,18 +137,21 @@ final class ListCollector {
 
     /// Hands everything to the builder.
     func finish() {
-        for resource in files.resources {
+        let (resources, others) = files.finish()
+        leftOut += others
+        for resource in resources {
             builder.resources.append(resource)
             noteWeakDigest(of: resource)
         }
-        if let unusedBase {
+        if let unusedBase, parts.isEmpty {
             log.warning(
                 at: TextPosition(),
                 "no file needs the base \(unusedBase): each has a URL of its own")
         }
         for note in notes { log.warning(at: note.place, note.sentence) }
-        if files.resources.isEmpty, log.errorCount == 0 {
-            log.error(at: TextPosition(), "\(format.title) that lists no file that can be fetched")
+        // A page or a folder may be empty.
+        if resources.isEmpty, parts.isEmpty, hint.part == nil, log.errorCount == 0 {
+            log.error(at: TextPosition(), ListFiles.nothingLeft(of: format, leftOut))
         }
     }
 

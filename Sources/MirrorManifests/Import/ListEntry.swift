@@ -6,8 +6,10 @@ struct ListEntry {
     var place: TextPosition
     /// Its URL; nil if the list has only names, which are relative to the list's base.
     var url: ListWord?
-    /// Its path beneath `Caches/`; nil stands for the last part of its URL.
+    /// Its path beneath `Caches/`; nil stands for the last part of its URL, in `folder`.
     var path: ListWord?
+    /// The folder of a file that is named by its URL; nil stands for `Caches/` itself.
+    var folder: String?
     /// Further URLs of the same bytes.
     var mirrors: [ListWord] = []
     var size: ListWord?

@@ -4,7 +4,7 @@
 /// on they are numbers.
 public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
-    case contentRange, contentType, date, entityTag, expires, lastModified, location, reprDigest
+    case contentRange, contentType, date, entityTag, expires, lastModified, link, location, reprDigest
     case retryAfter, setCookie, transferEncoding, vary
 
     /// The name in lower case.
@@ -22,6 +22,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         case .entityTag: "etag"
         case .expires: "expires"
         case .lastModified: "last-modified"
+        case .link: "link"
         case .location: "location"
         case .reprDigest: "repr-digest"
         case .retryAfter: "retry-after"
@@ -39,7 +40,7 @@ public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
         // The length alone rules out nearly every line.
         switch bytes.count {
         case 3: self.init(bytes, .age)
-        case 4: self.init(bytes, .date, .entityTag, .vary)
+        case 4: self.init(bytes, .date, .entityTag, .vary, .link)
         case 7: self.init(bytes, .expires)
         case 8: self.init(bytes, .location)
         case 10: self.init(bytes, .setCookie)

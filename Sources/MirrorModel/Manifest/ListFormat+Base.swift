@@ -23,6 +23,7 @@ extension ListFormat {
     ///
     /// Each release of a Debian archive has an InRelease, and each of its components a Packages.
     package func name(ofListAt url: SourceURL) -> String? {
+        if self == .index { return url.path.parts(at: "/").last.flatMap { SourceURL.decoded($0) } }
         guard self == .debianRelease || self == .debianPackages else { return nil }
         return url.beside("./")?.foldersOfRelease?.joined(separator: "-")
     }

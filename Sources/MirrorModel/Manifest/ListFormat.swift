@@ -44,6 +44,8 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     case metalink3
     /// CycloneDX in JSON.
     case cyclonedx
+    /// A directory listing of a web server, in HTML or JSON.
+    case index
 
     /// The name for people.
     public var title: String {
@@ -70,6 +72,7 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
         case .huggingFace: "a Hugging Face tree"
         case .metalink3: "Metalink 3"
         case .cyclonedx: "CycloneDX"
+        case .index: "a directory listing"
         }
     }
 }
@@ -79,6 +82,7 @@ extension ListFormat {
     package var notation: String {
         switch self {
         case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"
+        case .index: "HTML or JSON"
         case .repomd, .rpmPrimary, .s3, .metalink3: "XML"
         case .pylock, .uv, .cargo: "TOML"
         default: "plain text"

@@ -8,30 +8,46 @@ public struct ListHint: Sendable, Hashable {
     public private(set) var base: SourceURL?
     /// The name that the list gets as a manifest; nil stands for the stem of its file's name.
     public var name: String?
+    /// The package index at which files are found by their digests: a URL that ends in a slash.
+    public private(set) var index: SourceURL?
+    /// The registry of npm at which packages without a URL are found: a URL that ends in a slash.
+    public private(set) var registry: SourceURL?
+    /// How many folders beneath the first one a directory listing is followed; nil stands for 5.
+    public var depth: Int?
+    /// The part of a list that is read; nil for its first document.
+    package var part: ListPart?
     /// Whether a manifest is read without the hint; otherwise the hint refuses it.
     package var isForListsOnly = false
 
     /// Knows nothing.
     public init() {}
 
-    /// Takes a format and a base, to whose path a slash is added where none ends it.
+    /// Takes a format and the URLs of folders, to whose paths a slash is added where none ends them.
     ///
-    /// Throws `MirrorError` with `usage` for a base with a user name, a password or a query, which
+    /// Throws `MirrorError` with `usage` for a URL with a user name, a password or a query, which
     /// would be remembered.
-    public init(format: ListFormat?, base: SourceURL?, name: String? = nil) throws(MirrorError) {
-        (self.format, self.name) = (format, name)
-        guard let base else { return }
-        guard base.userInfo == nil, base.query == nil else {
-            throw MirrorError(
-                .usage,
-                "\(base): a base has no user name, password or query, because it is remembered. Put passwords into ~/.netrc."
-            )
+    public init(
+        format: ListFormat?, base: SourceURL?, name: String? = nil, index: SourceURL? = nil,
+        registry: SourceURL? = nil, depth: Int? = nil
+    ) throws(MirrorError) {
+        (self.format, self.name, self.depth) = (format, name, depth)
+        self.base = try base.map { url throws(MirrorError) in try ListHint.folder(url, "a base") }
+        self.index = try index.map { url throws(MirrorError) in
+            try ListHint.folder(url, "an index")
         }
-        self.base = ListHint.folder(base)
+        self.registry = try registry.map { url throws(MirrorError) in
+            try ListHint.folder(url, "a registry")
+        }
     }
 
+    /// The depth to which directory listings are followed where nothing else is said.
+    package static let defaultDepth = 5
+
     /// Whether nothing is known.
-    public var isEmpty: Bool { format == nil && base == nil && name == nil }
+    public var isEmpty: Bool {
+        format == nil && base == nil && name == nil && index == nil && registry == nil
+            && depth == nil
+    }
 
     /// The hint for a list that names no file without a URL.
     package var withoutBase: ListHint {
@@ -40,7 +56,13 @@ public struct ListHint: Sendable, Hashable {
         return hint
     }
 
-    private static func folder(_ url: SourceURL) -> SourceURL {
+    private static func folder(_ url: SourceURL, _ noun: String) throws(MirrorError) -> SourceURL {
+        guard url.userInfo == nil, url.query == nil else {
+            throw MirrorError(
+                .usage,
+                "\(url): \(noun) has no user name, password or query, because it is remembered. Put passwords into ~/.netrc."
+            )
+        }
         guard url.path.utf8.last != UInt8(ascii: "/") else { return url }
         return (try? SourceURL("/." + url.path + "/", relativeTo: url)) ?? url
     }
@@ -51,6 +73,8 @@ extension ListHint {
     package var text: String {
         let lines = [
             format.map { "from " + $0.rawValue }, base.map { "base " + $0.textWithSecrets },
+            index.map { "index " + $0.textWithSecrets },
+            registry.map { "registry " + $0.textWithSecrets }, depth.map { "depth \($0)" },
         ]
         return lines.compactMap(\.self).joined(separator: "\n")
     }
@@ -62,6 +86,9 @@ extension ListHint {
             switch word {
             case "from": format = ListFormat(rawValue: String(value))
             case "base": base = try? SourceURL(String(value))
+            case "index": index = try? SourceURL(String(value))
+            case "registry": registry = try? SourceURL(String(value))
+            case "depth": depth = Int(value)
             default: break
             }
         }

@@ -3,7 +3,8 @@ extension SourceURL {
     package static func reference(toName name: String) -> String {
         var text = Array("./".utf8)
         for byte in name.utf8 {
-            if PercentEncoding.isPathByte(byte) {
+            // Servers exist that take a plus sign for a space, as S3 does; apt escapes it too.
+            if PercentEncoding.isPathByte(byte), byte != UInt8(ascii: "+") {
                 text.append(byte)
             } else {
                 PercentEncoding.append(byte, to: &text)

@@ -15,6 +15,8 @@ package final class Answer: Sendable {
     package let source: String
     /// The file name that the response suggests, last component only.
     package let suggestedName: String?
+    /// Where the answer goes on, where it is one page of several (RFC 8288, `next`).
+    package let nextPage: SourceURL?
     /// The version of HTTP of the response; nil for a remembered one, and for a local file.
     package let version: HTTPVersion?
     /// Whether ranges are sent, as far as the responses of the transfer showed it.
@@ -28,6 +30,7 @@ package final class Answer: Sendable {
         freshUntil = head.freshUntil(received: now)
         source = provenance.answeredBy
         suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
+        nextPage = LinkField.next(in: head.list(of: .link), at: url)
         version = url.scheme == .file ? nil : head.version
         ranges = head.status == 206 ? .honoured : head.announcedRanges
     }
@@ -41,6 +44,7 @@ package final class Answer: Sendable {
         self.validators = validators
         self.mediaType = mediaType
         freshUntil = nil
+        nextPage = nil
         self.source = source
         self.suggestedName = suggestedName
         version = nil
@@ -60,6 +64,7 @@ package final class Answer: Sendable {
         mediaType = first.mediaType
         freshUntil = last.freshUntil
         source = last.source
+        nextPage = first.nextPage
         // A part of a former version has none, and a response that confirms seldom does.
         suggestedName = first.suggestedName ?? last.suggestedName
         version = last.version

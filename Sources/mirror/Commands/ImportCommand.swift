@@ -79,7 +79,11 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
                 "\(source.label.printable): this is a manifest already. `mirror convert` writes it in another notation."
             )
         }
+        try list.refuseGaps(in: decoded, label: source.label)
         if !quiet {
+            for sentence in decoded.leftOut.sentences() {
+                Console.error.line("mirror: note: \(source.label.printable): \(sentence).")
+            }
             for warning in decoded.warnings { Console.error.line(warning.printed) }
             if decoded.omittedWarnings > 0 {
                 Console.error.line("and \(decoded.omittedWarnings) more")

@@ -40,6 +40,7 @@ struct ManifestArguments {
         let loaded = try await session.manifests.load(
             sources, isOffline: network.offline, fresh: fresh, hint: try hint())
         loaded.showNotices()
+        try refuseGaps(in: loaded)
         for (position, manifest) in loaded.manifests.enumerated() {
             if needsNames, manifest.name == nil {
                 throw MirrorError(
@@ -66,7 +67,15 @@ struct ManifestArguments {
             : try await session.manifests.load(
                 sources, isOffline: network.offline, hint: try hint())
         loaded.showNotices()
+        try refuseGaps(in: loaded)
         return loaded.manifests
+    }
+
+    private func refuseGaps(in loaded: LoadedManifests) throws {
+        for decoded in loaded.decoded {
+            try lists?.refuseGaps(
+                in: decoded, label: decoded.manifest.label ?? decoded.manifest.owner)
+        }
     }
 }
 

@@ -17,18 +17,58 @@ struct ImportOptions: ParsableArguments {
             "The folder of the files that a list names without URLs.", valueName: "url"))
     var base: String?
 
-    /// The hint from the options; throws `MirrorError` with `usage`.
-    func hint(name: String? = nil) throws -> ListHint {
-        if from == nil, base == nil, name == nil { return ListHint() }
-        return try ListHint(format: from, base: try base.map(ImportOptions.url), name: name)
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The package index at which files of requirements.txt and the like are found by their digests.",
+            valueName: "url"))
+    var index: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The registry of npm packages without a URL. Default: npm's public one.",
+            valueName: "url"))
+    var registry: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How deep into its folders a directory listing is followed. Default: \(ListHint.defaultDepth).",
+            valueName: "folders"))
+    var depth: Int?
+
+    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
+    var strict = false
+
+    func validate() throws {
+        if let depth, !(0...100).contains(depth) {
+            throw ValidationError("--depth is a number from 0 to 100.")
+        }
     }
 
-    private static func url(_ text: String) throws -> SourceURL {
+    /// The hint from the options; throws `MirrorError` with `usage`.
+    func hint(name: String? = nil) throws -> ListHint {
+        try ListHint(
+            format: from, base: try base.map { try ImportOptions.url($0, "base", "files/") },
+            name: name, index: try index.map { try ImportOptions.url($0, "index", "simple/") },
+            registry: try registry.map { try ImportOptions.url($0, "registry", "npm/") },
+            depth: depth)
+    }
+
+    private static func url(_ text: String, _ option: String, _ example: String) throws -> SourceURL
+    {
         do throws(URLFlaw) { return try SourceURL(text) } catch {
             throw MirrorError(
                 .usage,
-                "--base \(error). Write an absolute URL such as https://origin.example/files/."
+                "--\(option) \(error). Write an absolute URL such as https://origin.example/\(example)."
             )
         }
+    }
+
+    /// Throws `ManifestRefusal` for a list that is not taken whole, if that is asked for.
+    func refuseGaps(in decoded: DecodedManifest, label: String) throws {
+        guard strict, !decoded.leftOut.isEmpty else { return }
+        throw ManifestRefusal(leftOut: decoded.leftOut, of: label)
     }
 }

@@ -1,0 +1,132 @@
+internal import MirrorManifests
+internal import MirrorModel
+internal import MirrorSystem
+
+/// Fetches the further documents of a list: its pages, its folders, and what a package index has.
+struct ListParts {
+    let fetch: ManifestFetch
+    /// The list as the user named it.
+    let label: String
+    /// What is known of the list.
+    let hint: ListHint
+
+    /// The greatest number of pages; S3 puts a thousand keys into one.
+    private static let mostPages = 10_000
+    /// The greatest number of files in the folders of a directory listing.
+    private static let mostListed = 100_000
+    /// How many documents are asked for at once.
+    private static let mostAtOnce = 8
+    /// What a package index is asked for (PEP 691).
+    private static let indexTypes =
+        "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+
+    /// A document that was read.
+    private struct Document: Sendable {
+        let part: ListPart
+        let decoded: DecodedManifest
+    }
+
+    /// Adds the files of all further documents; returns the whole list as the text of a manifest.
+    ///
+    /// Throws `ManifestRefusal`, or `MirrorError` with `manifestUnreadable` or the reason of a request.
+    func complete(_ decoded: inout DecodedManifest) async throws -> ManifestText {
+        var files = ListFiles()
+        for resource in decoded.manifest.resources { files.add(resource) }
+        var leftOut = decoded.leftOut
+        var queue = decoded.parts
+        var seen = Set(queue.map(\.url))
+        var pages = 1
+        try await withThrowingTaskGroup(of: Document.self) { group in
+            var running = 0
+            while true {
+                while running < ListParts.mostAtOnce, let part = queue.popLast() {
+                    running += 1
+                    group.addTask { try await document(part) }
+                }
+                guard let document = try await group.next() else { break }
+                running -= 1
+                let page = document.decoded
+                let before = files.count
+                for resource in page.manifest.resources { files.add(resource) }
+                leftOut += page.leftOut
+                for part in page.parts {
+                    switch part {
+                    case .page:
+                        let repeats = !page.manifest.resources.isEmpty && files.count == before
+                        guard !repeats, seen.insert(part.url).inserted, pages < ListParts.mostPages
+                        else { throw endless(after: pages) }
+                    case .folder, .project:
+                        guard seen.insert(part.url).inserted else { continue }
+                    }
+                    queue.append(part)
+                }
+                if case .page = document.part { pages += 1 }
+                if decoded.list == .index, files.count > ListParts.mostListed {
+                    throw MirrorError(
+                        .manifestInvalid,
+                        "\(label.printable): the listing has more than \(ListParts.mostListed) files. Name a folder in it, or lower --depth."
+                    )
+                }
+            }
+        }
+        try finish(&decoded, files, leftOut)
+        decoded.pages = pages
+        var text: [UInt8] = []
+        try ManifestWriter(.json, label: label).write(decoded.manifest) { text += $0 }
+        return .memory(text)
+    }
+
+    private func finish(
+        _ decoded: inout DecodedManifest, _ files: ListFiles, _ leftOut: [LeftOutEntry]
+    ) throws {
+        var files = files
+        let (resources, others) = files.finish()
+        decoded.leftOut = leftOut + others
+        decoded.parts = []
+        guard !resources.isEmpty else {
+            let format = decoded.list ?? .index
+            throw ManifestRefusal(
+                file: label, at: TextPosition(),
+                ListFiles.nothingLeft(of: format, decoded.leftOut))
+        }
+        decoded.manifest.resources = ResourceTable(resources)
+        do throws(MirrorError) { try decoded.manifest.validate() } catch {
+            throw MirrorError(error.code, "\(label.printable): \(error.message)")
+        }
+    }
+
+    private func endless(after pages: Int) -> MirrorError {
+        MirrorError(
+            .manifestUnreadable,
+            "\(label.printable): the listing does not end: after \(Counted(pages, "page")) its pages repeat each other."
+        )
+    }
+
+    private func document(_ part: ListPart) async throws -> Document {
+        let url = part.url
+        var accept: String?
+        if case .project = part { accept = ListParts.indexTypes }
+        switch try await fetch.get(url, key: SourceKey(url), accept: accept) {
+        case .received(let body, let text):
+            var hint = hint
+            hint.part = part
+            var decoded = try text.decode(
+                label: url.description, origin: .url(url), hint: hint)
+            if case .page = part, let next = body.answer.nextPage {
+                decoded.parts.append(.page(next))
+            }
+            return Document(part: part, decoded: decoded)
+        case .notModified:
+            throw MirrorError(
+                .internalError, "\(url): the server answered 304 to an unconditional request.")
+        case .failed(var error):
+            let what =
+                if case .project(let project) = part {
+                    "the page of \(Escaped(project.name, limit: 80))"
+                } else { "a part of the list" }
+            error.message =
+                "\(label.printable): \(what) cannot be fetched: \(ManifestFetch.reason(error)) (\(url))"
+            throw error
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import MirrorModel
+
+/// An entry of a list that was not taken, and why.
+public struct LeftOutEntry: Sendable, Hashable {
+    /// What the list calls it: a URL, a path, the name of a package, or a line; at most 1,024 bytes of it.
+    public let name: String
+    /// The line in the list, from 1.
+    public let line: Int
+    /// The column in the line, in Unicode scalars from 1.
+    public let column: Int
+    /// Why it was not taken.
+    public let reason: String
+
+    /// The greatest length of a name that is kept, in bytes.
+    private static let longestName = 1024
+
+    init(_ name: String, _ reason: String, at place: TextPosition) {
+        self.name =
+            name.utf8.count <= LeftOutEntry.longestName
+            ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)
+        (line, column) = (place.line, place.column)
+        self.reason = reason
+    }
+}
+
+extension [LeftOutEntry] {
+    /// A sentence for each reason: how many entries it leaves out, and the names of the first.
+    ///
+    /// - Parameter most: how many names all sentences have together.
+    package func sentences(most: Int = 20) -> [String] {
+        var order: [String] = []
+        var groups: [String: (count: Int, names: [String])] = [:]
+        var room = most
+        for entry in self {
+            if groups[entry.reason] == nil { order.append(entry.reason) }
+            groups[entry.reason, default: (0, [])].count += 1
+            guard room > 0 else { continue }
+            room -= 1
+            let place = entry.line > 0 ? " (line \(entry.line))" : ""
+            groups[entry.reason]?.names.append("\(Escaped(entry.name, limit: 80))\(place)")
+        }
+        let shown = order.prefix(Swift.max(most, 1)).compactMap { reason in
+            groups[reason].map { sentence(reason, count: $0.count, names: $0.names) }
+        }
+        return order.count > shown.count
+            ? shown + ["\(Counted(order.count - shown.count, "further reason"))"] : shown
+    }
+
+    private func sentence(_ reason: String, count: Int, names: [String]) -> String {
+        let more = count > names.count && !names.isEmpty ? " and \(count - names.count) more" : ""
+        let list = names.isEmpty ? "" : ": " + names.joined(separator: ", ") + more
+        return "\(Counted(count, "entry", plural: "entries")) left out, \(reason)\(list)"
+    }
+}
+
+extension ManifestRefusal {
+    /// The refusal of a list for the entries that are left out of it.
+    package init(leftOut: [LeftOutEntry], of label: String) {
+        let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in
+            Diagnostic(
+                file: label, line: entry.line, column: entry.column, severity: .error,
+                message: "\(Quoted(entry.name, limit: 80)): \(entry.reason)")
+        }
+        self.init(diagnostics: Array(shown), omitted: leftOut.count - shown.count)
+    }
+}
