@@ -4,6 +4,8 @@ internal import MirrorModel
 enum ManifestNotation {
     case json
     case xml
+    /// A page of a web server, perhaps a directory listing.
+    case html
     /// A text of lines, or TOML: no manifest, but perhaps a list.
     case text
     case compressed(Compression)
@@ -26,7 +28,7 @@ enum ManifestNotation {
         switch start.first {
         case UInt8(ascii: "<") where start.prefix(4).contains(0):
             self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
-        case UInt8(ascii: "<"): self = .xml
+        case UInt8(ascii: "<"): self = ManifestNotation.isHTML(start) ? .html : .xml
         case nil where isWhole:
             self = .unknown("the manifest is empty; write { \"resources\": [] }")
         case 0: self = .unknown(JSONFlaw.otherEncoding("UTF-16 or UTF-32").description)
@@ -40,10 +42,17 @@ enum ManifestNotation {
     var textKind: DiagnosedText.Kind? {
         switch self {
         case .json: .json
-        case .xml: .xml
+        case .xml, .html: .xml
         case .text: .list
         case .compressed, .unknown: nil
         }
+    }
+
+    /// Whether a text begins as pages do.
+    private static func isHTML(_ text: ArraySlice<UInt8>) -> Bool {
+        let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
+        return ["<!doctype html", "<html", "<head", "<title", "<pre", "<h1", "<body", "<!--"]
+            .contains { start.hasPrefix($0) }
     }
 
     /// Whether a bracket opens a table's header and not an array.

@@ -24,6 +24,11 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// Whether the manifest was written on this machine, as far as that shows.
     package var isFile: Bool { if case .file = self { true } else { false } }
 
+    /// Whether it is a URL that ends in a slash, as that of a directory listing does.
+    var isFolder: Bool {
+        if case .url(let url) = self { url.path.utf8.last == UInt8(ascii: "/") } else { false }
+    }
+
     /// Whether the manifest belongs to another party, because it came by URL.
     var isRemote: Bool { if case .url = self { true } else { false } }
 

@@ -23,13 +23,36 @@ public struct DecodedManifest: Sendable {
     /// How many more warnings there are.
     public let omittedWarnings: Int
     /// The entries of a list that were not taken, in the order of the list; none of a manifest.
-    public package(set) var leftOut: [LeftOutEntry] = []
+    public var leftOut: [LeftOutEntry] { manifest.leftOut }
     /// In how many pages a list came.
     package var pages = 1
     /// The further documents that a list consists of; empty if it is complete.
     package var parts: [ListPart] = []
     /// The hint that it was read with, without a base that no file needed.
     package let hint: ListHint
+}
+
+extension DecodedManifest {
+    /// A part of a list that has nothing but an entry that is left out.
+    package init(leavingOut name: String, _ reason: String) {
+        var manifest = Manifest(name: "list", resources: [])
+        manifest.leftOut = [LeftOutEntry(name, reason, line: 0, column: 0)]
+        self.init(
+            manifest: manifest, notation: nil, list: nil, warnings: [], omittedWarnings: 0,
+            hint: ListHint())
+    }
+
+    /// Adds the page at which a document goes on, as its server says.
+    package mutating func goOn(at next: SourceURL, _ part: ListPart? = nil) {
+        switch part {
+        case .folder(var folder)?:
+            folder.url = next
+            parts.append(.folder(folder))
+        case nil where list == .index: parts.append(.folder(ListedFolder(url: next)))
+        case .project?: break
+        case .page?, nil: parts.append(.page(next))
+        }
+    }
 }
 
 /// Reads manifests: JSON, XML and Metalink 4 become one model, and so do the lists of other programs.
@@ -107,7 +130,10 @@ public enum ManifestReader {
         case .json:
             if let list = try lists.readJSON(bytes) { return try decoded(list, lists.hint) }
             return try decoded(try decodeJSON(bytes, builder), .json)
-        case .xml:
+        case .html, .xml:
+            if case .html = notation, let list = try lists.readHTML(bytes) {
+                return try decoded(list, lists.hint)
+            }
             switch try XMLManifestDecoder(bytes, builder: builder, hint: lists.hint).decode() {
             case .manifest(let notation):
                 try lists.refuseHint()
@@ -175,12 +201,13 @@ public enum ManifestReader {
         let builder = list.builder
         let used = list.unusedBase == nil ? hint : hint.withoutBase
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
-        let manifest = builder.finish()
+        var manifest = builder.finish()
+        manifest.leftOut = list.leftOut
         guard builder.log.errorCount == 0 else { throw .refused }
         let warnings = builder.log.warnings
         return DecodedManifest(
             manifest: manifest, notation: nil, list: list.format, warnings: warnings,
-            omittedWarnings: builder.log.warningCount - warnings.count, leftOut: list.leftOut,
-            parts: list.parts, hint: used)
+            omittedWarnings: builder.log.warningCount - warnings.count, parts: list.parts,
+            hint: used)
     }
 }

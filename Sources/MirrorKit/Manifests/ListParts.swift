@@ -24,6 +24,25 @@ struct ListParts {
     private struct Document: Sendable {
         let part: ListPart
         let decoded: DecodedManifest
+        /// Why the list cannot be used: an index lacks files.
+        var refusal: ManifestRefusal?
+
+        init(part: ListPart, decoded: DecodedManifest) {
+            (self.part, self.decoded) = (part, decoded)
+        }
+
+        /// A project of which the index lacks files.
+        init(lacking refusal: ManifestRefusal, _ part: ListPart) {
+            self.init(part: part, decoded: DecodedManifest(leavingOut: "", ""))
+            self.refusal = refusal
+        }
+
+        /// A folder that is left out of a directory listing; throws the refusal for any other part.
+        init(leavingOut part: ListPart, _ refusal: ManifestRefusal, _ reason: String) throws {
+            guard case .folder(let folder) = part else { throw refusal }
+            self.part = part
+            decoded = DecodedManifest(leavingOut: folder.path, "a folder: \(reason)")
+        }
     }
 
     /// Adds the files of all further documents; returns the whole list as the text of a manifest.
@@ -36,6 +55,7 @@ struct ListParts {
         var queue = decoded.parts
         var seen = Set(queue.map(\.url))
         var pages = 1
+        var lacks: [Diagnostic] = []
         try await withThrowingTaskGroup(of: Document.self) { group in
             var running = 0
             while true {
@@ -45,6 +65,10 @@ struct ListParts {
                 }
                 guard let document = try await group.next() else { break }
                 running -= 1
+                if let refusal = document.refusal {
+                    lacks += refusal.diagnostics
+                    continue
+                }
                 let page = document.decoded
                 let before = files.count
                 for resource in page.manifest.resources { files.add(resource) }
@@ -69,19 +93,26 @@ struct ListParts {
                 }
             }
         }
-        try finish(&decoded, files, leftOut)
-        decoded.pages = pages
+        if !lacks.isEmpty {
+            let shown = lacks.prefix(DiagnosticLog.limit)
+            throw ManifestRefusal(diagnostics: Array(shown), omitted: lacks.count - shown.count)
+        }
+        try finish(&decoded, files, leftOut, pages: pages)
         var text: [UInt8] = []
         try ManifestWriter(.json, label: label).write(decoded.manifest) { text += $0 }
         return .memory(text)
     }
 
     private func finish(
-        _ decoded: inout DecodedManifest, _ files: ListFiles, _ leftOut: [LeftOutEntry]
+        _ decoded: inout DecodedManifest, _ files: ListFiles, _ leftOut: [LeftOutEntry],
+        pages: Int
     ) throws {
+        decoded.pages = pages
         var files = files
-        let (resources, others) = files.finish()
-        decoded.leftOut = leftOut + others
+        var (resources, others) = files.finish()
+        // Folders and projects come in any order.
+        if pages == 1 { resources.sort { $0.target < $1.target } }
+        decoded.manifest.leftOut = leftOut + others
         decoded.parts = []
         guard !resources.isEmpty else {
             let format = decoded.list ?? .index
@@ -104,22 +135,34 @@ struct ListParts {
 
     private func document(_ part: ListPart) async throws -> Document {
         let url = part.url
-        var accept: String?
-        if case .project = part { accept = ListParts.indexTypes }
+        let isProject = if case .project = part { true } else { false }
+        let accept = isProject ? ListParts.indexTypes : nil
         switch try await fetch.get(url, key: SourceKey(url), accept: accept) {
         case .received(let body, let text):
             var hint = hint
             hint.part = part
-            var decoded = try text.decode(
-                label: url.description, origin: .url(url), hint: hint)
-            if case .page = part, let next = body.answer.nextPage {
-                decoded.parts.append(.page(next))
+            var decoded: DecodedManifest
+            do {
+                decoded = try text.decode(
+                    label: isProject ? label : url.description, origin: .url(url), hint: hint)
+            } catch let refusal as ManifestRefusal {
+                if isProject { return Document(lacking: refusal, part) }
+                return try Document(leavingOut: part, refusal, "no directory listing")
             }
+            if let next = body.answer.nextPage { decoded.goOn(at: next, part) }
             return Document(part: part, decoded: decoded)
         case .notModified:
             throw MirrorError(
                 .internalError, "\(url): the server answered 304 to an unconditional request.")
         case .failed(var error):
+            if let status = error.status, (400..<500).contains(status), !error.isRetryable {
+                let refusal = ManifestRefusal(file: label, at: TextPosition(), error.message)
+                if let document = try? Document(
+                    leavingOut: part, refusal, "the server answered \(status)")
+                {
+                    return document
+                }
+            }
             let what =
                 if case .project(let project) = part {
                     "the page of \(Escaped(project.name, limit: 80))"

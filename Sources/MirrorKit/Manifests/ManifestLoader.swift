@@ -179,14 +179,14 @@ struct ManifestLoader: Sendable {
                 page.isRetryable = true
                 return try serve(copy, url, because: page)
             }
-            if decoded.list != nil, let next = body.answer.nextPage {
-                decoded.parts.append(.page(next))
-            }
+            if decoded.list != nil, let next = body.answer.nextPage { decoded.goOn(at: next) }
             var text = bytes
             let isWhole = decoded.parts.isEmpty
             if !isWhole {
                 let parts = ListParts(fetch: fetch, label: url.description, hint: hint)
-                do { text = try await parts.complete(&decoded) } catch let error as MirrorError {
+                do { text = try await parts.complete(&decoded) } catch var error as MirrorError {
+                    let label = "\(url.description.printable): "
+                    if error.message.hasPrefix(label) { error.message.removeFirst(label.count) }
                     return try serve(copy, url, because: error)
                 }
             }

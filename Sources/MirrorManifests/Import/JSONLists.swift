@@ -56,6 +56,9 @@ extension ListReader {
     /// Reads JSON; nil if the text is a manifest, or meant to be one.
     func readJSON(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
         let finding = try JSONLists.finding(in: bytes)
+        if case .project(let project)? = hint.part {
+            return try readIndex(bytes, of: project)
+        }
         if case .manifest = finding, hint.format == nil || hint.isForListsOnly {
             try refuseHint()
             return nil
@@ -65,7 +68,15 @@ extension ListReader {
         var format = hint.format
         if format == nil {
             format =
-                if case .list(let found) = finding { found } else { JSONLists.format(of: tree) }
+                if case .folder? = hint.part {
+                    .index
+                } else if case .list(let found) = finding {
+                    found
+                } else if builder.check.origin.isFolder, IndexList.isListing(tree) {
+                    .index
+                } else {
+                    JSONLists.format(of: tree)
+                }
         }
         guard let format else { throw refuseArray(tree) }
         let collector = ListCollector(format, builder: builder, hint: hint)
@@ -75,8 +86,24 @@ extension ListReader {
         case .github: GitHubList.read(tree, into: collector)
         case .huggingFace: HuggingFaceList.read(tree, into: collector)
         case .flatpak: FlatpakList.read(tree, into: collector)
+        case .index: IndexList.read(tree, into: collector)
         default: throw refuseNotation(of: format)
         }
+        collector.finish()
+        return collector
+    }
+
+    /// Reads what a package index has of a project.
+    private func readIndex(
+        _ bytes: ManifestBytes, of project: IndexedProject
+    ) throws(DecodingStop) -> ListCollector {
+        let tree = try JSONTree(bytes.rewound, log: builder.log)
+        let collector = ListCollector(hint.format ?? .requirements, builder: builder, hint: hint)
+        guard let files = IndexedFiles(tree) else {
+            builder.log.error(at: tree.place, "this is no page of a package index (PEP 691)")
+            throw .refused
+        }
+        files.take(project, into: collector)
         collector.finish()
         return collector
     }

@@ -9,6 +9,8 @@ final class ListCollector {
     let format: ListFormat
     /// The further documents that the list consists of.
     var parts: [ListPart] = []
+    /// The positions of the projects among them.
+    private var projects: [SourceURL: Int] = [:]
     /// The entries that are not taken.
     private(set) var leftOut: [LeftOutEntry] = []
     private var files = ListFiles()
@@ -104,6 +106,28 @@ final class ListCollector {
             notePositions[reason] = notes.count
             let plural = plural ?? (noun == "entry" ? "entries" : nil)
             notes.append(ListNote(reason: reason, noun: noun, plural: plural, place: place))
+        }
+    }
+
+    /// Has files of a project found at a package index, by their digests (PEP 503).
+    func find(
+        _ digests: [Digest], ofProject name: String, at index: SourceURL, _ place: TextPosition
+    ) {
+        let words = name.lowercased().split { "-_.".contains($0) }
+        let reference = SourceURL.reference(toName: words.joined(separator: "-")) + "/"
+        guard !words.isEmpty, let url = try? SourceURL(reference, relativeTo: index) else {
+            return leaveOut(name, "no name of a project", at: place)
+        }
+        var project = IndexedProject(
+            url: url, name: name, digests: digests, line: place.line, column: place.column)
+        // One request serves all versions that a list names.
+        if let known = projects[url], case .project(let earlier) = parts[known] {
+            project.digests = earlier.digests + digests
+            (project.line, project.column) = (earlier.line, earlier.column)
+            parts[known] = .project(project)
+        } else {
+            projects[url] = parts.count
+            parts.append(.project(project))
         }
     }
 

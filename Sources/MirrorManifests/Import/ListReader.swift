@@ -34,6 +34,33 @@ struct ListReader {
         return collector
     }
 
+    /// Reads a page of HTML; nil if it is none that belongs to a list.
+    func readHTML(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
+        let wantsListing =
+            hint.format == .index || hint.format == nil && builder.check.origin.isFolder
+        guard wantsListing || hint.part != nil else { return nil }
+        let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize))
+        let collector = ListCollector(hint.format ?? .index, builder: builder, hint: hint)
+        if case .project(let project)? = hint.part {
+            IndexedFiles(page).take(project, into: collector)
+        } else if hint.format == .index || IndexList.isListing(page) {
+            IndexList.read(page, into: collector)
+        } else if case .folder? = hint.part {
+            collector.leaveOut(
+                builder.check.origin.ownURL?.description ?? "",
+                "a page that is no directory listing",
+                at: TextPosition())
+        } else {
+            log.error(
+                at: TextPosition(),
+                "this page of HTML is no directory listing; if it is one after all, say --from index"
+            )
+            throw .refused
+        }
+        collector.finish()
+        return collector
+    }
+
     private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void
 
     private static var readers: [ListFormat: TextReader] {

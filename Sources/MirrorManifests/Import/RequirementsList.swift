@@ -1,8 +1,8 @@
 internal import MirrorModel
 
-/// pip's requirements.txt: requirements that have a URL, with their `--hash`.
+/// pip's requirements.txt: requirements that have a URL or a hash.
 ///
-/// Only a package index knows the files of a requirement without a URL, and mirror asks none.
+/// Only a package index knows the files of a requirement without a URL; there its hashes find them.
 enum RequirementsList {
     /// The commands that find the files of requirements, and write down where they are.
     private static let lockCommands =
@@ -24,25 +24,81 @@ enum RequirementsList {
     }
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
-        var withoutURL: [TextPosition] = []
-        for line in logicalLines(of: text) {
+        let lines = logicalLines(of: text)
+        let index = collector.hint.index ?? ownIndex(in: lines)
+        var withoutIndex: [TextPosition] = []
+        for line in lines {
             guard let first = line.first else { continue }
             if first.value.hasPrefix("-") {
                 noteOption(first, collector)
             } else if let url = url(in: line) {
                 add(url, line, to: collector)
+            } else if hashes(in: line).isEmpty {
+                collector.leaveOut(
+                    first, "no URL and no hash; \(lockCommands), which has both")
+            } else if let index {
+                find(first, line, at: index, collector)
             } else {
-                withoutURL.append(first.place)
+                withoutIndex.append(first.place)
             }
         }
-        guard let first = withoutURL.first else { return }
-        let count = withoutURL.count
+        guard let first = withoutIndex.first else { return }
+        let count = withoutIndex.count
         collector.log.error(
             at: first,
             "\(Counted(count, "requirement")) from here on \(Counted.verb(count, "has", "have")) no URL:"
-                + " only a package index knows \(Counted.verb(count, "its", "their")) files, and mirror"
-                + " asks none. Lock them, and take the lock file, which has the URLs:"
-                + " \(lockCommands)")
+                + " only a package index knows \(Counted.verb(count, "its", "their")) files. Name the"
+                + " index with --index URL, and they are found by their hashes; or lock them, and take"
+                + " the lock file, which has the URLs: \(lockCommands)")
+    }
+
+    /// The index that the list itself names: `--index-url URL`, `--index-url=URL` or `-i URL`.
+    private static func ownIndex(in lines: [[ListWord]]) -> SourceURL? {
+        for line in lines {
+            guard let first = line.first?.value else { continue }
+            var value: String?
+            if ["-i", "--index-url"].contains(first) {
+                value = line.dropFirst().first?.value
+            } else if first.hasPrefix("--index-url=") {
+                value = String(first.dropFirst(12))
+            }
+            guard let value, let url = try? SourceURL(value),
+                let hint = try? ListHint(format: nil, base: nil, index: url)
+            else { continue }
+            return hint.index
+        }
+        return nil
+    }
+
+    /// Has the files of a requirement found by their hashes.
+    private static func find(
+        _ first: ListWord, _ line: [ListWord], at index: SourceURL, _ collector: ListCollector
+    ) {
+        let name = first.value.prefix { $0.isLetter || $0.isNumber || "-_.".contains($0) }
+        var digests: [Digest] = []
+        for hash in hashes(in: line) {
+            guard let (algorithm, hex) = hash.value.halves(atFirst: ":"),
+                let known = DigestAlgorithm(rawValue: algorithm.lowercased()),
+                let digest = try? Digest(known, declared: String(hex))
+            else {
+                return collector.leaveOut(
+                    first, "\(Quoted(hash.value, limit: 40)) is no hash such as sha256:…")
+            }
+            digests.append(digest)
+        }
+        collector.find(digests, ofProject: String(name), at: index, first.place)
+    }
+
+    private static func hashes(in words: [ListWord]) -> [ListWord] {
+        var hashes: [ListWord] = []
+        for (position, word) in words.enumerated() {
+            if word.value.hasPrefix("--hash=") {
+                hashes.append(ListWord(value: String(word.value.dropFirst(7)), place: word.place))
+            } else if word.value == "--hash", position + 1 < words.count {
+                hashes.append(words[position + 1])
+            }
+        }
+        return hashes
     }
 
     /// The words of each requirement, whose lines may be continued with a backslash.
@@ -92,19 +148,13 @@ enum RequirementsList {
         let (address, fragment) = url.value.halves(atFirst: "#") ?? (url.value[...], "")
         entry.url = ListWord(value: String(address), place: url.place)
         guard !address.hasPrefix("git+"), collector.speaks(url) else {
-            if address.hasPrefix("git+") {
-                collector.note("left out: a repository, not a file", "requirement", at: url.place)
-            }
+            if address.hasPrefix("git+") { collector.leaveOut(url, "a repository, not a file") }
             return
         }
-        entry.path = collector.lastSegment(of: url)
-        if let path = entry.path { entry.path?.value = "python/" + path.value }
-        let hashes = words.filter { $0.value.hasPrefix("--hash=") }
-            .map { ListWord(value: String($0.value.dropFirst(7)), place: $0.place) }
-        for hash in hashes where !entry.addDigest(hash, at: ":") {
-            collector.log.error(
-                at: hash.place,
-                "--hash \(Quoted(hash.value, limit: 40)): write sha256: and the digits")
+        entry.folder = "python"
+        for hash in hashes(in: words) where !entry.addDigest(hash, at: ":") {
+            return collector.leaveOut(
+                url, "\(Quoted(hash.value, limit: 40)) is no hash such as sha256:…")
         }
         for part in fragment.parts(at: "&") {
             _ = entry.addDigest(ListWord(value: String(part), place: url.place), at: "=")

@@ -9,6 +9,8 @@ public struct Manifest: Sendable {
     public var resources: ResourceTable
     /// Whether all of its resources are promoted together, or none.
     public var isAtomic = false
+    /// The entries of the list that it was made of which were not taken; empty for a manifest.
+    public var leftOut: [LeftOutEntry] = []
     /// Where it came from.
     public var whereabouts = Whereabouts.code
     /// The manifest's place in messages: a path as it was given, or a URL; nil for a manifest that a

@@ -157,10 +157,13 @@ public struct PlanTotals: Sendable, Hashable {
     public var requests = 0
     /// Orphans that are left.
     public var orphans = 0
+    /// The entries of lists that were not taken.
+    public var leftOut: [LeftOutEntry] = []
 
     /// The totals of a plan's steps.
     public init(of plan: Plan) {
         orphans = plan.orphansLeft
+        leftOut = plan.manifests.flatMap(\.leftOut)
         if plan.steps.plainKeeps > 0 { steps[.keep] = plan.steps.plainKeeps }
         var plainFetches = 0
         for position in plan.steps.notable {

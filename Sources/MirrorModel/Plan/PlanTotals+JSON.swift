@@ -14,5 +14,9 @@ extension PlanTotals {
         json.member("bytesToCopy", bytesToCopy)
         json.member("requests", requests)
         json.member("orphans", orphans)
+        json.key("leftOut")
+        json.array { json in
+            for entry in leftOut { entry.write(to: &json) }
+        }
     }
 }

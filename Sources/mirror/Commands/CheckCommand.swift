@@ -26,6 +26,9 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
     var requirePinned = false
 
+    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
+    var strict = false
+
     @Flag(name: .long, help: "Write the corrections that are certain into the manifest's file.")
     var fix = false
 
@@ -64,11 +67,11 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
     ) async throws -> CheckReport {
         guard fix else {
             return try await CheckReport.make(
-                source, hint: hint, requirePinned: requirePinned,
+                source, hint: hint, requirePinned: requirePinned, strict: strict,
                 configuration: network.configuration)
         }
         return try await CheckReport.fix(
-            source, isDryRun: dryRun, hint: hint, requirePinned: requirePinned,
+            source, isDryRun: dryRun, hint: hint, requirePinned: requirePinned, strict: strict,
             configuration: network.configuration)
     }
 

@@ -24,7 +24,7 @@ struct CheckReport {
 
     /// Reads a manifest and checks it against the options; nothing is written.
     static func make(
-        _ source: ManifestSource, hint: ListHint, requirePinned: Bool,
+        _ source: ManifestSource, hint: ListHint, requirePinned: Bool, strict: Bool,
         configuration: Configuration
     ) async throws -> CheckReport {
         var report = CheckReport(label: source.label)
@@ -34,6 +34,7 @@ struct CheckReport {
             report.decoded = decoded
             report.diagnostics = decoded.warnings
             report.omitted = decoded.omittedWarnings
+            if strict { try decoded.refuseGaps(label: source.label) }
             if requirePinned { try decoded.manifest.refuseUnpinned(label: source.label) }
         } catch let refusal as ManifestRefusal {
             report.diagnostics = refusal.diagnostics
@@ -49,7 +50,7 @@ struct CheckReport {
     ///
     /// After a dry run the file is as it was, and so is what the check says of it.
     static func fix(
-        _ source: ManifestSource, isDryRun: Bool, hint: ListHint, requirePinned: Bool,
+        _ source: ManifestSource, isDryRun: Bool, hint: ListHint, requirePinned: Bool, strict: Bool,
         configuration: Configuration
     ) async throws -> CheckReport {
         guard case .path(let path) = source else {
@@ -62,7 +63,8 @@ struct CheckReport {
             failure = MirrorError(wrapping: error)
         }
         var report = try await make(
-            source, hint: hint, requirePinned: requirePinned, configuration: configuration)
+            source, hint: hint, requirePinned: requirePinned, strict: strict,
+            configuration: configuration)
         report.error = report.error ?? failure
         (report.fixes, report.isFixed, report.fixesHelp) = (fixes, failure == nil, isDryRun)
         report.isWritten = !isDryRun && !fixes.isEmpty

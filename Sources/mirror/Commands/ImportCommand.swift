@@ -46,16 +46,20 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "How the list's server is talked to") var network: ConnectionOptions
     @OptionGroup(title: "Limits") var time: DeadlineOptions
 
-    @Flag(name: .shortAndLong, help: "Say only what failed.")
-    var quiet = false
+    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
+    var strict = false
+
+    @OptionGroup(title: "Output") var output: ListOptions
 
     func validate() throws {
+        if output.json, destination ?? "-" == "-" {
+            throw ValidationError(
+                "--json goes with --output FILE; standard output has one document only.")
+        }
         if sources.count(where: { $0 == "-" }) > 1 {
             throw ValidationError("Standard input can be read once only.")
         }
     }
-
-    var output: FewChoices { FewChoices(quiet: quiet) }
 
     func run() async throws {
         time.watchDeadline()
@@ -66,7 +70,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
         }
         guard let first = lists.first else { return }
         let manifest = try Manifest.joined(name: name ?? first.manifest.owner, lists)
-        try await write(manifest)
+        try await write(manifest, of: lists)
     }
 
     private func read(_ source: ManifestSource) async throws -> DecodedManifest {
@@ -79,10 +83,13 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
                 "\(source.label.printable): this is a manifest already. `mirror convert` writes it in another notation."
             )
         }
-        try list.refuseGaps(in: decoded, label: source.label)
-        if !quiet {
-            for sentence in decoded.leftOut.sentences() {
-                Console.error.line("mirror: note: \(source.label.printable): \(sentence).")
+        if strict { try decoded.refuseGaps(label: source.label) }
+        if !output.quiet {
+            decoded.showLeftOut(label: source.label)
+            if decoded.pages > 1 {
+                Console.error.line(
+                    "mirror: note: \(source.label.printable): the list came in \(decoded.pages) pages."
+                )
             }
             for warning in decoded.warnings { Console.error.line(warning.printed) }
             if decoded.omittedWarnings > 0 {
@@ -92,7 +99,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
         return decoded
     }
 
-    private func write(_ manifest: Manifest) async throws {
+    private func write(_ manifest: Manifest, of lists: [DecodedManifest]) async throws {
         guard let destination, destination != "-" else {
             try ManifestWriter(.json, label: "<stdout>").write(manifest) {
                 Console.output.write(bytes: $0)
@@ -103,10 +110,40 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
         let notation = DecodedManifest.Notation(fileName: destination) ?? .json
         let writer = ManifestWriter(notation, label: destination)
         try await ManifestFile(path: destination).write(manifest, with: writer)
-        guard !quiet else { return }
         let resources = manifest.resources
         let pinned = resources.count { $0.pin != nil }
+        if output.json { return show(lists, in: destination, resources.count, pinned: pinned) }
+        guard !output.quiet else { return }
         Console.output.line(
             "\(destination.printable): \(Counted(resources.count, "resource")), \(pinned) pinned.")
+    }
+
+    /// Prints the result as a document.
+    private func show(
+        _ lists: [DecodedManifest], in destination: String, _ resources: Int, pinned: Int
+    ) {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            json.member("manifest", destination)
+            json.member("resources", resources)
+            json.member("pinned", pinned)
+            json.key("lists")
+            json.array { json in
+                for list in lists {
+                    json.object { json in
+                        json.member("list", list.manifest.label)
+                        json.member("format", list.list?.rawValue)
+                        json.member("pages", list.pages)
+                        json.key("leftOut")
+                        json.array { json in
+                            for entry in list.leftOut { entry.write(to: &json) }
+                        }
+                    }
+                }
+            }
+        }
+        json.newline()
+        Console.output.write(bytes: json.take())
     }
 }

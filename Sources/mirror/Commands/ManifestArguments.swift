@@ -72,9 +72,9 @@ struct ManifestArguments {
     }
 
     private func refuseGaps(in loaded: LoadedManifests) throws {
+        guard network.strict else { return }
         for decoded in loaded.decoded {
-            try lists?.refuseGaps(
-                in: decoded, label: decoded.manifest.label ?? decoded.manifest.owner)
+            try decoded.refuseGaps(label: decoded.manifest.label ?? decoded.manifest.owner)
         }
     }
 }

@@ -38,9 +38,6 @@ struct ImportOptions: ParsableArguments {
             valueName: "folders"))
     var depth: Int?
 
-    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
-    var strict = false
-
     func validate() throws {
         if let depth, !(0...100).contains(depth) {
             throw ValidationError("--depth is a number from 0 to 100.")
@@ -65,10 +62,19 @@ struct ImportOptions: ParsableArguments {
             )
         }
     }
+}
 
-    /// Throws `ManifestRefusal` for a list that is not taken whole, if that is asked for.
-    func refuseGaps(in decoded: DecodedManifest, label: String) throws {
-        guard strict, !decoded.leftOut.isEmpty else { return }
-        throw ManifestRefusal(leftOut: decoded.leftOut, of: label)
+extension DecodedManifest {
+    /// Says which entries of the list are left out, and why.
+    func showLeftOut(label: String) {
+        for sentence in leftOut.sentences() {
+            Console.error.line("mirror: note: \(label.printable): \(sentence).")
+        }
+    }
+
+    /// Throws `ManifestRefusal` if entries of the list are left out.
+    func refuseGaps(label: String) throws {
+        guard !leftOut.isEmpty else { return }
+        throw ManifestRefusal(leftOut: leftOut, of: label)
     }
 }

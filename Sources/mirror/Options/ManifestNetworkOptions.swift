@@ -5,6 +5,8 @@ import MirrorKit
 protocol ManifestNetwork {
     /// Whether mirror makes no request.
     var offline: Bool { get }
+    /// Whether a list is refused of which an entry cannot be taken.
+    var strict: Bool { get }
     /// The settings for connections to servers.
     var configuration: Configuration { get }
 }
@@ -13,6 +15,9 @@ protocol ManifestNetwork {
 struct ManifestNetworkOptions: ParsableArguments, ManifestNetwork {
     @Flag(name: .long, help: "No request: use the last good copy of a manifest that has a URL.")
     var offline = false
+
+    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
+    var strict = false
 
     @OptionGroup var connection: ConnectionOptions
 

@@ -39,7 +39,9 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
     @Flag(name: .long, help: "No request: use what is there.")
     var offline = false
 
-    @Flag(name: .long, help: "Refuse what cannot be vouched for.")
+    @Flag(
+        name: .long,
+        help: "Refuse what cannot be vouched for, and a list of which an entry cannot be taken.")
     var strict = false
 
     @Option(

@@ -29,6 +29,7 @@ struct CheckOutput {
             return
         }
         guard !options.quiet, let decoded = report.decoded else { return }
+        decoded.showLeftOut(label: report.label)
         let resources = decoded.manifest.resources
         let pinned = resources.count { $0.pin != nil }
         let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
@@ -99,6 +100,10 @@ struct CheckOutput {
                 }
             }
             json.member("omitted", report.omitted)
+            json.key("leftOut")
+            json.array { json in
+                for entry in report.decoded?.leftOut ?? [] { entry.write(to: &json) }
+            }
             json.key("corrected")
             json.array { json in
                 for fix in report.fixes { write(fix, to: &json) }

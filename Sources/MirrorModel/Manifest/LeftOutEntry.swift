@@ -1,10 +1,8 @@
-package import MirrorModel
-
 /// An entry of a list that was not taken, and why.
 public struct LeftOutEntry: Sendable, Hashable {
     /// What the list calls it: a URL, a path, the name of a package, or a line; at most 1,024 bytes of it.
     public let name: String
-    /// The line in the list, from 1.
+    /// The line in the list, from 1; 0 where it has no lines.
     public let line: Int
     /// The column in the line, in Unicode scalars from 1.
     public let column: Int
@@ -14,11 +12,12 @@ public struct LeftOutEntry: Sendable, Hashable {
     /// The greatest length of a name that is kept, in bytes.
     private static let longestName = 1024
 
-    init(_ name: String, _ reason: String, at place: TextPosition) {
+    /// Takes an entry; a column of 0 where the line is 0.
+    package init(_ name: String, _ reason: String, line: Int, column: Int) {
         self.name =
             name.utf8.count <= LeftOutEntry.longestName
             ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)
-        (line, column) = (place.line, place.column)
+        (self.line, self.column) = (line, column)
         self.reason = reason
     }
 }
@@ -53,14 +52,14 @@ extension [LeftOutEntry] {
     }
 }
 
-extension ManifestRefusal {
-    /// The refusal of a list for the entries that are left out of it.
-    package init(leftOut: [LeftOutEntry], of label: String) {
-        let shown = leftOut.prefix(DiagnosticLog.limit).map { entry in
-            Diagnostic(
-                file: label, line: entry.line, column: entry.column, severity: .error,
-                message: "\(Quoted(entry.name, limit: 80)): \(entry.reason)")
+extension LeftOutEntry {
+    /// Writes the entry as an object.
+    package func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("name", name)
+            json.member("line", line > 0 ? line : nil)
+            json.member("column", line > 0 ? column : nil)
+            json.member("reason", reason)
         }
-        self.init(diagnostics: Array(shown), omitted: leftOut.count - shown.count)
     }
 }

@@ -1,0 +1,124 @@
+internal import CXML2
+internal import MirrorModel
+internal import MirrorSystem
+
+/// The links of a page of HTML, and what it calls itself; read by libxml2, which mends what is malformed.
+struct HTMLPage {
+    /// A link.
+    struct Link {
+        /// Its `href`, with character references resolved.
+        var reference: String
+        /// The text between its tags.
+        var text = ""
+    }
+
+    /// The text of `title`, and of the first heading.
+    private(set) var titles: [String] = []
+    private(set) var links: [Link] = []
+    /// Whether it has the table of caddy's file server.
+    private(set) var hasListingTable = false
+
+    /// The greatest length of a text that is kept, in bytes.
+    private static let longestText = SourceURL.longestText
+
+    /// Reads a whole page.
+    init(_ bytes: [UInt8]) throws(DecodingStop) {
+        let library: UnsafePointer<cxml2>
+        do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
+            throw .unreadable(error)
+        }
+        // libxml2 would end at the first byte that is no UTF-8.
+        let text = Array(String(decoding: bytes, as: UTF8.self).utf8)
+        let reader = Reader()
+        let result = text.withUnsafeBytes { raw in
+            let start = raw.bindMemory(to: CChar.self)
+            return cxml2_read_html(
+                library, start.baseAddress, Int32(start.count), startElement, endElement,
+                characters, Unmanaged.passUnretained(reader).toOpaque())
+        }
+        guard result == 0 else {
+            throw .unreadable(MirrorError(.internalError, "libxml2 cannot make a parser."))
+        }
+        self = reader.page
+    }
+
+    private init() {}
+
+    /// Collects what the parser calls out. It lives as long as the call of the parser.
+    fileprivate final class Reader {
+        var page = HTMLPage()
+        /// What the text belongs to.
+        private var place: Place?
+
+        private enum Place { case title, link }
+
+        func start(_ name: String, _ attribute: (String) -> String?) {
+            switch name {
+            case "title", "h1", "h2":
+                guard page.titles.count < 2 else { return }
+                page.titles.append("")
+                place = .title
+            case "a":
+                guard let reference = attribute("href") else { return }
+                page.links.append(Link(reference: reference))
+                place = .link
+            case "table" where attribute("aria-describedby") == "summary":
+                page.hasListingTable = true
+            default: break
+            }
+        }
+
+        func end(_ name: String) {
+            if ["title", "h1", "h2", "a"].contains(name) { place = nil }
+        }
+
+        func add(_ bytes: UnsafeBufferPointer<UInt8>) {
+            let text = { String(decoding: bytes, as: UTF8.self) }
+            switch place {
+            case .title?:
+                let last = page.titles.count - 1
+                if page.titles[last].utf8.count < longestText { page.titles[last] += text() }
+            case .link?:
+                let last = page.links.count - 1
+                if page.links[last].text.utf8.count < longestText {
+                    page.links[last].text += text()
+                }
+            case nil: break
+            }
+        }
+    }
+}
+
+// The callbacks are plain functions, because a closure in isolated code would inherit its actor.
+
+private func reader(_ user: UnsafeMutableRawPointer?) -> HTMLPage.Reader? {
+    user.map { Unmanaged<HTMLPage.Reader>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func startElement(
+    user: UnsafeMutableRawPointer?, name: UnsafePointer<xmlChar>?,
+    attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?
+) {
+    guard let name else { return }
+    reader(user)?.start(String(cString: name)) { wanted in
+        // Names and values by turns; nil ends them.
+        var at = 0
+        while let attributes, let found = attributes[at] {
+            if String(cString: found) == wanted {
+                return attributes[at + 1].map { String(cString: $0) }
+            }
+            at += 2
+        }
+        return nil
+    }
+}
+
+private func endElement(user: UnsafeMutableRawPointer?, name: UnsafePointer<xmlChar>?) {
+    if let name { reader(user)?.end(String(cString: name)) }
+}
+
+private func characters(
+    user: UnsafeMutableRawPointer?, bytes: UnsafePointer<xmlChar>?, count: Int32
+) {
+    reader(user)?.add(UnsafeBufferPointer(start: bytes, count: Int(count)))
+}

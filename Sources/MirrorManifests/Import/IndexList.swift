@@ -1,0 +1,100 @@
+internal import MirrorModel
+
+/// A directory listing of a web server: of nginx, Apache, lighttpd, caddy, Python and the like in HTML,
+/// of nginx and caddy in JSON.
+///
+/// Files and folders beneath the listing's own URL are entries. Other links lead elsewhere: to the folder
+/// above, to the same listing in another order, to the server's maker.
+enum IndexList {
+    /// Whether a page calls itself a listing.
+    static func isListing(_ page: HTMLPage) -> Bool {
+        let marks = ["index of", "directory listing", "directory: /"]
+        return page.hasListingTable
+            || page.titles.contains { title in
+                let title = title.lowercased()
+                return marks.contains { title.contains($0) }
+            }
+    }
+
+    /// Whether an array in JSON is a listing of nginx or caddy.
+    static func isListing(_ tree: JSONTree) -> Bool {
+        guard !tree.elements.isEmpty else { return false }
+        return tree.elements.allSatisfy { element in
+            guard element["name"]?.string != nil else { return false }
+            let isOfNginx = ["file", "directory", "other"].contains(element["type"]?.string)
+            return isOfNginx && element["mtime"] != nil || element["is_dir"]?.bool != nil
+        }
+    }
+
+    static func read(_ page: HTMLPage, into collector: ListCollector) {
+        guard let folder = folder(of: collector) else { return }
+        for link in page.links {
+            guard let url = try? SourceURL(link.reference, relativeTo: folder.url) else { continue }
+            add(url, in: folder, at: TextPosition(line: 0), to: collector)
+        }
+    }
+
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        guard let folder = folder(of: collector) else { return }
+        for element in tree.elements {
+            guard let name = element["name"]?.string else { continue }
+            let isFolder = element["type"]?.string == "directory" || element["is_dir"]?.bool == true
+            let plain = name.utf8.last == UInt8(ascii: "/") ? String(name.dropLast()) : name
+            let reference = SourceURL.reference(toName: plain) + (isFolder ? "/" : "")
+            guard element["type"]?.string != "other",
+                let url = try? SourceURL(reference, relativeTo: folder.url)
+            else {
+                collector.leaveOut(name, "neither a file nor a folder", at: element.place)
+                continue
+            }
+            add(url, in: folder, at: element.place, to: collector)
+        }
+    }
+
+    /// The folder that the listing is of; nil, with an error, for a page in a file.
+    private static func folder(of collector: ListCollector) -> ListedFolder? {
+        if case .folder(var folder)? = collector.hint.part {
+            // A long listing comes in pages, whose URLs have queries.
+            folder.url = (try? SourceURL("./", relativeTo: folder.url)) ?? folder.url
+            return folder
+        }
+        guard case .url(let url) = collector.builder.check.origin,
+            let plain = try? SourceURL("./", relativeTo: url)
+        else {
+            collector.log.error(
+                at: TextPosition(),
+                "a directory listing in a file does not say where it is; name its URL")
+            return nil
+        }
+        return ListedFolder(url: plain)
+    }
+
+    private static func add(
+        _ url: SourceURL, in folder: ListedFolder, at place: TextPosition,
+        to collector: ListCollector
+    ) {
+        guard url.origin == folder.url.origin, url.path.hasPrefix(folder.url.path) else { return }
+        let rest = url.path.dropFirst(folder.url.path.count)
+        // The listing itself, perhaps in another order.
+        guard !rest.isEmpty else { return }
+        guard let name = SourceURL.decoded(rest) else {
+            collector.leaveOut(String(rest), "its name is no UTF-8", at: place)
+            return
+        }
+        guard rest.utf8.last == UInt8(ascii: "/") else {
+            var entry = ListEntry(at: place)
+            entry.url = ListWord(value: url.textWithSecrets, place: place)
+            entry.path = ListWord(value: folder.path + name, place: place)
+            return collector.add(entry)
+        }
+        let depth = folder.depth + rest.utf8.count { $0 == UInt8(ascii: "/") }
+        let most = collector.hint.depth ?? ListHint.defaultDepth
+        guard depth <= most else {
+            collector.leaveOut(
+                folder.path + name, "a folder that is deeper than --depth \(most)", at: place)
+            return
+        }
+        collector.parts.append(
+            .folder(ListedFolder(url: url, path: folder.path + name, depth: depth)))
+    }
+}
