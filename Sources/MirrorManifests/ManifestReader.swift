@@ -125,7 +125,12 @@ public enum ManifestReader {
         try bytes.next(&firstChunk)
         let notation = ManifestNotation(
             firstChunk, isWhole: firstChunk.count < bytes.firstChunkSize)
-        builder.log.text = notation.textKind.map { DiagnosedText(bytes: bytes, kind: $0) }
+        // What an index lacks is told at the place where the list names it.
+        if case .project? = lists.hint.part {
+            builder.log.text = nil
+        } else {
+            builder.log.text = notation.textKind.map { DiagnosedText(bytes: bytes, kind: $0) }
+        }
         switch notation {
         case .json:
             if let list = try lists.readJSON(bytes) { return try decoded(list, lists.hint) }

@@ -88,7 +88,7 @@ struct ListParts {
                 if decoded.list == .index, files.count > ListParts.mostListed {
                     throw MirrorError(
                         .manifestInvalid,
-                        "\(label.printable): the listing has more than \(ListParts.mostListed) files. Name a folder in it, or lower --depth."
+                        "\(label.printable): the listing has more than \(ListParts.mostListed) files. Name a folder in it, or a lesser depth."
                     )
                 }
             }

@@ -45,11 +45,9 @@ struct ListReader {
             IndexedFiles(page).take(project, into: collector)
         } else if hint.format == .index || IndexList.isListing(page) {
             IndexList.read(page, into: collector)
-        } else if case .folder? = hint.part {
+        } else if case .folder(let folder)? = hint.part {
             collector.leaveOut(
-                builder.check.origin.ownURL?.description ?? "",
-                "a page that is no directory listing",
-                at: TextPosition())
+                folder.path, "a page that is no directory listing", at: TextPosition(line: 0))
         } else {
             log.error(
                 at: TextPosition(),

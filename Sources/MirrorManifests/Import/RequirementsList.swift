@@ -47,19 +47,22 @@ enum RequirementsList {
         collector.log.error(
             at: first,
             "\(Counted(count, "requirement")) from here on \(Counted.verb(count, "has", "have")) no URL:"
-                + " only a package index knows \(Counted.verb(count, "its", "their")) files. Name the"
-                + " index with --index URL, and they are found by their hashes; or lock them, and take"
-                + " the lock file, which has the URLs: \(lockCommands)")
+                + " only a package index knows \(Counted.verb(count, "its", "their")) files, where the"
+                + " hashes find them; or lock them, and take the lock file, which has the URLs:"
+                + " \(lockCommands)", remedy: Remedy(.nameIndex))
     }
+
+    /// pip's own option for the index.
+    private static let ownIndexOption = "--index-url"
 
     /// The index that the list itself names: `--index-url URL`, `--index-url=URL` or `-i URL`.
     private static func ownIndex(in lines: [[ListWord]]) -> SourceURL? {
         for line in lines {
             guard let first = line.first?.value else { continue }
             var value: String?
-            if ["-i", "--index-url"].contains(first) {
+            if ["-i", ownIndexOption].contains(first) {
                 value = line.dropFirst().first?.value
-            } else if first.hasPrefix("--index-url=") {
+            } else if first.hasPrefix(ownIndexOption + "=") {
                 value = String(first.dropFirst(12))
             }
             guard let value, let url = try? SourceURL(value),

@@ -1,6 +1,7 @@
 /// An entry of a list that was not taken, and why.
 public struct LeftOutEntry: Sendable, Hashable {
-    /// What the list calls it: a URL, a path, the name of a package, or a line; at most 1,024 bytes of it.
+    /// What the list calls it: a URL, a path, the name of a package, or a line; at most 1,024 bytes of it. Queries and passwords of
+    /// URLs are not in it.
     public let name: String
     /// The line in the list, from 1; 0 where it has no lines.
     public let line: Int
@@ -14,9 +15,10 @@ public struct LeftOutEntry: Sendable, Hashable {
 
     /// Takes an entry; a column of 0 where the line is 0.
     package init(_ name: String, _ reason: String, line: Int, column: Int) {
-        self.name =
+        let name =
             name.utf8.count <= LeftOutEntry.longestName
             ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)
+        self.name = name.contains("://") ? QuotedURL.withoutSecrets(name) : name
         (self.line, self.column) = (line, column)
         self.reason = reason
     }

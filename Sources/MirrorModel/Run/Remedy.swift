@@ -50,6 +50,8 @@ public struct Remedy: Sendable, Hashable {
         public static let nameManifest = Kind(rawValue: "name-manifest")
         /// Say at which URL the files of a list are.
         public static let nameBase = Kind(rawValue: "name-base")
+        /// Say which package index has the files of a list.
+        public static let nameIndex = Kind(rawValue: "name-index")
         /// Say which format a list has; the subject is the likeliest one, or empty.
         public static let nameFormat = Kind(rawValue: "name-format")
 
@@ -60,7 +62,7 @@ public struct Remedy: Sendable, Hashable {
         package static let all: [Kind] = [
             .chooseRoot, .makeRoot, .waitForLock, .allowRemovals, .freeSpace, .renameConflicts,
             .refetch, .takeOver, .goOnline, .keepTheirs, .grant, .syncFirst, .nameManifest,
-            .nameBase, .nameFormat, .leaveOut,
+            .nameBase, .nameIndex, .nameFormat, .leaveOut,
         ]
     }
 }

@@ -5,7 +5,10 @@ package struct QuotedURL: CustomStringConvertible, Sendable {
     package let description: String
 
     /// Quotes a text without its query, and with `…` in place of what else may be secret.
-    package init(_ text: String) {
+    package init(_ text: String) { description = Quoted(QuotedURL.withoutSecrets(text)).description }
+
+    /// A text without its query, and with `…` in place of what else may be secret.
+    package static func withoutSecrets(_ text: String) -> String {
         let scalars = Array(text.unicodeScalars)
         let query = scalars.firstIndex(of: "?") ?? scalars.count
         var shown = String.UnicodeScalarView()
@@ -16,6 +19,6 @@ package struct QuotedURL: CustomStringConvertible, Sendable {
             at = secret.upperBound
         }
         if at < query { shown.append(contentsOf: scalars[at..<query]) }
-        description = Quoted(String(shown)).description
+        return String(shown)
     }
 }

@@ -17,6 +17,8 @@ struct ManifestArguments {
     var needsNames = false
     /// Whether each resource must be pinned.
     var needsPins = false
+    /// Whether a list is refused of which an entry cannot be taken, whatever the network options say.
+    var isStrict = false
 
     /// The manifests as sources; those that the root remembers are not among them.
     ///
@@ -72,7 +74,7 @@ struct ManifestArguments {
     }
 
     private func refuseGaps(in loaded: LoadedManifests) throws {
-        guard network.strict else { return }
+        guard isStrict || network.strict else { return }
         for decoded in loaded.decoded {
             try decoded.refuseGaps(label: decoded.manifest.label ?? decoded.manifest.owner)
         }

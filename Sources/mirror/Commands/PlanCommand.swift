@@ -30,6 +30,9 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
+    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
+    var strict = false
+
     @Flag(name: .long, help: "Exit 2 when there is something to do.")
     var exitCode = false
 
@@ -39,6 +42,7 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
         arguments.needsNames = selection.prune
         arguments.needsPins = selection.requirePinned
+        arguments.isStrict = strict
         let manifests = try await arguments.load(in: session)
         var options = selection.planOptions
         storage.apply(to: &options)

@@ -16,8 +16,8 @@ struct ManifestNetworkOptions: ParsableArguments, ManifestNetwork {
     @Flag(name: .long, help: "No request: use the last good copy of a manifest that has a URL.")
     var offline = false
 
-    @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
-    var strict = false
+    /// These verbs fetch nothing that a list names.
+    var strict: Bool { false }
 
     @OptionGroup var connection: ConnectionOptions
 

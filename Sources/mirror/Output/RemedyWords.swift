@@ -22,6 +22,7 @@ extension Remedy {
         case .nameManifest:
             "Name its new place once, as in `mirror sync PATH`, or forget it with `mirror forget \(subject)`."
         case .nameBase: "Say where with --base URL."
+        case .nameIndex: "Name the index with --index URL."
         case .nameFormat:
             subject.isEmpty ? "Insist with --from FORMAT." : "Insist with --from \(subject)."
         case .leaveOut: "Leave them out with --lossy."
