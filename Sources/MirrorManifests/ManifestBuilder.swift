@@ -18,6 +18,8 @@ final class ManifestBuilder {
     var nameByPlace: String?
     private var isAtomic = false
     var resources = ResourceTable()
+    /// Whether the resources are known to be one tree.
+    private var isTree = false
     /// The kinds of plain resources met so far.
     private var plainKinds = PlainKindTable()
 
@@ -99,6 +101,9 @@ final class ManifestBuilder {
         }
     }
 
+    /// Takes all resources, which are one tree.
+    func take(tree: ResourceTable) { (resources, isTree) = (tree, true) }
+
     /// The manifest as a whole; its errors are in the log.
     func finish() -> Manifest {
         if name == nil, check.origin == .standardInput {
@@ -114,7 +119,7 @@ final class ManifestBuilder {
             name: name?.value, owner: name?.value ?? nameByPlace ?? check.origin.stem ?? "manifest",
             resources: resources)
         manifest.isAtomic = isAtomic
-        let flaws = flaws(of: manifest)
+        let flaws = isTree ? [] : flaws(of: manifest)
         if flaws.isEmpty, log.errorCount == 0 { manifest.resources.noteValid() }
         for flaw in flaws {
             let place = resources.place(at: flaw.position)

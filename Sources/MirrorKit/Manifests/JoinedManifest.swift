@@ -21,7 +21,7 @@ extension Manifest {
                 labels.append(label)
             }
         }
-        let manifest = Manifest(name: name, resources: files.resources)
+        let manifest = Manifest(name: name, owner: name, resources: files.resources)
         try manifest.refuse(manifest.flaws(), labels)
         return manifest
     }

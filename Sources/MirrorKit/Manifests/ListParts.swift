@@ -111,7 +111,12 @@ struct ListParts {
         var files = files
         var (resources, others) = files.finish()
         // Folders and projects come in any order.
-        if pages == 1 { resources.sort { $0.target < $1.target } }
+        if pages == 1 {
+            let order = resources.indices.sorted {
+                resources.target(at: $0) < resources.target(at: $1)
+            }
+            resources = ResourceTable(order.lazy.map { [resources] in resources[$0] })
+        }
         decoded.manifest.leftOut = leftOut + others
         decoded.parts = []
         guard !resources.isEmpty else {
@@ -120,7 +125,7 @@ struct ListParts {
                 file: label, at: TextPosition(),
                 ListFiles.nothingLeft(of: format, decoded.leftOut))
         }
-        decoded.manifest.resources = ResourceTable(resources)
+        decoded.manifest.resources = resources
         do throws(MirrorError) { try decoded.manifest.validate() } catch {
             throw MirrorError(error.code, "\(label.printable): \(error.message)")
         }

@@ -21,8 +21,15 @@ struct HTMLPage {
     /// The greatest length of a text that is kept, in bytes.
     private static let longestText = SourceURL.longestText
 
-    /// Reads a whole page.
-    init(_ bytes: [UInt8]) throws(DecodingStop) {
+    /// The most words in a tag: libxml2 compares all attributes of an element with each other.
+    private static let mostWords = 2000
+
+    /// Reads a whole page; what is wrong with it is in the log.
+    init(_ bytes: [UInt8], log: DiagnosticLog) throws(DecodingStop) {
+        guard !HTMLPage.hasEndlessTag(bytes) else {
+            log.error(at: TextPosition(), "a tag with more than \(HTMLPage.mostWords) words in it")
+            throw .refused
+        }
         let library: UnsafePointer<cxml2>
         do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
             throw .unreadable(error)
@@ -43,6 +50,25 @@ struct HTMLPage {
     }
 
     private init() {}
+
+    private static func hasEndlessTag(_ bytes: [UInt8]) -> Bool {
+        // Words since the last `<`, unless a `>` came.
+        var words: Int?
+        var previous: UInt8 = 0x20
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "<"): words = 0
+            case UInt8(ascii: ">"): words = nil
+            default:
+                if let count = words, previous <= 0x20, byte > 0x20 {
+                    if count == mostWords { return true }
+                    words = count + 1
+                }
+            }
+            previous = byte
+        }
+        return false
+    }
 
     /// Collects what the parser calls out. It lives as long as the call of the parser.
     fileprivate final class Reader {

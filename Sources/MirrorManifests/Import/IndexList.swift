@@ -91,7 +91,7 @@ enum IndexList {
         let most = collector.hint.depth ?? ListHint.defaultDepth
         guard depth <= most else {
             collector.leaveOut(
-                folder.path + name, "a folder that is deeper than \(Counted(most, "folder"))", at: place)
+                folder.path + name, "a folder beyond depth \(most)", at: place)
             return
         }
         collector.parts.append(

@@ -163,10 +163,8 @@ final class ListCollector {
     func finish() {
         let (resources, others) = files.finish()
         leftOut += others
-        for resource in resources {
-            builder.resources.append(resource)
-            noteWeakDigest(of: resource)
-        }
+        builder.take(tree: resources)
+        for resource in resources { noteWeakDigest(of: resource) }
         if let unusedBase, parts.isEmpty {
             log.warning(
                 at: TextPosition(),

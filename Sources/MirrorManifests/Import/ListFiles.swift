@@ -8,40 +8,33 @@ package struct ListFiles {
     package init() {}
 
     /// How many files there are so far.
-    package var count: Int { files.resources.count }
+    package var count: Int { files.count }
 
     /// Adds a file, or joins it with an earlier description of the same bytes.
     package mutating func add(_ resource: Resource) { _ = files.add(resource) }
 
     /// The files that are one tree, and those that are left out.
-    package mutating func finish() -> (resources: [Resource], leftOut: [LeftOutEntry]) {
+    package mutating func finish() -> (resources: ResourceTable, leftOut: [LeftOutEntry]) {
         separateEqualNames()
         var resources = files.resources
+        files = JoinedResources()
         var leftOut: [LeftOutEntry] = []
         // A file may be in the way of several others, which the next round finds.
         for _ in 0..<ListFiles.mostRounds {
-            let manifest = Manifest(name: "list", resources: resources)
+            resources.rememberOrder()
+            let manifest = Manifest(name: nil, owner: "list", resources: resources)
             let flaws = manifest.flaws()
             if flaws.isEmpty { break }
-            var reasons: [Int: String] = [:]
-            for flaw in flaws {
-                let sentence = manifest.sentence(on: flaw)
-                for position in ListFiles.positions(of: flaw, in: resources) {
-                    reasons[position] = reasons[position] ?? sentence
-                }
-            }
-            for position in reasons.keys.sorted() {
+            let reasons = ListFiles.reasons(of: flaws, in: manifest)
+            for (position, reason) in reasons.sorted(by: { $0.key < $1.key }) {
                 let resource = resources[position]
                 leftOut.append(
                     LeftOutEntry(
-                        resource.primary.url.description, reasons[position] ?? "",
+                        resource.primary.url.description, reason,
                         at: TextPosition(line: resource.line, column: resource.column)))
             }
-            var position = -1
-            resources.removeAll { _ in
-                position += 1
-                return reasons[position] != nil
-            }
+            resources = ResourceTable(
+                resources.indices.lazy.filter { reasons[$0] == nil }.map { resources[$0] })
         }
         return (resources, leftOut)
     }
@@ -55,34 +48,57 @@ package struct ListFiles {
     /// How often the files are looked at until they are one tree.
     private static let mostRounds = 16
 
-    /// The positions of the files that a flaw leaves out.
-    private static func positions(of flaw: ManifestFlaw, in resources: [Resource]) -> [Int] {
-        switch flaw {
-        case .targetIsFolder(let target, _): return [target]
-        case .foldersAlike(_, _, let first, let second):
-            // All of the folder that is written otherwise.
-            let folder = second + "/"
-            let found = resources.indices.filter { resources[$0].target.path.hasPrefix(folder) }
-            return found.isEmpty ? [flaw.position] : found
-        case .equalTargets, .targetsAlike, .twoDigests: return [flaw.position]
+    /// The positions of the files that flaws leave out, and why.
+    private static func reasons(of flaws: [ManifestFlaw], in manifest: Manifest) -> [Int: String] {
+        var reasons: [Int: String] = [:]
+        var folders: [String: String] = [:]
+        for flaw in flaws {
+            let sentence = manifest.sentence(on: flaw)
+            switch flaw {
+            case .targetIsFolder(let target, _): reasons[target] = sentence
+            case .foldersAlike(_, _, _, let second): folders[second] = sentence
+            case .equalTargets, .targetsAlike, .twoDigests: reasons[flaw.position] = sentence
+            }
         }
+        guard !folders.isEmpty else { return reasons }
+        // All files of the folder that is written otherwise.
+        for position in manifest.resources.indices {
+            var path = manifest.resources.target(at: position).folder
+            while !path.isEmpty {
+                if let sentence = folders[path] { reasons[position] = sentence }
+                path = PathText.folder(of: path)
+            }
+        }
+        return reasons
     }
 
     /// Gives files a folder each, made of their URLs, where these end in the same name.
     private mutating func separateEqualNames() {
-        var counts: [String: Int] = [:]
-        let names = files.resources.map { $0.isNamedByURL ? CaseFolding.fold($0.target.path) : nil }
-        for case let name? in names { counts[name, default: 0] += 1 }
-        guard counts.values.contains(where: { $0 > 1 }) else { return }
+        let resources = files.resources
+        var known = RepeatedHashes(expecting: resources.count)
+        let isNamedByURL = resources.indices.map { position in
+            guard resources[position].isNamedByURL else { return false }
+            known.insert(ListFiles.hash(ofTargetAt: position, in: resources))
+            return true
+        }
+        known.find()
+        guard !known.repeated.isEmpty else { return }
         var separate = JoinedResources()
-        for (resource, name) in zip(files.resources, names) {
-            var resource = resource
-            if let name, counts[name] ?? 0 > 1, let target = resource.targetByURL {
+        for position in resources.indices {
+            var resource = resources[position]
+            if isNamedByURL[position],
+                known.contains(ListFiles.hash(ofTargetAt: position, in: resources)),
+                let target = resource.targetByURL
+            {
                 resource.target = target
             }
             _ = separate.add(resource)
         }
         files = separate
+    }
+
+    private static func hash(ofTargetAt position: Int, in resources: ResourceTable) -> UInt64 {
+        resources.withPath(at: position) { FoldedHashes.hash(ofPath: $0) }
     }
 }
 

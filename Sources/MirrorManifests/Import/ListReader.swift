@@ -39,7 +39,7 @@ struct ListReader {
         let wantsListing =
             hint.format == .index || hint.format == nil && builder.check.origin.isFolder
         guard wantsListing || hint.part != nil else { return nil }
-        let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize))
+        let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize), log: log)
         let collector = ListCollector(hint.format ?? .index, builder: builder, hint: hint)
         if case .project(let project)? = hint.part {
             IndexedFiles(page).take(project, into: collector)

@@ -1,26 +1,48 @@
-/// Resources of lists, in which one file may be described several times.
+/// Resources of lists, in which one file may be described several times; kept as compactly as in a
+/// manifest.
 package struct JoinedResources {
-    /// The resources, in the order of their first descriptions.
-    package private(set) var resources: [Resource] = []
-    private var positions: [Target: Int] = [:]
+    private var table = ResourceTable()
+    /// The resources that have been joined, which differ from those in the table.
+    private var joined: [Int: Resource] = [:]
+    /// The positions of the targets, by their hashes.
+    private var positions: [Int: UInt32] = [:]
     /// The sources of the resources that have been joined.
     private var sources: [Int: Set<Source>] = [:]
 
     package init() {}
 
+    /// How many resources there are.
+    package var count: Int { table.count }
+
+    /// A resource, in the order of the first descriptions.
+    package subscript(position: Int) -> Resource { joined[position] ?? table[position] }
+
+    /// The resources, in the order of their first descriptions.
+    package var resources: ResourceTable {
+        joined.isEmpty ? table : ResourceTable(table.indices.lazy.map { self[$0] })
+    }
+
     /// Adds a resource, or joins it with an earlier one of its target if they do not contradict each
     /// other; false if it was joined.
     package mutating func add(_ resource: Resource) -> Bool {
-        if let position = positions[resource.target], join(resource, at: position) { return false }
-        positions[resource.target] = resources.count
-        resources.append(resource)
+        let hash = resource.target.hashValue
+        if let known = positions[hash], table.target(at: Int(known)) == resource.target,
+            join(resource, at: Int(known))
+        {
+            return false
+        }
+        positions[hash] = UInt32(table.count)
+        table.append(resource)
         return true
     }
 
     private mutating func join(_ other: Resource, at position: Int) -> Bool {
-        guard resources[position].describesSameBytes(as: other) else { return false }
-        var known = sources.removeValue(forKey: position) ?? Set(resources[position].sources)
-        resources[position].join(other, &known)
+        guard self[position].describesSameBytes(as: other) else { return false }
+        // Taken out, so that its sources are not copied for each that is added.
+        var resource = joined.removeValue(forKey: position) ?? table[position]
+        var known = sources.removeValue(forKey: position) ?? Set(resource.sources)
+        resource.join(other, &known)
+        joined[position] = resource
         sources[position] = known
         return true
     }

@@ -5,7 +5,9 @@ package struct QuotedURL: CustomStringConvertible, Sendable {
     package let description: String
 
     /// Quotes a text without its query, and with `…` in place of what else may be secret.
-    package init(_ text: String) { description = Quoted(QuotedURL.withoutSecrets(text)).description }
+    package init(_ text: String) {
+        description = Quoted(QuotedURL.withoutSecrets(text)).description
+    }
 
     /// A text without its query, and with `…` in place of what else may be secret.
     package static func withoutSecrets(_ text: String) -> String {
