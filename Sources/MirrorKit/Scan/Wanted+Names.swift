@@ -30,6 +30,7 @@ extension Wanted {
         for manifest in manifests {
             for resource in manifest.resources { tags.formUnion(resource.tags) }
         }
+        for tag in tags { tags.formUnion(PlanOptions.words(of: tag)) }
         return tags
     }
 

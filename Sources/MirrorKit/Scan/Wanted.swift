@@ -50,7 +50,7 @@ struct Wanted: Sendable {
                     continue
                 }
                 let resource = manifest.resources[number]
-                guard Wanted.selects(resource, options) else {
+                guard options.selects(tags: resource.tags) else {
                     skipped += 1
                     continue
                 }
@@ -163,11 +163,6 @@ struct Wanted: Sendable {
 
     private static func key(_ entry: Reference) -> Int64 {
         Int64(entry.manifest) << 32 | Int64(entry.resource)
-    }
-
-    private static func selects(_ resource: Resource, _ options: PlanOptions) -> Bool {
-        if resource.tags.contains(where: options.skip.contains) { return false }
-        return options.only.isEmpty || resource.tags.contains(where: options.only.contains)
     }
 
     private mutating func sort() {

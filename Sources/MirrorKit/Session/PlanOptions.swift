@@ -56,6 +56,28 @@ public struct PlanOptions: Sendable {
     /// Whether some resources are selected, and others not.
     var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }
 
+    /// Whether a resource with these tags is selected.
+    ///
+    /// `dev+optional` is a tag of two words: a file that is needed for either of them. It is left out
+    /// only if both are, and selected by any of them.
+    func selects(tags: [String]) -> Bool {
+        let isSkipped = tags.contains { tag in
+            skip.contains(tag) || PlanOptions.words(of: tag).allSatisfy { skip.contains($0) }
+        }
+        if isSkipped { return false }
+        return only.isEmpty
+            || tags.contains { tag in
+                only.contains(tag) || PlanOptions.words(of: tag).contains { only.contains($0) }
+            }
+    }
+
+    /// The words of a tag that plus signs divide; the tag itself where one would be empty, as in `c++`.
+    static func words(of tag: String) -> [String] {
+        guard tag.utf8.contains(UInt8(ascii: "+")) else { return [tag] }
+        let words = tag.parts(at: "+", keepingEmpty: true).map(String.init)
+        return words.contains("") ? [tag] : words
+    }
+
     /// The defaults: due files are requested, changed files are read, orphans are left.
     public init() {}
 
