@@ -14,6 +14,8 @@ final class ListCollector {
     /// The entries that are not taken.
     private(set) var leftOut: [LeftOutEntry] = []
     private var files = ListFiles()
+    /// The positions of the projects among the parts, by their URLs.
+    private var projects: [SourceURL: Int] = [:]
     private var notes: [ListNote] = []
     /// The positions of the notes, by their reasons.
     private var notePositions: [String: Int] = [:]
@@ -46,7 +48,34 @@ final class ListCollector {
         }
     }
 
+    /// Names a project whose files a package index has by their digests (PEP 503).
+    ///
+    /// - Parameter index: a URL that ends in a slash.
+    func addProject(_ name: ListWord, _ digests: [Digest], at index: SourceURL) {
+        let plain = name.value.lowercased().split { "-_.".contains($0) }.joined(separator: "-")
+        let reference = SourceURL.reference(toName: plain) + "/"
+        guard let url = try? SourceURL(reference, relativeTo: index) else {
+            return leaveOut(name, "no page of a package index can have its name")
+        }
+        if let position = projects[url], case .project(var project) = parts[position] {
+            // Several versions of it.
+            project.digests += digests
+            parts[position] = .project(project)
+            return
+        }
+        projects[url] = parts.count
+        parts.append(
+            .project(
+                IndexedProject(
+                    url: url, name: name.value, digests: digests, line: name.place.line,
+                    column: name.place.column)))
+    }
+
     private func resource(of entry: ListEntry, at url: ListWord) -> Resource? {
+        guard !entry.isTooLong else {
+            log.error(at: entry.place, "a value of it is longer than a manifest's may be")
+            return nil
+        }
         if unusedBase != nil, !([url] + entry.mirrors).allSatisfy({ URLList.isURL($0.value) }) {
             unusedBase = nil
         }
@@ -131,13 +160,35 @@ final class ListCollector {
         }
     }
 
-    /// Whether mirror can ask for a URL, as far as its scheme tells; otherwise it is noted.
-    func speaks(_ url: ListWord) -> Bool {
-        guard let (scheme, _) = url.value.halves(atFirst: ":"), !scheme.utf8.contains(0x2F),
-            URLScheme(rawValue: scheme.lowercased()) == nil
-        else { return true }
-        leaveOut(url, "mirror does not speak \(Escaped(scheme, limit: 40))")
+    /// Whether mirror can ask for a URL, as far as its scheme tells; otherwise it is left out.
+    ///
+    /// - Parameter name: what the list calls the entry; nil stands for the URL.
+    func speaks(_ url: ListWord, name: String? = nil) -> Bool {
+        guard let reason = ListCollector.reasonOfScheme(url.value) else { return true }
+        leaveOut(name ?? url.value, reason, at: url.place)
         return false
+    }
+
+    /// Those of a file's URLs that mirror can ask for.
+    ///
+    /// The others are noted. If none remains, the file is left out.
+    func spoken(_ urls: [ListWord], name: String? = nil) -> [ListWord] {
+        let spoken = urls.filter { ListCollector.reasonOfScheme($0.value) == nil }
+        if spoken.isEmpty, let first = urls.first { _ = speaks(first, name: name) }
+        guard !spoken.isEmpty, spoken.count < urls.count else { return spoken }
+        for url in urls {
+            guard let reason = ListCollector.reasonOfScheme(url.value) else { continue }
+            note("left out: \(reason)", "source", at: url.place)
+        }
+        return spoken
+    }
+
+    /// Why mirror cannot ask for a URL; nil if its scheme is none of the reasons.
+    private static func reasonOfScheme(_ url: String) -> String? {
+        guard let (scheme, _) = url.halves(atFirst: ":"), !scheme.utf8.contains(0x2F),
+            URLScheme(rawValue: scheme.lowercased()) == nil
+        else { return nil }
+        return "mirror does not speak \(Escaped(scheme, limit: 40))"
     }
 
     /// Leaves out a line that does not belong to the format.

@@ -29,6 +29,18 @@ struct ListEntry {
         path = name
     }
 
+    /// Whether a value is longer than mirror's own reader takes it from a manifest.
+    var isTooLong: Bool {
+        let words = [url, path, size, integrity].compactMap(\.self) + mirrors + digests.map(\.hex)
+        // A dollar sign in a header is doubled.
+        let values = words.map(\.value) + tags
+        return values.contains { $0.utf8.count > JSONScanner.longestText }
+            || headers.contains {
+                max($0.name.value.utf8.count, 2 * $0.value.value.utf8.count)
+                    > JSONScanner.longestText
+            }
+    }
+
     /// Takes `sha256:…` or `sha256=…`; false if mirror has no such algorithm.
     mutating func addDigest(_ word: ListWord, at mark: Unicode.Scalar) -> Bool {
         guard let (name, hex) = word.value.halves(atFirst: mark) else { return false }

@@ -5,19 +5,21 @@ internal import MirrorModel
 /// The scanner checks what each of them must be by itself: UTF-8, escapes, the form of numbers. What
 /// may follow what, the tokenizer knows. A comment is logged and skipped.
 struct JSONScanner {
-    /// The greatest length of a string, key or number in bytes.
+    /// The greatest length of a string, key or number of a manifest in bytes.
     static let longestText = 1 << 20
 
     private(set) var cursor: JSONCursor
     private let log: DiagnosticLog
+    /// The greatest length of a string, key or number in bytes.
+    private let longestText: Int
     /// Where the token begins that is being read; errors are reported there.
     private(set) var start = TextPosition()
     /// The decoded text of the last key, string or number; valid UTF-8.
     private(set) var text: [UInt8] = []
 
-    init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
+    init(_ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int) throws(DecodingStop) {
         cursor = try JSONCursor(bytes)
-        self.log = log
+        (self.log, self.longestText) = (log, longestText)
     }
 
     /// The text of the last key, string or number.
@@ -155,7 +157,7 @@ extension JSONScanner {
         cursor.take()
         while true {
             cursor.takePlainRun(into: &text)
-            guard text.count <= Self.longestText else { throw fail(.longText) }
+            guard text.count <= longestText else { throw fail(.longText) }
             guard let byte = try cursor.peek() else { throw fail(.unexpectedEnd(wanted: "\"")) }
             switch byte {
             case UInt8(ascii: "\""):
@@ -254,7 +256,7 @@ extension JSONScanner {
     mutating func readNumber() throws(DecodingStop) {
         text.removeAll(keepingCapacity: true)
         while let byte = try cursor.peek(), isNumberByte(byte) {
-            guard text.count < Self.longestText else { throw fail(.longText) }
+            guard text.count < longestText else { throw fail(.longText) }
             text.append(byte)
             cursor.take()
         }

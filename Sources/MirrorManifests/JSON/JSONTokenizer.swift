@@ -33,8 +33,10 @@ struct JSONTokenizer {
     /// The offset in bytes that the last token begins at.
     private(set) var startOffset = 0
 
-    init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
-        scanner = try JSONScanner(bytes, log: log)
+    init(
+        _ bytes: ManifestBytes, log: DiagnosticLog, longestText: Int = JSONScanner.longestText
+    ) throws(DecodingStop) {
+        scanner = try JSONScanner(bytes, log: log, longestText: longestText)
     }
 
     /// Where the last token begins.
