@@ -1,61 +1,99 @@
 internal import MirrorModel
 
-/// package-lock.json, version 2 and 3: `packages` has an entry for each folder in node_modules.
+/// package-lock.json: `packages` has an entry for each folder in node_modules, of version 2 and 3;
+/// `dependencies` one for each package, with its own beneath it, of version 1.
 enum NPMList {
+    /// The registry at which npm looks where nothing else is said.
+    static let registry = "https://registry.npmjs.org/"
+
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         guard let packages = tree["packages"] else {
-            collector.log.error(
-                at: tree["lockfileVersion"]?.place ?? tree.place,
-                "package-lock.json of version 1 has no packages; npm 7 or later writes them")
-            return
+            return addAll(tree["dependencies"], to: collector)
         }
         for member in packages.members where !member.key.isEmpty {
-            add(member.value, at: member.key, member.place, to: collector)
+            // A link leads to a folder of the project, which has an entry of its own.
+            guard member.value["link"]?.bool != true,
+                let start = member.key.ranges(of: "node_modules/").last
+            else { continue }
+            // The package's own name differs from the folder's for an alias.
+            let folder = String(member.key[start.upperBound...])
+            let name = member.value["name"]?.string ?? folder
+            add(member.value, name, at: member.place, to: collector)
+        }
+    }
+
+    /// Adds the packages of version 1, in which an alias and a place are written as a version.
+    private static func addAll(_ dependencies: JSONTree?, to collector: ListCollector) {
+        for member in dependencies?.members ?? [] {
+            add(member.value, member.key, at: member.place, to: collector)
+            addAll(member.value["dependencies"], to: collector)
         }
     }
 
     private static func add(
-        _ package: JSONTree, at folder: String, _ place: TextPosition, to collector: ListCollector
+        _ package: JSONTree, _ name: String, at place: TextPosition, to collector: ListCollector
     ) {
-        // A link leads to a folder of the project, which has an entry of its own.
-        guard package["link"]?.bool != true, let name = name(of: package, at: folder) else {
+        var (name, version) = (name, package["version"]?.string ?? "")
+        if version.hasPrefix("npm:"), let (real, number) = version.halves(atLast: "@") {
+            (name, version) = (String(real.dropFirst(4)), String(number))
+        }
+        let label = version.isEmpty ? name : "\(name)@\(version)"
+        let resolved = package["resolved"]?.word
+        if resolved == nil, package["inBundle"]?.bool ?? package["bundled"]?.bool == true {
+            collector.note("left out: part of another package", "package", at: place)
             return
         }
-        guard let url = package["resolved"]?.word else {
-            collector.note(
-                "left out: no URL, as with those that come inside others", "package", at: place)
-            return
-        }
-        guard URLList.isURL(url.value), url.value.lowercased().hasPrefix("http") else {
-            collector.note(
-                "left out: a folder or a repository, not a file", "package",
-                at: url.place)
-            return
-        }
+        let isVersion = isVersion(version)
         var entry = ListEntry(at: place)
-        entry.url = url
-        entry.path = path(name, package["version"]?.word, at: place)
+        // Version 1 has the URL of an archive as its version.
+        let url = resolved ?? (version.hasPrefix("http") ? package["version"]?.word : nil)
+        guard url != nil || isVersion else {
+            return collector.leaveOut(label, "its version is no version of a registry", at: place)
+        }
+        guard url?.value.lowercased().hasPrefix("http") ?? true else {
+            return collector.leaveOut(
+                label, "it is a folder or a repository, not a file", at: place)
+        }
+        entry.url = url ?? ListWord(value: self.url(name, version, collector), place: place)
+        entry.path = ListWord(value: path(name, isVersion ? version : nil), place: place)
+        if !isVersion, let url { entry.path = collector.lastSegment(of: url).map(inFolder) }
         entry.integrity = package["integrity"]?.word
         entry.tags = [name] + tags(of: package)
         collector.add(entry)
     }
 
-    /// The package's own name, which differs from the folder's for an alias; nil outside node_modules.
-    private static func name(of package: JSONTree, at folder: String) -> String? {
-        guard let start = folder.ranges(of: "node_modules/").last else { return nil }
-        return package["name"]?.string ?? String(folder[start.upperBound...])
+    /// Where a registry has a package.
+    static func url(_ name: String, _ version: String, _ collector: ListCollector) -> String {
+        let base = collector.hint.registry?.textWithSecrets ?? registry
+        let file = name.split(separator: "/").last ?? ""
+        // A registry knows no build metadata.
+        let number = version.prefix { $0 != "+" }
+        let path = SourceURL.reference(toName: "\(name)/-/\(file)-\(number).tgz").dropFirst(2)
+        return base + path
     }
 
-    private static func path(_ name: String, _ version: ListWord?, at place: TextPosition)
-        -> ListWord
-    {
-        let end = version.map { "-" + $0.value } ?? ""
-        return ListWord(value: "npm/\(name)\(end).tgz", place: place)
+    /// The path of a package beneath `Caches/`.
+    static func path(_ name: String, _ version: String?) -> String {
+        "npm/" + name + (version.map { "-" + $0 } ?? "") + ".tgz"
     }
 
+    private static func inFolder(_ name: ListWord) -> ListWord {
+        ListWord(value: "npm/" + name.value, place: name.place)
+    }
+
+    /// Whether a text is a version, and not a URL, a path or a repository.
+    static func isVersion(_ text: String) -> Bool {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte | 0x20) || (0x30...0x39).contains(byte)
+                || ".-+".utf8.contains(byte)
+        }
+        return isPlain && text.utf8.first.map { (0x30...0x39).contains($0) } ?? false
+    }
+
+    /// A package that is needed by one of two kinds is of both, and goes only with both.
     private static func tags(of package: JSONTree) -> [String] {
         let has = { (key: String) in package[key]?.bool == true }
-        return (has("dev") || has("devOptional") ? ["dev"] : [])
-            + (has("optional") || has("devOptional") ? ["optional"] : [])
+        return (has("dev") ? ["dev"] : []) + (has("optional") ? ["optional"] : [])
+            + (has("devOptional") ? ["dev+optional"] : [])
     }
 }
