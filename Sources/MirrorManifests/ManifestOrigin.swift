@@ -32,14 +32,19 @@ public enum ManifestOrigin: Sendable, Hashable {
     /// Whether the manifest belongs to another party, because it came by URL.
     var isRemote: Bool { if case .url = self { true } else { false } }
 
+    /// The file's name, or that at the end of the URL; nil when there is none.
+    var listName: String? {
+        switch self {
+        case .file(let path): path.parts(at: "/").last.map(String.init)
+        case .standardInput: nil
+        case .url(let url): url.lastSegment
+        }
+    }
+
     /// The file's name without its extension; nil when there is none.
     var stem: String? {
-        let name: String?
-        switch self {
-        case .file(let path): name = path.parts(at: "/").last.map(String.init)
-        case .standardInput: name = nil
-        case .url(let url): name = url.lastSegment ?? url.host
-        }
+        var name = listName
+        if case .url(let url) = self { name = name ?? url.host }
         guard let name, let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex
         else { return name }
         return String(name[..<dot])

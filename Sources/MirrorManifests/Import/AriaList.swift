@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// aria2's input file (aria2c(1), "Input File").
+/// aria2's input file (aria2c(1), "Input File"), and the session that it saves.
 ///
 /// The URIs of a file stand on one line with tabs between them; the indented lines beneath it are
 /// the file's options.
@@ -9,10 +9,17 @@ enum AriaList {
         if line.isIndented {
             return option(in: line) == nil ? "is no option such as out=NAME" : nil
         }
-        let isURIs = line.text.parts(at: "\t").allSatisfy {
-            URLList.isURL($0) && !$0.utf8.contains(0x20)
+        let isURIs = line.text.parts(at: "\t").allSatisfy { part in
+            URLList.isURL(part) && !part.utf8.contains(0x20) || part.hasPrefix("magnet:?")
+                || isDescription(part)
         }
         return isURIs ? nil : "is neither URLs with tabs between them nor an indented option"
+    }
+
+    /// Whether a text is the path of a torrent or a Metalink, which aria2 takes beside URLs.
+    private static func isDescription(_ text: Substring) -> Bool {
+        let ends = [".torrent", ".metalink", ".meta4"]
+        return !URLList.isURL(text) && ends.contains { text.hasSuffix($0) }
     }
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
@@ -41,10 +48,17 @@ enum AriaList {
         var entry: ListEntry
         var folder: ListWord?
         var name: ListWord?
+        /// Why the file is left out.
+        private var flaw: String?
 
         init(_ line: ListLine, _ collector: ListCollector) {
             entry = ListEntry(at: line.place)
-            let urls = line.words(line.text.parts(at: "\t")).filter(collector.speaks)
+            var words = line.words(line.text.parts(at: "\t"))
+            for word in words where AriaList.isDescription(word.value[...]) {
+                collector.leaveOut(word, "it is a file that describes others")
+            }
+            words.removeAll { AriaList.isDescription($0.value[...]) }
+            let urls = collector.spoken(words)
             entry.url = urls.first
             entry.mirrors = Array(urls.dropFirst())
         }
@@ -52,6 +66,9 @@ enum AriaList {
         mutating func set(_ name: Substring, _ value: ListWord, _ collector: ListCollector) {
             switch name {
             case "out": self.name = value
+            case "dir" where value.value.hasPrefix("/"):
+                collector.note(
+                    "left out: a folder of another machine", "option", at: value.place)
             case "dir": folder = value
             case "checksum": addDigest(value, collector)
             case "header": addHeader(value, collector)
@@ -64,15 +81,13 @@ enum AriaList {
 
         private mutating func addDigest(_ value: ListWord, _ collector: ListCollector) {
             if entry.addDigest(value, at: "=") { return }
-            collector.log.error(
-                at: value.place,
-                "checksum \(Quoted(value.value, limit: 40)): write sha-256= and the digits")
+            let name = String(value.value.prefix { $0 != "=" })
+            collector.noteUnknownDigest(name, at: value.place)
         }
 
         private mutating func addHeader(_ value: ListWord, _ collector: ListCollector) {
             guard let (name, text) = value.value.halves(atFirst: ":") else {
-                collector.log.error(
-                    at: value.place, "header: it has no colon; write Name: value")
+                flaw = flaw ?? "its header has no colon"
                 return
             }
             entry.headers.append(
@@ -84,6 +99,7 @@ enum AriaList {
 
         mutating func finish(_ collector: ListCollector) {
             guard let url = entry.url else { return }
+            if let flaw { return collector.leaveOut(url, flaw) }
             entry.path = name ?? collector.lastSegment(of: url)
             if let folder, let path = entry.path {
                 let start = folder.value == "." ? "" : folder.value.withoutDotSlash + "/"
@@ -97,12 +113,11 @@ enum AriaList {
 extension AriaList.File? {
     fileprivate mutating func take(_ line: ListLine, _ collector: ListCollector) {
         guard let (name, value) = AriaList.option(in: line) else {
-            collector.log.error(at: line.place, "an indented line is an option such as out=NAME")
-            return
+            return collector.leaveOut(
+                line.word(line.trimmed), "the line is no option such as out=NAME")
         }
         guard self != nil else {
-            collector.log.error(at: line.place, "an option before any URL; move it beneath one")
-            return
+            return collector.leaveOut(line.word(line.trimmed), "the option stands before any URL")
         }
         self?.set(name, line.word(value), collector)
     }

@@ -38,12 +38,18 @@ enum BagFetchList {
     static func flaw(_ line: ListLine) -> String? {
         let words = line.words
         guard words.count >= 3 else { return "is not a URL, a length and a path" }
-        guard URLList.isURL(words[0]) else { return "does not begin with a URL" }
+        // A bag may name identifiers that are no URLs, such as ark:/12345/abc.
+        guard let colon = words[0].utf8.firstIndex(of: UInt8(ascii: ":")),
+            URLList.isScheme(words[0][..<colon])
+        else { return "does not begin with a URL" }
         let isLength = words[1] == "-" || words[1].utf8.allSatisfy { (0x30...0x39).contains($0) }
         return isLength ? nil : "has no length, or -, behind its URL"
     }
 
+    /// Lines with one path are sources of one file.
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
+        var files: [(entry: ListEntry, urls: [ListWord])] = []
+        var positions: [String: Int] = [:]
         for line in text.telling {
             if let flaw = flaw(line) {
                 collector.refuse(line, flaw)
@@ -51,13 +57,32 @@ enum BagFetchList {
             }
             let words = line.words
             let url = line.word(words[0])
-            guard collector.speaks(url) else { continue }
-            var entry = ListEntry(at: url.place)
-            entry.url = url
-            entry.size = words[1] == "-" ? nil : line.word(words[1])
             // A path may have spaces, so it is all that is left.
             let path = line.text[words[2].startIndex..<line.trimmed.endIndex]
-            entry.path = BagList.decoded(line.word(path))
+            var entry = ListEntry(named: BagList.decoded(line.word(path)))
+            entry.place = url.place
+            entry.size = words[1] == "-" ? nil : line.word(words[1])
+            guard let name = entry.path?.value, let position = positions[name] else {
+                positions[entry.path?.value ?? ""] = files.count
+                files.append((entry, [url]))
+                continue
+            }
+            let known = files[position].entry.size
+            if let known, let size = entry.size, known.value != size.value {
+                collector.leaveOut(
+                    url,
+                    "its length is another than that of the same path in line \(known.place.line)")
+                continue
+            }
+            files[position].entry.size = known ?? entry.size
+            files[position].urls.append(url)
+        }
+        for (entry, urls) in files {
+            let urls = collector.spoken(urls)
+            guard let first = urls.first else { continue }
+            var entry = entry
+            entry.url = first
+            entry.mirrors = Array(urls.dropFirst())
             collector.add(entry)
         }
     }

@@ -81,6 +81,28 @@ struct ListText: Sequence {
         text = String(decoding: bytes.dropFirst(hasMark ? 3 : 0), as: UTF8.self)
     }
 
+    private init(signed text: String) { (self.text, hasMark) = (text, false) }
+
+    /// The text that a signature in it covers; nil if it has none. Its lines keep their numbers.
+    ///
+    /// A clear signature of PGP (RFC 9580 §7), or signify's two lines in front of the text.
+    var signedText: ListText? {
+        let isPGP = text.hasPrefix("-----BEGIN PGP SIGNED MESSAGE-----")
+        guard isPGP || text.hasPrefix("untrusted comment:") else { return nil }
+        var signed: [UInt8] = []
+        var isHeader = true
+        for line in self {
+            if isPGP, line.text.hasPrefix("-----BEGIN PGP SIGNATURE-----") { break }
+            if !isHeader {
+                let isEscaped = isPGP && line.text.hasPrefix("- ")
+                signed += line.text.utf8.dropFirst(isEscaped ? 2 : 0)
+            }
+            signed.append(0x0A)
+            if isPGP ? line.isBlank : line.number == 2 { isHeader = false }
+        }
+        return ListText(signed: String(decoding: signed, as: UTF8.self))
+    }
+
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// The bytes that the text was made of.
@@ -106,7 +128,8 @@ struct ListText: Sequence {
             number += 1
             var line = rest
             // By bytes, because CR and LF together are one Character.
-            if let end = rest.utf8.firstIndex(of: 0x0A) {
+            // sha256sum -z and find -print0 end lines with NUL.
+            if let end = rest.utf8.firstIndex(where: { $0 == 0x0A || $0 == 0 }) {
                 line = rest[..<end]
                 rest = rest[rest.utf8.index(after: end)...]
             } else {

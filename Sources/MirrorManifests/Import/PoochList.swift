@@ -46,20 +46,37 @@ enum PoochList {
         return SumsList.algorithm(of: text[...]) == .sha256
     }
 
-    /// The words of a line; a name in quotation marks may have spaces. Nil if a mark is not closed.
+    /// The words of a line, with quotation marks and backslashes as a shell has them; nil if a mark is
+    /// not closed.
     private static func words(of line: ListLine) -> [ListWord]? {
-        guard let mark = line.text.utf8.first, mark == 0x22 || mark == 0x27 else {
+        guard line.text.utf8.contains(where: { "\"'\\".utf8.contains($0) }) else {
             return line.words(line.words)
         }
-        let rest = Substring(line.text.utf8.dropFirst())
-        guard let end = rest.utf8.firstIndex(of: mark) else { return nil }
-        let tail = ListLine(text: rest[rest.utf8.index(after: end)...], number: line.number)
-        let offset = line.place(of: tail.text).column - 1
-        let others = tail.words(tail.words).map { word in
-            var located = word
-            located.place.column += offset
-            return located
+        var words: [ListWord] = []
+        var word: ListWord?
+        var mark: Unicode.Scalar?
+        var isEscaped = false
+        for (offset, scalar) in line.text.unicodeScalars.enumerated() {
+            if mark == nil, !isEscaped, scalar == " " || scalar == "\t" {
+                if let word { words.append(word) }
+                word = nil
+                continue
+            }
+            if word == nil {
+                word = ListWord(
+                    value: "", place: TextPosition(line: line.number, column: offset + 1))
+            }
+            switch scalar {
+            case "\\" where !isEscaped && mark != "'":
+                isEscaped = true
+                continue
+            case "'" where !isEscaped && mark != "\"", "\"" where !isEscaped && mark != "'":
+                mark = mark == nil ? scalar : nil
+            default: word?.value.unicodeScalars.append(scalar)
+            }
+            isEscaped = false
         }
-        return [line.word(rest[..<end])] + others
+        if let word { words.append(word) }
+        return mark == nil && !isEscaped ? words : nil
     }
 }

@@ -2,7 +2,8 @@ internal import MirrorModel
 
 /// Checksums as sha256sum(1) and the like write them, in GNU's form and in that of the BSDs.
 ///
-/// The number of digits, or the name before the parentheses, tells the algorithm.
+/// The number of digits, or the name before the parentheses, tells the algorithm. A digest alone, as
+/// Maven writes them, is of the file that the list is named after: `a.jar` for `a.jar.sha1`.
 enum SumsList {
     /// A line that was understood.
     struct Sum {
@@ -12,12 +13,25 @@ enum SumsList {
     }
 
     static func flaw(_ line: ListLine) -> String? {
-        sum(in: line) == nil ? "is no digest and a name, as sha256sum writes them" : nil
+        sum(in: line) == nil && otherSum(in: line) == nil
+            ? "is no digest and a name, as sha256sum writes them" : nil
     }
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
-        for line in text.telling {
+        let single = Array(text.telling.prefix(2))
+        if single.count == 1, addSingle(single[0], to: collector) { return }
+        var sizes: [String: ListWord] = [:]
+        for line in text where !line.isBlank {
+            if line.isComment {
+                if let (name, size) = sizeNote(in: line) { sizes[name] = size }
+                continue
+            }
             guard let sum = sum(in: line) else {
+                if let other = otherSum(in: line) {
+                    collector.leaveOut(
+                        other.name, "its digest is \(other.kind), which mirror does not compute")
+                    continue
+                }
                 collector.refuse(line, flaw(line) ?? "")
                 continue
             }
@@ -27,8 +41,57 @@ enum SumsList {
             }
             var entry = ListEntry(named: sum.name)
             entry.digests = [(sum.algorithm, sum.hex)]
+            entry.size = sizes[sum.name.value]
             collector.add(entry)
         }
+    }
+
+    /// Whether the only line of a text is a digest without a name.
+    static func isDigestAlone(_ lines: [ListLine]) -> Bool {
+        lines.count == 1 && algorithm(of: lines[0].trimmed) != nil
+    }
+
+    /// Adds the file of a list that is named after it; false if the line names a file of its own.
+    private static func addSingle(_ line: ListLine, to collector: ListCollector) -> Bool {
+        let words = line.words
+        let end = words.count == 1 ? line.text.endIndex : words.dropFirst().first?.startIndex
+        guard let hex = words.first, let algorithm = algorithm(of: hex), let end else {
+            return false
+        }
+        let name = words.count == 1 ? "" : line.text[end...].drop { $0 == "*" }
+        let stem = collector.builder.check.origin.listName.flatMap { list in
+            DigestAlgorithm.allCases.contains { list.lowercased().hasSuffix("." + $0.rawValue) }
+                ? list.halves(atLast: ".")?.before : nil
+        }
+        // Builds write the path of the file on their own machine.
+        let isOfList =
+            words.count == 1 || name == "-" || name.hasPrefix("/")
+            || name.hasSuffix(stem.map { "/" + $0 } ?? "/")
+        guard isOfList else { return false }
+        guard let stem else {
+            guard words.count == 1 else { return false }
+            collector.log.error(
+                at: line.place,
+                "a digest without a name; save the list as the file's name with .\(algorithm.rawValue)"
+                    + " behind it")
+            return true
+        }
+        var entry = ListEntry(named: ListWord(value: String(stem), place: line.place))
+        entry.digests = [(algorithm, line.word(hex))]
+        collector.add(entry)
+        return true
+    }
+
+    /// The name and the size in a comment, as Fedora writes them: `# NAME: 123 bytes`.
+    private static func sizeNote(in line: ListLine) -> (name: String, size: ListWord)? {
+        guard let (name, rest) = line.trimmed.dropFirst().halves(atLast: ":"),
+            rest.hasSuffix(" bytes")
+        else { return nil }
+        let size = rest.dropFirst().dropLast(6)
+        guard !size.isEmpty, size.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return (String(name).trimmed, line.word(size))
     }
 
     static func sum(in line: ListLine) -> Sum? { plain(line) ?? tagged(line) }
@@ -57,6 +120,21 @@ enum SumsList {
         guard let algorithm = DigestAlgorithm(rawValue: plain), self.algorithm(of: hex) == algorithm
         else { return nil }
         return sum(algorithm, hex, name, isEscaped: isEscaped, line)
+    }
+
+    /// A line with a digest that mirror does not compute, such as `BLAKE2b (NAME) = HEX`.
+    private static func otherSum(in line: ListLine) -> (kind: String, name: ListWord)? {
+        if let (hex, rest) = line.text.halves(atFirst: " "), hex.utf8.count == 56,
+            Hex.decode(hex.utf8) != nil
+        {
+            return ("sha224", line.word(rest.drop { $0 == " " || $0 == "*" }))
+        }
+        guard let (kind, rest) = line.text.halves(atFirst: "("),
+            let (name, tail) = rest.halves(atLast: ")"), !kind.isEmpty, !name.isEmpty,
+            let (space, value) = tail.halves(atFirst: "="), space.allSatisfy({ $0 == " " }),
+            let digits = Hex.decode(value.drop { $0 == " " }.utf8), digits.count >= 4
+        else { return nil }
+        return ("\(Quoted(String(kind).trimmed, limit: 40))", line.word(name))
     }
 
     private static func sum(

@@ -1,0 +1,3 @@
+untrusted comment: verify with demo.pub
+RWQIrxLVA6lZvAa6t7l/GxUc3NefOvI7UHxk8dh8ThOL06536c5mOrY9SdDuURqOYmd5PpZvXZ324nB+kgynVK86CWtBra/O4Qk=
+SHA256 (demo.tgz) = ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb
