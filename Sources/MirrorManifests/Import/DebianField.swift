@@ -16,28 +16,17 @@ enum DebianField {
         return line.word(Substring(rest.utf8.drop { $0 == 0x20 || $0 == 0x09 }))
     }
 
-    /// Why a text's first paragraph is not of a format, by its keys; nil if it is.
-    static func misfit(
-        of text: ListText, _ format: ListFormat, all: Set<String> = [], some: Set<String> = []
-    ) -> ListDetection.Misfit? {
-        var found: Set<String> = []
-        var depth = 0
-        for line in text {
-            if line.text.hasPrefix("-----BEGIN PGP SIGNED") || line.text.hasPrefix("Hash: ") {
-                continue
-            }
-            if line.isBlank, found.isEmpty { continue }
-            guard !line.isBlank, line.isIndented || name(of: line) != nil else { break }
-            if let name = name(of: line) { found.insert(String(name)) }
-            depth += 1
-            if depth == 64 { break }
+    /// The names of the fields with which a text begins, to the first line that is none.
+    static func names(inFirstParagraphOf lines: [ListLine]) -> Set<String> {
+        var names: Set<String> = []
+        var last: Int?
+        for line in lines {
+            // Blank lines are not among the lines.
+            if let last, line.number > last + 1 { break }
+            last = line.number
+            guard line.isIndented || name(of: line) != nil else { break }
+            if let name = name(of: line) { names.insert(String(name)) }
         }
-        if !found.isEmpty, all.isSubset(of: found), some.isEmpty || !some.isDisjoint(with: found) {
-            return nil
-        }
-        let missing = all.subtracting(found).sorted() + (some.isEmpty ? [] : [some.sorted()[0]])
-        return ListDetection.Misfit(
-            format: format, depth: depth, place: TextPosition(),
-            reason: "its first paragraph has no \(missing.first ?? "field")")
+        return names
     }
 }

@@ -6,6 +6,8 @@ enum JSONLists {
     enum Finding {
         case manifest
         case list(ListFormat)
+        /// A list that mirror does not read.
+        case foreign(ForeignList)
         /// An array, whose elements identify the format.
         case array
     }
@@ -14,24 +16,29 @@ enum JSONLists {
     private static let keys: [String: ListFormat] = [
         "lockfileVersion": .npm, "bomFormat": .cyclonedx, "assets": .github,
         "browser_download_url": .github, "sources": .flatpak, "modules": .flatpak,
+        "_meta": .pipfile, "packages-dev": .composer, "content-hash": .composer,
     ]
 
     /// Looks for the first key that identifies a format. Errors are ignored: the reader of the text
     /// reports them.
     static func finding(in bytes: ManifestBytes) throws(DecodingStop) -> Finding {
-        var tokens = try JSONTokenizer(bytes, log: DiagnosticLog(file: ""))
+        var tokens = try JSONTokenizer(
+            bytes, log: DiagnosticLog(file: ""), longestText: ListReader.greatestSize)
         do throws(DecodingStop) {
             switch try tokens.next() {
             case .beginArray: return .array
             case .beginObject: break
             default: return .manifest
             }
+            var seen: Set<String> = []
             while case .key = try tokens.next() {
                 let key = tokens.string
+                seen.insert(key)
                 if key == TopKey.resources.rawValue { return .manifest }
                 if let format = keys[key] { return .list(format) }
                 try tokens.skip(try tokens.next())
             }
+            if let foreign = ForeignList.shown(by: seen) { return .foreign(foreign) }
         } catch .unreadable(let error) { throw .unreadable(error) } catch .refused {}
         return .manifest
     }
@@ -63,7 +70,9 @@ extension ListReader {
             try refuseHint()
             return nil
         }
-        let tree = try JSONTree(bytes.rewound, log: builder.log)
+        if case .foreign(let foreign) = finding, hint.format == nil { throw refuse(foreign) }
+        let tree = try JSONTree(
+            bytes.rewound, log: builder.log, longestText: ListReader.greatestSize)
         guard builder.log.errorCount == 0 else { throw .refused }
         var format = hint.format
         if format == nil {
@@ -79,18 +88,7 @@ extension ListReader {
                 }
         }
         guard let format else { throw refuseArray(tree) }
-        let collector = ListCollector(format, builder: builder, hint: hint)
-        switch format {
-        case .npm: NPMList.read(tree, into: collector)
-        case .cyclonedx: CycloneList.read(tree, into: collector)
-        case .github: GitHubList.read(tree, into: collector)
-        case .huggingFace: HuggingFaceList.read(tree, into: collector)
-        case .flatpak: FlatpakList.read(tree, into: collector)
-        case .index: IndexList.read(tree, into: collector)
-        default: throw refuseNotation(of: format)
-        }
-        collector.finish()
-        return collector
+        return try read(tree, as: format)
     }
 
     /// Reads what a package index has of a project.
@@ -140,6 +138,11 @@ extension JSONTree {
     /// A number as it is written, with its place; nil for anything else.
     var number: ListWord? {
         if case .number(let text) = value { ListWord(value: text, place: place) } else { nil }
+    }
+
+    /// What a lock file calls a package: its name and its version.
+    var packageName: String {
+        [self["name"]?.string, self["version"]?.string].compactMap(\.self).joined(separator: " ")
     }
 
     /// The members of an object; empty for anything else.

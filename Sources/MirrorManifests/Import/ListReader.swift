@@ -12,24 +12,38 @@ struct ListReader {
 
     /// Reads a text that is neither JSON nor XML.
     func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
-        let text = try ListText(try bytes.whole(most: ListReader.greatestSize), log: log)
+        let whole = try bytes.whole(most: ListReader.greatestSize)
+        if let foreign = ForeignList.shown(byStart: whole) { throw refuse(foreign) }
+        let text = try ListText(whole, log: log)
         if hint.format?.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text) {
-            let collector = try TOMLLists.read(text, wanted: hint.format, self)
-            collector.finish()
-            return collector
+            let tree = try TOMLParser.tree(of: text, log: log)
+            if let wanted = hint.format { return try read(tree, as: wanted) }
+            return try read(tree, as: try TOMLLists.format(of: tree, self))
         }
+        let signed = text.signedText
         let format: ListFormat
         if let wanted = hint.format {
             format = wanted
         } else {
-            switch ListDetection.format(of: text) {
-            case .found(let found): format = found
-            case .unknown(let misfit): throw refuse(misfit)
-            }
+            format = try detectedFormat(of: signed ?? text)
         }
-        guard let read = ListReader.readers[format] else { throw refuseNotation(of: format) }
+        guard let read = ListReader.textReaders[format] else { throw refuseNotation(of: format) }
         let collector = ListCollector(format, builder: builder, hint: hint)
-        try read(text, collector)
+        // A Release file is pinned to its bytes, so it is read with its signature.
+        let isWhole = signed == nil || format == .debianRelease
+        if !isWhole {
+            collector.note("the signature is not verified", "", at: TextPosition())
+        }
+        try read(isWhole ? text : signed ?? text, collector)
+        collector.finish()
+        return collector
+    }
+
+    /// Reads a tree that was made of JSON or TOML.
+    func read(_ tree: JSONTree, as format: ListFormat) throws(DecodingStop) -> ListCollector {
+        guard let read = ListReader.treeReaders[format] else { throw refuseNotation(of: format) }
+        let collector = ListCollector(format, builder: builder, hint: hint)
+        read(tree, collector)
         collector.finish()
         return collector
     }
@@ -61,22 +75,44 @@ struct ListReader {
 
     private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void
 
-    private static var readers: [ListFormat: TextReader] {
+    private static var textReaders: [ListFormat: TextReader] {
         [
             .urls: URLList.read, .aria2: AriaList.read, .sums: SumsList.read,
             .bagit: BagList.read, .bagitFetch: BagFetchList.read, .pooch: PoochList.read,
             .requirements: RequirementsList.read, .goSum: GoSumList.read,
             .debianPackages: PackagesList.read, .debianRelease: ReleaseList.read,
+            .yarn: YarnList.read, .pnpm: PNPMList.read, .gemfile: GemfileList.read,
+            .conda: CondaList.read,
         ]
     }
 
-    private func refuse(_ misfit: ListDetection.Misfit) -> DecodingStop {
-        log.error(
-            at: misfit.place,
-            "this is no manifest and none of the lists that mirror reads"
-                + " (\(ListFormat.allCases.map(\.rawValue).joined(separator: ", ")));"
-                + " the nearest is \(misfit.format.rawValue): \(misfit.reason)",
-            remedy: Remedy(.nameFormat, misfit.format.rawValue))
+    private static var treeReaders: [ListFormat: (JSONTree, ListCollector) -> Void] {
+        [
+            .npm: NPMList.read, .cyclonedx: CycloneList.read, .github: GitHubList.read,
+            .huggingFace: HuggingFaceList.read, .flatpak: FlatpakList.read,
+            .pipfile: PipfileList.read, .composer: ComposerList.read, .pylock: PylockList.read,
+            .uv: UVList.read, .cargo: CargoList.read, .poetry: PoetryList.read,
+        ]
+    }
+
+    private func detectedFormat(of text: ListText) throws(DecodingStop) -> ListFormat {
+        switch ListDetection.format(of: text) {
+        case .found(let format): return format
+        case .foreign(let foreign): throw refuse(foreign)
+        case .unknown(let nearest):
+            let names = ListFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            let end = nearest.map { "; the nearest is \($0.format.rawValue): \($0.reason)" } ?? ""
+            log.error(
+                at: nearest?.place ?? TextPosition(),
+                "this is no manifest and none of the lists that mirror reads (\(names))\(end)",
+                remedy: nearest.map { Remedy(.nameFormat, $0.format.rawValue) })
+            throw .refused
+        }
+    }
+
+    /// Refuses a list that mirror does not read.
+    func refuse(_ foreign: ForeignList) -> DecodingStop {
+        log.error(at: TextPosition(), foreign.refusal)
         return .refused
     }
 

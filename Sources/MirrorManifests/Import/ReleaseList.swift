@@ -7,6 +7,8 @@ internal import MirrorSystem
 /// pinned to the bytes that were read, because the indexes are those that exactly this list names.
 enum ReleaseList {
     static let keys: Set<String> = ["Suite", "Codename", "Origin", "Label", "Date", "Components"]
+    /// The fields that list the indexes.
+    static let sums: Set<String> = ["SHA256", "SHA512", "SHA1", "MD5Sum"]
 
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var release = Release()

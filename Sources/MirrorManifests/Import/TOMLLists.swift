@@ -7,6 +7,7 @@ enum TOMLLists {
         let text = line.trimmed
         let begins = [
             "[[package]]", "[[packages]]", "[package]", "[metadata]", "[options]", "[manifest]",
+            "[project]", "[build-system]",
         ]
         if begins.contains(where: text.hasPrefix) { return nil }
         guard let (key, value) = text.halves(atFirst: "="), !key.isEmpty else {
@@ -19,34 +20,19 @@ enum TOMLLists {
         return isKey && value.utf8.first != UInt8(ascii: "=") ? nil : "sets no key"
     }
 
-    /// Reads a TOML lock file; detects the format unless `wanted` names it.
-    static func read(
-        _ text: ListText, wanted: ListFormat?, _ reader: ListReader
-    ) throws(DecodingStop) -> ListCollector {
-        let log = reader.builder.log
-        let tree = try TOMLParser.tree(of: text, log: log)
-        guard let format = wanted ?? format(of: tree) else {
-            log.error(
-                at: TextPosition(),
-                "this is TOML, but none of the lists in TOML that mirror reads (pylock, uv, cargo):"
-                    + " it has neither lock-version nor a [[package]] with a source",
-                remedy: Remedy(.nameFormat))
-            throw .refused
-        }
-        let collector = ListCollector(format, builder: reader.builder, hint: reader.hint)
-        switch format {
-        case .pylock: PylockList.read(tree, into: collector)
-        case .uv: UVList.read(tree, into: collector)
-        case .cargo: CargoList.read(tree, into: collector)
-        default: throw reader.refuseNotation(of: format)
-        }
-        return collector
-    }
-
-    private static func format(of tree: JSONTree) -> ListFormat? {
-        if tree["lock-version"] != nil, tree["packages"] != nil { return .pylock }
+    /// The format of a lock file; throws where mirror does not read it.
+    static func format(of tree: JSONTree, _ reader: ListReader) throws(DecodingStop) -> ListFormat {
         let packages = tree["package"]?.elements ?? []
+        let metadata = tree["metadata"]
+        if tree["lock-version"] != nil, tree["packages"] != nil { return .pylock }
+        if metadata?["content-hash"] != nil { return .poetry }
         if packages.contains(where: { !($0["source"]?.members.isEmpty ?? true) }) { return .uv }
-        return packages.contains { $0["source"]?.string != nil } ? .cargo : nil
+        if packages.contains(where: { $0["source"]?.string != nil }) { return .cargo }
+        if let foreign = ForeignList.shown(byTables: tree) { throw reader.refuse(foreign) }
+        reader.builder.log.error(
+            at: TextPosition(),
+            "this is TOML, but none of the lists in TOML that mirror reads (pylock, uv, poetry, cargo):"
+                + " it has neither lock-version nor content-hash nor a [[package]] with a source")
+        throw .refused
     }
 }

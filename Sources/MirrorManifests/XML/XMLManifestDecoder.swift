@@ -99,6 +99,7 @@ private final class RootDialect: XMLDialect {
             return "this is neither Metalink 4 nor 3; write"
                 + " <metalink xmlns=\"\(MetalinkDialect.namespace)\">"
         }
+        if let foreign = ForeignList.shown(byRoot: element.name) { return foreign.refusal }
         return "the root is <\(Escaped(element.name, limit: 40))>; write <manifest> or <metalink>;"
             + " <repomd>, <metadata> and <ListBucketResult> are the lists in XML that mirror reads"
     }

@@ -14,8 +14,22 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     case pylock
     /// uv.lock.
     case uv
-    /// package-lock.json, version 2 or 3.
+    /// package-lock.json or npm-shrinkwrap.json.
     case npm
+    /// poetry.lock.
+    case poetry
+    /// Pipfile.lock.
+    case pipfile
+    /// yarn.lock of yarn 1.
+    case yarn
+    /// pnpm-lock.yaml.
+    case pnpm
+    /// composer.lock.
+    case composer
+    /// Gemfile.lock.
+    case gemfile
+    /// An explicit list of conda.
+    case conda
     /// Cargo.lock.
     case cargo
     /// go.sum.
@@ -48,44 +62,43 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     case index
 
     /// The name for people.
-    public var title: String {
-        switch self {
-        case .urls: "a list of URLs"
-        case .aria2: "an aria2 input file"
-        case .sums: "a list of checksums"
-        case .pooch: "a pooch registry"
-        case .requirements: "requirements.txt"
-        case .pylock: "pylock.toml"
-        case .uv: "uv.lock"
-        case .npm: "package-lock.json"
-        case .cargo: "Cargo.lock"
-        case .goSum: "go.sum"
-        case .debianPackages: "a Debian Packages index"
-        case .debianRelease: "a Debian Release file"
-        case .repomd: "repomd.xml"
-        case .rpmPrimary: "primary.xml"
-        case .s3: "an S3 listing"
-        case .bagit: "a BagIt manifest"
-        case .bagitFetch: "BagIt's fetch.txt"
-        case .flatpak: "flatpak-builder sources"
-        case .github: "a GitHub release"
-        case .huggingFace: "a Hugging Face tree"
-        case .metalink3: "Metalink 3"
-        case .cyclonedx: "CycloneDX"
-        case .index: "a directory listing"
-        }
-    }
-}
+    public var title: String { words.title }
 
-extension ListFormat {
     /// The notation of the format.
-    package var notation: String {
+    package var notation: String { words.notation }
+
+    private var words: (title: String, notation: String) {
         switch self {
-        case .npm, .flatpak, .github, .huggingFace, .cyclonedx: "JSON"
-        case .index: "HTML or JSON"
-        case .repomd, .rpmPrimary, .s3, .metalink3: "XML"
-        case .pylock, .uv, .cargo: "TOML"
-        default: "plain text"
+        case .urls: ("a list of URLs", "plain text")
+        case .aria2: ("an aria2 input file", "plain text")
+        case .sums: ("a list of checksums", "plain text")
+        case .pooch: ("a pooch registry", "plain text")
+        case .requirements: ("requirements.txt", "plain text")
+        case .pylock: ("pylock.toml", "TOML")
+        case .uv: ("uv.lock", "TOML")
+        case .npm: ("package-lock.json", "JSON")
+        case .poetry: ("poetry.lock", "TOML")
+        case .pipfile: ("Pipfile.lock", "JSON")
+        case .yarn: ("yarn.lock", "plain text")
+        case .pnpm: ("pnpm-lock.yaml", "plain text")
+        case .composer: ("composer.lock", "JSON")
+        case .gemfile: ("Gemfile.lock", "plain text")
+        case .conda: ("an explicit list of conda", "plain text")
+        case .cargo: ("Cargo.lock", "TOML")
+        case .goSum: ("go.sum", "plain text")
+        case .debianPackages: ("a Debian Packages index", "plain text")
+        case .debianRelease: ("a Debian Release file", "plain text")
+        case .repomd: ("repomd.xml", "XML")
+        case .rpmPrimary: ("primary.xml", "XML")
+        case .s3: ("an S3 listing", "XML")
+        case .bagit: ("a BagIt manifest", "plain text")
+        case .bagitFetch: ("BagIt's fetch.txt", "plain text")
+        case .flatpak: ("flatpak-builder sources", "JSON")
+        case .github: ("a GitHub release", "JSON")
+        case .huggingFace: ("a Hugging Face tree", "JSON")
+        case .metalink3: ("Metalink 3", "XML")
+        case .cyclonedx: ("CycloneDX", "JSON")
+        case .index: ("a directory listing", "HTML or JSON")
         }
     }
 }

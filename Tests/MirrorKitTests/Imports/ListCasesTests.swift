@@ -6,7 +6,8 @@ import Testing
 
 /// A list of each format, as the program that writes it does: what is made of it, line by line.
 ///
-/// `lists/NAME.expected` has a line for each resource, and one for each warning.
+/// `lists/NAME.expected` has a line for each resource, each further document, each entry that is left
+/// out, and each warning.
 @Suite struct ListCasesTests {
     private static let folder = CaseFiles.project + "/Tests/MirrorKitTests/Imports/"
 
@@ -18,10 +19,16 @@ import Testing
 
     private static func read(_ path: String, hint: ListHint? = nil) throws -> DecodedManifest {
         let name = String(path.split(separator: "/").last ?? "")
-        let base = try SourceURL("https://origin.example/files/")
         return try ManifestReader.read(
             try CaseFiles.bytes(folder + path), label: name, origin: .file(path: "/lists/" + name),
-            hint: try hint ?? ListHint(format: nil, base: base))
+            hint: try hint ?? Self.hint(for: name))
+    }
+
+    private static func hint(for name: String, format: ListFormat? = nil) throws -> ListHint {
+        // Some lists name an index of their own.
+        let index = name == "Pipfile.lock" ? nil : try SourceURL("https://index.example/simple/")
+        return try ListHint(
+            format: format, base: try SourceURL("https://origin.example/files/"), index: index)
     }
 
     /// The format and the resources of a list as text.
@@ -36,8 +43,19 @@ import Testing
                 .joined(separator: " ")
         }
         let format = decoded.list?.rawValue ?? "no list"
-        return ([format] + lines + decoded.warnings.map(\.description)).joined(separator: "\n")
-            + "\n"
+        let parts = decoded.parts.map { part in
+            var words = ["further: \(part.url.requestText)"]
+            if case .project(let project) = part {
+                words += ["\(project.name) (\(project.line):\(project.column))"]
+                words += project.digests.map(\.description)
+            }
+            return words.joined(separator: " ")
+        }
+        let leftOut = decoded.leftOut.map {
+            "left out: \(Escaped($0.name)) (\($0.line):\($0.column)): \($0.reason)"
+        }
+        let warnings = decoded.warnings.map(\.description)
+        return ([format] + lines + parts + leftOut + warnings).joined(separator: "\n") + "\n"
     }
 
     @Test(arguments: ListCasesTests.names(in: "lists"))
@@ -48,10 +66,10 @@ import Testing
 
     @Test(arguments: ListCasesTests.names(in: "bad"))
     func badListIsRefusedWithItsExpectedDiagnostics(_ name: String) throws {
-        let expected = try CaseFiles.text(Self.folder + "bad/\(name).expected")
         let refusal = try #require(throws: ManifestRefusal.self) {
             try Self.read("bad/" + name, hint: ListHint())
         }
+        let expected = try CaseFiles.text(Self.folder + "bad/\(name).expected")
         #expect(refusal.description + "\n" == expected)
     }
 
@@ -82,8 +100,7 @@ import Testing
     @Test(arguments: ListCasesTests.names(in: "lists"))
     func listReadsTheSameWhenItsFormatIsNamed(_ name: String) throws {
         let found = try Self.read("lists/" + name)
-        let hint = try ListHint(
-            format: found.list, base: try SourceURL("https://origin.example/files/"))
+        let hint = try Self.hint(for: name, format: found.list)
         #expect(Self.text(of: try Self.read("lists/" + name, hint: hint)) == Self.text(of: found))
     }
 }

@@ -74,11 +74,14 @@ import Testing
         #expect(index.mirrors.map(\.url.requestText) == [String](repeating: place, count: mirrors))
     }
 
-    @Test func folderThatIsNoneIsLeftOut() throws {
+    @Test func indexOutsideOfTheArchiveIsLeftOut() throws {
         let text = Array(
             String(decoding: Self.text(), as: UTF8.self).split(separator: "main/")
                 .joined(separator: "../").utf8)
-        let resources = try resources(text, at: "https://h.example/dists/sid/InRelease")
-        #expect(resources.map(\.target.path) == ["Caches/dists/sid/InRelease"])
+        let list = try SourceURL("https://h.example/dists/sid/InRelease")
+        let decoded = try ManifestReader.read(text, label: "l", origin: .url(list))
+        #expect(decoded.manifest.resources.map(\.target.name) == ["InRelease"])
+        #expect(decoded.leftOut.map(\.reason).allSatisfy { $0.contains("component \"..\"") })
+        #expect(decoded.leftOut.count == 1)
     }
 }

@@ -191,6 +191,71 @@ import Testing
                 }
                 + "} }"
         },
+        Case(name: "npm of version 1") {
+            "{ \"lockfileVersion\": 1, \"dependencies\": {"
+                + each($0) { "\"p\($0)\": { \"version\": \"1.0.\($0)\" }" } + "} }"
+        },
+        Case(name: "yarn.lock") {
+            "# yarn lockfile v1\n"
+                + each($0, "") {
+                    "p\($0)@1:\n  version \"1.0.0\"\n  resolved \"https://h.example/\($0)\"\n"
+                }
+        },
+        Case(name: "names of a package in yarn.lock") {
+            "# yarn lockfile v1\n" + each($0, ", ") { "p@\($0)" } + ":\n  version \"1.0.0\"\n"
+        },
+        Case(name: "pnpm-lock.yaml") {
+            "lockfileVersion: '9.0'\npackages:\n"
+                + each($0, "") {
+                    "  p\($0)@1.0.0:\n    resolution: {tarball: https://h.example/\($0)}\n"
+                }
+        },
+        Case(name: "resolution of pnpm-lock.yaml") {
+            "lockfileVersion: '9.0'\npackages:\n  p@1.0.0:\n    resolution: {"
+                + each($0) { "k\($0): 1" } + "}\n"
+        },
+        Case(name: "Gemfile.lock") {
+            "GEM\n  remote: https://g.example/\n  specs:\n" + each($0, "") { "    p\($0) (1.0)\n" }
+                + "\nCHECKSUMS\n" + each($0, "") { "  p\($0) (1.0) sha256=\(hex($0))\n" }
+        },
+        Case(name: "conda") {
+            "@EXPLICIT\n" + each($0, "") { "https://h.example/noarch/p\($0).conda#\(hex($0))\n" }
+        },
+        Case(name: "poetry.lock") {
+            each($0, "") {
+                "[[package]]\nname = \"p\($0)\"\nversion = \"1\"\nfiles = [{hash = \"sha256:\(hex($0))\"}]\n"
+                    + "[package.source]\ntype = \"legacy\"\nurl = \"https://i.example/simple\"\n"
+            } + "[metadata]\ncontent-hash = \"x\"\n"
+        },
+        Case(name: "versions of one package in poetry.lock") {
+            each($0, "") {
+                "[[package]]\nname = \"p\"\nversion = \"\($0)\"\nfiles = [{hash = \"sha256:\(hex($0))\"}]\n"
+                    + "[package.source]\ntype = \"legacy\"\nurl = \"https://i.example/simple\"\n"
+            } + "[metadata]\ncontent-hash = \"x\"\n"
+        },
+        Case(name: "Pipfile.lock") {
+            "{ \"_meta\": { \"sources\": [{ \"url\": \"https://i.example/simple\" }] }, \"default\": {"
+                + each($0) { "\"p\($0)\": { \"hashes\": [\"sha256:\(hex($0))\"] }" } + "} }"
+        },
+        Case(name: "composer.lock") {
+            "{ \"content-hash\": \"\", \"packages\": ["
+                + each($0) {
+                    "{ \"name\": \"a/p\($0)\", \"dist\": { \"url\": \"https://h.example/\($0)\" } }"
+                } + "] }"
+        },
+        Case(name: "sources of one path in fetch.txt") {
+            each($0, "") { "https://m\($0).example/a 1 data/a\n" }
+        },
+        Case(name: "signed sums") {
+            "-----BEGIN PGP SIGNED MESSAGE-----\n\n" + each($0, "") { "- \(hex($0))  a\($0)\n" }
+        },
+        Case(name: "quoted names of pooch") { each($0, "") { "\"a \($0)\" \(hex($0))\n" } },
+        Case(name: "components of CycloneDX") {
+            "{ \"bomFormat\": \"CycloneDX\", \"components\": ["
+                + each($0) {
+                    "{ \"name\": \"p\($0)\", \"externalReferences\": [{ \"type\": \"distribution\", \"url\": \"https://h.example/a\" }] }"
+                } + "] }"
+        },
         Case(name: "CycloneDX") {
             "{ \"bomFormat\": \"CycloneDX\", \"components\": [{ \"externalReferences\": [{ \"type\": \"distribution\", \"url\": \"https://h.example/a\", \"hashes\": ["
                 + each($0) { "{ \"alg\": \"x\($0)\", \"content\": \"00\" }" } + "] }] }] }"

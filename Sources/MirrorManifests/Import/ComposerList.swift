@@ -1,0 +1,30 @@
+internal import MirrorModel
+
+/// composer.lock: the archive (`dist`) of each package.
+enum ComposerList {
+    static func read(_ tree: JSONTree, into collector: ListCollector) {
+        for package in tree["packages"]?.elements ?? [] { add(package, [], to: collector) }
+        for package in tree["packages-dev"]?.elements ?? [] { add(package, ["dev"], to: collector) }
+    }
+
+    private static func add(_ package: JSONTree, _ tags: [String], to collector: ListCollector) {
+        let dist = package["dist"]
+        guard let url = dist?["url"]?.word, URLList.isURL(url.value) else {
+            return collector.leaveOut(
+                package.packageName, "it is a folder or a repository, not a file", at: package.place
+            )
+        }
+        guard collector.speaks(url, name: package.packageName) else { return }
+        var entry = ListEntry(at: package.place)
+        entry.url = url
+        let name = package["name"]?.string ?? ""
+        // A branch as a version may have slashes.
+        let version = (package["version"]?.string ?? "").split(separator: "/").joined(
+            separator: "-")
+        let type = dist?["type"]?.string ?? "zip"
+        entry.path = ListWord(value: "composer/\(name)-\(version).\(type)", place: url.place)
+        if let sum = dist?["shasum"]?.word { entry.digests = [(.sha1, sum)] }
+        entry.tags = [name] + tags
+        collector.add(entry)
+    }
+}
