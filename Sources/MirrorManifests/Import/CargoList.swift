@@ -12,9 +12,10 @@ enum CargoList {
             // A package without a source belongs to the project itself.
             guard let source = package["source"]?.string else { continue }
             guard registries.contains(source) else {
-                collector.note(
-                    "left out: from a repository or registry other than crates.io",
-                    "package", at: package.place)
+                collector.leaveOut(
+                    package.packageName,
+                    "it comes from a repository or a registry other than crates.io",
+                    at: package.place)
                 continue
             }
             add(package, tree["metadata"], source, to: collector)
@@ -25,7 +26,8 @@ enum CargoList {
         _ package: JSONTree, _ metadata: JSONTree?, _ source: String, to collector: ListCollector
     ) {
         guard let name = package["name"]?.word, let version = package["version"]?.word else {
-            collector.log.error(at: package.place, "the package has no name or no version")
+            collector.leaveOut(
+                package.packageName, "it has no name or no version", at: package.place)
             return
         }
         let file = "\(name.value)-\(version.value).crate"

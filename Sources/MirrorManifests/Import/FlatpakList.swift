@@ -16,20 +16,27 @@ enum FlatpakList {
     }
 
     private static func add(_ source: JSONTree, to collector: ListCollector) {
-        guard let url = source["url"]?.word, hasFile(source), collector.speaks(url) else {
-            let type = source["type"]?.string ?? "a file's name"
-            collector.note(
-                "left out: no file is fetched for \(Quoted(type, limit: 40))", "source",
-                at: source.place)
+        guard let url = source["url"]?.word, hasFile(source) else {
+            let type = source["type"]?.string ?? source.string ?? ""
+            if let url = source["url"]?.word {
+                collector.leaveOut(url, "a source of type \(Quoted(type, limit: 40)) is no file")
+            } else {
+                collector.note(
+                    "left out: no file is fetched for \(Quoted(type, limit: 40))", "source",
+                    at: source.place)
+            }
             return
         }
+        let urls = collector.spoken(
+            [url] + (source["mirror-urls"]?.elements ?? []).compactMap(\.word))
+        guard !urls.isEmpty else { return }
         var entry = ListEntry(at: source.place)
-        entry.url = url
+        entry.url = urls[0]
+        entry.mirrors = Array(urls.dropFirst())
         entry.path = path(of: source, url, collector)
         for name in ["sha256", "sha512", "sha1", "md5"] {
             if let digest = source[name]?.word { _ = entry.addDigest(name, digest) }
         }
-        entry.mirrors = (source["mirror-urls"]?.elements ?? []).compactMap(\.word)
         entry.size = source["size"]?.number
         collector.add(entry)
     }

@@ -20,12 +20,11 @@ enum GitHubList {
 
     private static func add(_ asset: JSONTree, in folder: String?, to collector: ListCollector) {
         guard let url = asset["browser_download_url"]?.word else {
-            collector.log.error(at: asset.place, "the asset has no browser_download_url")
-            return
+            let name = asset["name"]?.string ?? ""
+            return collector.leaveOut(name, "it has no browser_download_url", at: asset.place)
         }
         if let state = asset["state"]?.string, state != "uploaded" {
-            collector.note("left out: not uploaded yet", "asset", at: asset.place)
-            return
+            return collector.leaveOut(url, "it is not uploaded yet")
         }
         var entry = ListEntry(at: asset.place)
         entry.url = url

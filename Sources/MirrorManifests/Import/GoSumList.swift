@@ -1,6 +1,7 @@
 internal import MirrorModel
 
-/// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them.
+/// go.sum: the zip and the go.mod of each module, as Go's module proxy serves them, and the `.info`
+/// beside each zip, without which `go mod download` takes no module from a proxy.
 ///
 /// The paths are those of the proxy, so that the tree can be used as one. Go hashes the files
 /// within a zip, not the bytes of the zip. So its hashes prove nothing to mirror, and are left out.
@@ -22,15 +23,17 @@ enum GoSumList {
                 words[1].halves(atFirst: "/").map { ($0.before, $0.after == "go.mod") } ?? (
                     words[1], false
                 )
-            let name = "\(escaped(words[0]))/@v/\(escaped(version))\(isModule ? ".mod" : ".zip")"
-            var entry = ListEntry(at: line.place)
-            let path = SourceURL.reference(toName: name).dropFirst(2)
-            entry.url = ListWord(value: "https://proxy.golang.org/" + path, place: line.place)
-            entry.path = ListWord(value: "go/" + name, place: line.place)
-            collector.add(entry)
-            collector.note(
-                "without a digest: go.sum hashes what is in a file, not its bytes",
-                "file", at: line.place)
+            for end in isModule ? [".mod"] : [".zip", ".info"] {
+                let name = "\(escaped(words[0]))/@v/\(escaped(version))\(end)"
+                var entry = ListEntry(at: line.place)
+                let path = SourceURL.reference(toName: name).dropFirst(2)
+                entry.url = ListWord(value: "https://proxy.golang.org/" + path, place: line.place)
+                entry.path = ListWord(value: "go/" + name, place: line.place)
+                collector.add(entry)
+                collector.note(
+                    "without a digest: go.sum hashes what is in a file, not its bytes",
+                    "file", at: line.place)
+            }
         }
     }
 

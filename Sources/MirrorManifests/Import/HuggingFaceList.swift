@@ -11,7 +11,7 @@ enum HuggingFaceList {
     static func read(_ tree: JSONTree, into collector: ListCollector) {
         for element in tree.elements where element["type"]?.string == "file" {
             guard let path = element["path"]?.word else {
-                collector.log.error(at: element.place, "the file has no path")
+                collector.leaveOut("", "the file has no path", at: element.place)
                 continue
             }
             var entry = ListEntry(named: path)

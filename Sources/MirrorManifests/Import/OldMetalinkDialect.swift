@@ -33,11 +33,9 @@ final class OldMetalinkDialect: ListDialect {
 
     private func addLink(_ element: XMLElement, _ text: ListWord) {
         let kind = element.attribute("type")?.value ?? "http"
-        guard ["http", "https"].contains(kind), collector.speaks(text) else {
-            if kind != "http", kind != "https" {
-                collector.note(
-                    "left out: of type \(Quoted(kind, limit: 40))", "source", at: element.place)
-            }
+        guard ["http", "https"].contains(kind) else {
+            collector.note(
+                "left out: of type \(Quoted(kind, limit: 40))", "source", at: element.place)
             return
         }
         links.append((text, element.attribute("preference").flatMap { Int($0.value) } ?? 0))
@@ -49,12 +47,14 @@ final class OldMetalinkDialect: ListDialect {
         let order = links.indices.sorted {
             (-links[$0].preference, $0) < (-links[$1].preference, $1)
         }
-        guard let first = order.first else {
-            collector.log.error(at: entry.place, "the file has no url with http or https")
-            return
+        guard !links.isEmpty else {
+            return collector.leaveOut(
+                entry.path?.value ?? "", "it has no url with http or https", at: entry.place)
         }
-        entry.url = links[first].url
-        entry.mirrors = order.dropFirst().map { links[$0].url }
+        let urls = collector.spoken(order.map { links[$0].url }, name: entry.path?.value)
+        guard !urls.isEmpty else { return }
+        entry.url = urls[0]
+        entry.mirrors = Array(urls.dropFirst())
         collector.add(entry)
     }
 }

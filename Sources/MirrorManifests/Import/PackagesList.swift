@@ -31,8 +31,8 @@ enum PackagesList {
     ) {
         guard let place else { return }
         guard let name = fields["Filename"] else {
-            collector.log.error(at: place, "the paragraph has no Filename")
-            return
+            let name = fields["Package"]?.value ?? "a paragraph"
+            return collector.leaveOut(name, "it has no Filename", at: place)
         }
         var entry = ListEntry(
             named: ListWord(value: name.value.withoutDotSlash, place: name.place))

@@ -6,27 +6,35 @@ enum PylockList {
         for package in tree["packages"]?.elements ?? [] {
             let wheels = package["wheels"]?.elements ?? []
             let name = package["name"]?.string.map { [$0] } ?? []
-            for wheel in wheels { add(wheel, tags: name + ["wheel"], to: collector) }
-            if let sdist = package["sdist"] { add(sdist, tags: name + ["sdist"], to: collector) }
-            if let archive = package["archive"] { add(archive, tags: name, to: collector) }
+            for wheel in wheels { add(wheel, of: package, tags: name + ["wheel"], to: collector) }
+            if let sdist = package["sdist"] {
+                add(sdist, of: package, tags: name + ["sdist"], to: collector)
+            }
+            if let archive = package["archive"] {
+                add(archive, of: package, tags: name, to: collector)
+            }
             if package["vcs"] != nil || package["directory"] != nil {
-                collector.note(
-                    "left out: a repository or a folder, not a file", "package",
+                collector.leaveOut(
+                    package.packageName, "it is a repository or a folder, not a file",
                     at: package.place)
             }
         }
     }
 
-    private static func add(_ file: JSONTree, tags: [String], to collector: ListCollector) {
+    private static func add(
+        _ file: JSONTree, of package: JSONTree, tags: [String], to collector: ListCollector
+    ) {
         guard let url = file["url"]?.word else {
-            collector.note("left out: no URL is given", "file", at: file.place)
-            return
+            let name = file["name"]?.string ?? file["path"]?.string ?? package.packageName
+            return collector.leaveOut(name, "it has no URL", at: file.place)
         }
         guard collector.speaks(url) else { return }
         var entry = ListEntry(at: file.place)
         entry.url = url
-        entry.path = file["name"]?.word ?? collector.lastSegment(of: url)
-        if let path = entry.path { entry.path?.value = "python/" + path.value }
+        entry.folder = "python"
+        if let name = file["name"]?.word, name.value != collector.lastSegment(of: url)?.value {
+            entry.path = ListWord(value: "python/" + name.value, place: name.place)
+        }
         entry.size = file["size"]?.number
         entry.tags = tags
         for hash in file["hashes"]?.members ?? [] {

@@ -46,16 +46,16 @@ final class RepositoryDialect: ListDialect {
         guard var entry else { return }
         self.entry = nil
         guard entry.path != nil else {
-            collector.log.error(at: entry.place, "the file has no location")
-            return
+            return collector.leaveOut("a file", "it has no location", at: entry.place)
         }
         if let digest {
             // Older repositories call sha1 sha.
             let name = digest.algorithm == "sha" ? "sha1" : digest.algorithm
             if !entry.addDigest(name, digest.hex) {
-                collector.log.error(
-                    at: digest.hex.place,
-                    "\(Quoted(name, limit: 40)) is no digest that mirror computes")
+                return collector.leaveOut(
+                    entry.path?.value ?? "",
+                    "its digest is \(Quoted(name, limit: 40)), which mirror does not compute",
+                    at: digest.hex.place)
             }
         }
         collector.add(entry)
