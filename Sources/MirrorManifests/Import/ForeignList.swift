@@ -56,7 +56,7 @@ struct ForeignList: Sendable {
                 + " `cyclonedx convert --input-file bom.xml --output-file bom.json`"),
         ForeignList(
             "flake.lock of Nix", .keys(["nodes", "root", "version"]),
-            advice: "it names trees, not files; `nix flake archive --to file:///path` copies them"),
+            advice: "it names trees, not files; `nix flake archive` copies them"),
         ForeignList(
             "MODULE.bazel.lock", .keys(["lockFileVersion"]),
             advice: "it names modules of a registry; `bazel vendor` copies them"),

@@ -9,13 +9,12 @@ final class ListCollector {
     let format: ListFormat
     /// The further documents that the list consists of.
     var parts: [ListPart] = []
-    /// The positions of the projects among them.
-    private var projects: [SourceURL: Int] = [:]
     /// The entries that are not taken.
     private(set) var leftOut: [LeftOutEntry] = []
     private var files = ListFiles()
-    /// The positions of the projects among the parts, by their URLs.
-    private var projects: [SourceURL: Int] = [:]
+    /// The projects whose files a package index has, and their positions by their URLs.
+    private var projects: [IndexedProject] = []
+    private var projectPositions: [SourceURL: Int] = [:]
     private var notes: [ListNote] = []
     /// The positions of the notes, by their reasons.
     private var notePositions: [String: Int] = [:]
@@ -57,18 +56,16 @@ final class ListCollector {
         guard let url = try? SourceURL(reference, relativeTo: index) else {
             return leaveOut(name, "no page of a package index can have its name")
         }
-        if let position = projects[url], case .project(var project) = parts[position] {
-            // Several versions of it.
-            project.digests += digests
-            parts[position] = .project(project)
+        // One request serves all versions that a list names.
+        if let position = projectPositions[url] {
+            projects[position].digests += digests
             return
         }
-        projects[url] = parts.count
-        parts.append(
-            .project(
-                IndexedProject(
-                    url: url, name: name.value, digests: digests, line: name.place.line,
-                    column: name.place.column)))
+        projectPositions[url] = projects.count
+        projects.append(
+            IndexedProject(
+                url: url, name: name.value, digests: digests, line: name.place.line,
+                column: name.place.column))
     }
 
     private func resource(of entry: ListEntry, at url: ListWord) -> Resource? {
@@ -138,28 +135,6 @@ final class ListCollector {
         }
     }
 
-    /// Has files of a project found at a package index, by their digests (PEP 503).
-    func find(
-        _ digests: [Digest], ofProject name: String, at index: SourceURL, _ place: TextPosition
-    ) {
-        let words = name.lowercased().split { "-_.".contains($0) }
-        let reference = SourceURL.reference(toName: words.joined(separator: "-")) + "/"
-        guard !words.isEmpty, let url = try? SourceURL(reference, relativeTo: index) else {
-            return leaveOut(name, "no name of a project", at: place)
-        }
-        var project = IndexedProject(
-            url: url, name: name, digests: digests, line: place.line, column: place.column)
-        // One request serves all versions that a list names.
-        if let known = projects[url], case .project(let earlier) = parts[known] {
-            project.digests = earlier.digests + digests
-            (project.line, project.column) = (earlier.line, earlier.column)
-            parts[known] = .project(project)
-        } else {
-            projects[url] = parts.count
-            parts.append(.project(project))
-        }
-    }
-
     /// Whether mirror can ask for a URL, as far as its scheme tells; otherwise it is left out.
     ///
     /// - Parameter name: what the list calls the entry; nil stands for the URL.
@@ -212,6 +187,7 @@ final class ListCollector {
 
     /// Hands everything to the builder.
     func finish() {
+        parts += projects.map { .project($0) }
         let (resources, others) = files.finish()
         leftOut += others
         builder.take(tree: resources)

@@ -55,9 +55,10 @@ package struct ListFiles {
         for flaw in flaws {
             let sentence = manifest.sentence(on: flaw)
             switch flaw {
-            case .targetIsFolder(let target, _): reasons[target] = sentence
+            case .targetIsFolder(let target, _): reasons[target] = reasons[target] ?? sentence
             case .foldersAlike(_, _, _, let second): folders[second] = sentence
-            case .equalTargets, .targetsAlike, .twoDigests: reasons[flaw.position] = sentence
+            case .equalTargets, .targetsAlike, .twoDigests:
+                reasons[flaw.position] = reasons[flaw.position] ?? sentence
             }
         }
         guard !folders.isEmpty else { return reasons }

@@ -65,8 +65,8 @@ struct ListReader {
         } else {
             log.error(
                 at: TextPosition(),
-                "this page of HTML is no directory listing; if it is one after all, say --from index"
-            )
+                "this page of HTML is no directory listing that mirror knows",
+                remedy: Remedy(.nameFormat, ListFormat.index.rawValue))
             throw .refused
         }
         collector.finish()
@@ -92,6 +92,7 @@ struct ListReader {
             .huggingFace: HuggingFaceList.read, .flatpak: FlatpakList.read,
             .pipfile: PipfileList.read, .composer: ComposerList.read, .pylock: PylockList.read,
             .uv: UVList.read, .cargo: CargoList.read, .poetry: PoetryList.read,
+            .index: IndexList.read,
         ]
     }
 

@@ -42,8 +42,7 @@ enum PipfileList {
         guard let place = withoutIndex.first else { return }
         collector.log.error(
             at: place,
-            "its sources have no index without a password: pass --index URL, as in --index"
-                + " https://pypi.org/simple/")
+            "its sources name no package index that needs no password", remedy: Remedy(.nameIndex))
     }
 
     private static func add(

@@ -38,9 +38,9 @@ enum PoetryList {
         collector.log.error(
             at: first,
             "\(Counted(withoutIndex.count, "package")) of it \(Counted.verb(withoutIndex.count, "has", "have"))"
-                + " names and digests, but no URLs: pass --index URL, as in --index"
-                + " https://pypi.org/simple/, or take what `poetry export -f pylock.toml -o pylock.toml`"
-                + " writes")
+                + " digests and no URLs, which only a package index knows. Or take what"
+                + " `poetry export -f pylock.toml -o pylock.toml` writes.",
+            remedy: Remedy(.nameIndex))
     }
 
     private static func add(

@@ -65,10 +65,7 @@ enum RequirementsList {
             } else if first.hasPrefix(ownIndexOption + "=") {
                 value = String(first.dropFirst(12))
             }
-            guard let value, let url = try? SourceURL(value),
-                let hint = try? ListHint(format: nil, base: nil, index: url)
-            else { continue }
-            return hint.index
+            if let index = value.flatMap(ListHint.index) { return index }
         }
         return nil
     }
@@ -89,7 +86,7 @@ enum RequirementsList {
             }
             digests.append(digest)
         }
-        collector.find(digests, ofProject: String(name), at: index, first.place)
+        collector.addProject(ListWord(value: String(name), place: first.place), digests, at: index)
     }
 
     private static func hashes(in words: [ListWord]) -> [ListWord] {
@@ -151,7 +148,9 @@ enum RequirementsList {
         let (address, fragment) = url.value.halves(atFirst: "#") ?? (url.value[...], "")
         entry.url = ListWord(value: String(address), place: url.place)
         guard !address.hasPrefix("git+"), collector.speaks(url) else {
-            if address.hasPrefix("git+") { collector.leaveOut(url, "a repository, not a file") }
+            if address.hasPrefix("git+") {
+                collector.leaveOut(words.first ?? url, "a repository, not a file")
+            }
             return
         }
         entry.folder = "python"
