@@ -43,7 +43,7 @@ final class ListCollector {
         if let flaw {
             leaveOut(entry.url?.value ?? entry.path?.value ?? "", flaw, at: entry.place)
         } else if let resource {
-            files.add(resource)
+            files.add(resource, isNamedByURL: entry.path == nil)
         }
     }
 

@@ -4,6 +4,8 @@ package import MirrorModel
 /// left out.
 package struct ListFiles {
     private var files = JoinedResources()
+    /// Whether each file has its name from its URL.
+    private var areNamedByURL: [Bool] = []
 
     package init() {}
 
@@ -11,7 +13,12 @@ package struct ListFiles {
     package var count: Int { files.count }
 
     /// Adds a file, or joins it with an earlier description of the same bytes.
-    package mutating func add(_ resource: Resource) { _ = files.add(resource) }
+    ///
+    /// - Parameter isNamedByURL: whether the list gives it no name, so that it has the one at the end of
+    ///   its URL.
+    package mutating func add(_ resource: Resource, isNamedByURL: Bool = false) {
+        if files.add(resource) { areNamedByURL.append(isNamedByURL) }
+    }
 
     /// The files that are one tree, and those that are left out.
     package mutating func finish() -> (resources: ResourceTable, leftOut: [LeftOutEntry]) {
@@ -77,17 +84,15 @@ package struct ListFiles {
     private mutating func separateEqualNames() {
         let resources = files.resources
         var known = RepeatedHashes(expecting: resources.count)
-        let isNamedByURL = resources.indices.map { position in
-            guard resources[position].isNamedByURL else { return false }
+        for position in resources.indices where areNamedByURL[position] {
             known.insert(ListFiles.hash(ofTargetAt: position, in: resources))
-            return true
         }
         known.find()
         guard !known.repeated.isEmpty else { return }
         var separate = JoinedResources()
         for position in resources.indices {
             var resource = resources[position]
-            if isNamedByURL[position],
+            if areNamedByURL[position],
                 known.contains(ListFiles.hash(ofTargetAt: position, in: resources)),
                 let target = resource.targetByURL
             {
@@ -104,9 +109,6 @@ package struct ListFiles {
 }
 
 extension Resource {
-    /// Whether its file's name is the one at the end of its URL.
-    fileprivate var isNamedByURL: Bool { primary.url.lastSegment == target.name }
-
     /// A target with the host and the folders of its URL in front of the name; nil if it cannot be one.
     ///
     /// With a query, digits that follow from the URL are a folder too.

@@ -13,6 +13,8 @@ import Testing
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         var count = 500
+        /// Whether it is a page of a web server.
+        var isPage = false
         let text: @Sendable (Int) -> String
 
         var testDescription: String { name }
@@ -25,8 +27,10 @@ import Testing
         var ratios: [Double] = []
         // Only the machine can make a linear reading look slow, and not three times on end.
         for _ in 1...3 {
-            let ratio =
-                try time(to: long) / max(min(try time(to: short), try time(to: short)), 1e-4)
+            let time = { (text: [UInt8]) in
+                given.isPage ? try self.time(toPage: text) : try self.time(to: text)
+            }
+            let ratio = try time(long) / max(min(try time(short), try time(short)), 1e-4)
             ratios.append(ratio)
             if ratio < 25 { return }
         }
@@ -35,7 +39,9 @@ import Testing
 
     /// The processor time in seconds that reading a text takes; whether it is refused does not matter.
     private func time(to bytes: [UInt8]) throws -> Double {
-        let hint = try ListHint(format: nil, base: try SourceURL("https://b.example/"))
+        let hint = try ListHint(
+            format: nil, base: try SourceURL("https://b.example/"),
+            index: try SourceURL("https://i.example/simple/"))
         let start = now
         do {
             _ = try ManifestReader.read(bytes, label: "m", origin: .file(path: "/m"), hint: hint)
@@ -44,6 +50,16 @@ import Testing
                 _ = try ManifestReader.read(bytes, label: "m", origin: .file(path: "/m"))
             } catch _ as ManifestRefusal {}
         }
+        return now - start
+    }
+
+    /// The same for a directory listing.
+    private func time(toPage bytes: [UInt8]) throws -> Double {
+        let origin = ManifestOrigin.url(try SourceURL("https://h.example/pub/"))
+        let start = now
+        do {
+            _ = try ManifestReader.read(bytes, label: "m", origin: origin)
+        } catch _ as ManifestRefusal {}
         return now - start
     }
 
@@ -150,6 +166,33 @@ import Testing
             each($0, "") { "https://h.example/a\thttps://m\($0).example/a\n" }
         },
         Case(name: "schemes") { "https://h.example/a\n" + each($0, "") { "x\($0)://h/a\n" } },
+        Case(name: "URLs that end alike") {
+            each($0, "") { "https://h.example/\($0)/a\nhttps://h.example/\($0)/A\n" }
+        },
+        Case(name: "folders that differ in case") {
+            each($0, "") {
+                "https://h.example/x\($0) 1 data/d\($0)/a\nhttps://h.example/y 1 data/D\($0)/b\n"
+            }
+        },
+        Case(name: "folders that are files") {
+            each($0, "") {
+                "https://h.example/x\($0) 1 data/d\($0)/a\nhttps://h.example/y 1 data/d\($0)\n"
+            }
+        },
+        Case(name: "versions of one project") {
+            each($0, "") { "a==\($0) --hash=sha256:\(hex($0))\n" }
+        },
+        Case(name: "entries that are left out") { each($0, "") { "ftp://h\($0).example/a\n" } },
+        page("links") { "<a href=\"f\($0)\">f</a> 1\n" },
+        page("links of one file") { _ in "<a href=f>f</a>\n" },
+        page("folders") { "<a href=f\($0)/>f</a>\n" },
+        page("open elements") { _ in "<div><b>" },
+        page("comments that do not end") { _ in "<!-- x -- y > " },
+        page("less-than signs") { _ in "<<" },
+        page("character references") { _ in "&amp;&lt;&x" },
+        Case(name: "attributes of an element of a page", isPage: true) { count in
+            "<title>Index of</title><a \(each(count, " ") { "a\($0)=x" }) href=f>f</a>"
+        },
         Case(name: "URLs") { each($0, "") { "https://h.example/\($0)\n" } },
         Case(name: "sums") { each($0, "") { "\(hex($0))  a\($0)\n" } },
         Case(name: "BagIt") { each($0, "") { "\(hex($0))  data/\($0)\n" } },
@@ -276,6 +319,12 @@ import Testing
             "[" + each($0) { "{ \"type\": \"file\", \"path\": \"a\($0)\", \"size\": 1 }" } + "]"
         },
     ]
+
+    private static func page(_ name: String, _ part: @escaping @Sendable (Int) -> String) -> Case {
+        Case(name: "\(name) of a page", isPage: true) { count in
+            "<!DOCTYPE html><title>Index of</title><a href=a>a</a>" + each(count, "", part)
+        }
+    }
 
     private static func json(_ name: String, _ keys: @escaping @Sendable (Int) -> String) -> Case {
         Case(name: name) {
