@@ -9,6 +9,7 @@ enum HuggingFaceList {
     private static let mostEntries = 1000
 
     static func read(_ tree: JSONTree, into collector: ListCollector) {
+        leaveOutFolders(of: tree, collector)
         for element in tree.elements where element["type"]?.string == "file" {
             guard let path = element["path"]?.word else {
                 collector.leaveOut("", "the file has no path", at: element.place)
@@ -22,10 +23,32 @@ enum HuggingFaceList {
             }
             collector.add(entry)
         }
-        if tree.elements.count == mostEntries {
+        // A server names the next page.
+        if tree.elements.count == mostEntries, !collector.builder.check.origin.isRemote {
             collector.note(
                 "\(mostEntries) entries are the most that one answer has; there may be more", "",
                 at: tree.place)
+        }
+    }
+
+    /// Leaves out folders of which no file is listed, as in an answer that is not recursive.
+    private static func leaveOutFolders(of tree: JSONTree, _ collector: ListCollector) {
+        if case .url(let url) = collector.builder.check.origin,
+            url.query?.parts(at: "&").contains(where: { $0.hasPrefix("recursive=") }) == true
+        {
+            return
+        }
+        var known: Set<String> = []
+        for element in tree.elements where element["type"]?.string == "file" {
+            let path = element["path"]?.string ?? ""
+            if let folder = path.halves(atFirst: "/")?.before { known.insert(String(folder)) }
+        }
+        for element in tree.elements where element["type"]?.string == "directory" {
+            guard let path = element["path"]?.word else { continue }
+            if known.contains(String(path.value.halves(atFirst: "/")?.before ?? path.value[...])) {
+                continue
+            }
+            collector.leaveOut(path, "a folder, whose files are listed with ?recursive=true only")
         }
     }
 
