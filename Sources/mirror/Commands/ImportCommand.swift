@@ -9,7 +9,8 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
         abstract: "Make a manifest of a list that another program wrote.",
         discussion: """
             Reads lists of URLs, aria2 input files, SHA256SUMS and the like, registries of pooch, \
-            requirements.txt, pylock.toml, uv.lock, package-lock.json, Cargo.lock, go.sum, Debian's \
+            requirements.txt, pylock.toml, uv.lock, poetry.lock, Pipfile.lock, package-lock.json, \
+            yarn.lock, pnpm-lock.yaml, composer.lock, Gemfile.lock, Cargo.lock, go.sum, lists of conda, Debian's \
             Packages and Release, repomd.xml, S3 listings, BagIt, flatpak-builder, GitHub \
             releases, Hugging Face trees, Metalink 3 and CycloneDX, by their content; gzip, xz and \
             zstd too. What is left out is said. Nothing is fetched but the list. \
