@@ -149,7 +149,8 @@ public enum ManifestReader {
             }
         case .text: return try decoded(try lists.readText(bytes), lists.hint)
         case .compressed(let compression):
-            let text = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
+            let whole = try compression.expand(try bytes.whole(most: ListReader.greatestSize))
+            let text = TarText.list(in: whole) ?? whole
             return try decodeCompressed(ManifestBytes(text), lists)
         case .unknown(let flaw):
             builder.log.error(at: TextPosition(), flaw)

@@ -90,9 +90,6 @@ struct ForeignList: Sendable {
             .lines(["app-id:", "runtime:"]), .lines(["id:", "runtime:"]),
             advice: "`flatpak-builder --show-manifest FILE` writes it in JSON, which mirror reads"),
         ForeignList(
-            "an entry of pacman's database", .lines(["%FILENAME%", "%NAME%"]),
-            advice: "mirror reads no database of pacman"),
-        ForeignList(
             "a torrent",
             .start(["d8:announce", "d13:announce-list", "d7:comment", "d10:created by"]),
             advice: "aria2c fetches torrents"),

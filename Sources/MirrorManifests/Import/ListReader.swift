@@ -82,7 +82,7 @@ struct ListReader {
             .requirements: RequirementsList.read, .goSum: GoSumList.read,
             .debianPackages: PackagesList.read, .debianRelease: ReleaseList.read,
             .yarn: YarnList.read, .pnpm: PNPMList.read, .gemfile: GemfileList.read,
-            .conda: CondaList.read,
+            .conda: CondaList.read, .alpine: AlpineList.read, .pacman: PacmanList.read,
         ]
     }
 

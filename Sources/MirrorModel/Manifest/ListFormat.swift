@@ -38,6 +38,10 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
     case debianPackages = "debian-packages"
     /// `Release` or `InRelease` of a Debian archive.
     case debianRelease = "debian-release"
+    /// APKINDEX of an Alpine repository.
+    case alpine
+    /// The database of a repository of pacman.
+    case pacman
     /// `repomd.xml` of an RPM repository.
     case repomd
     /// `primary.xml` of an RPM repository.
@@ -88,6 +92,8 @@ public enum ListFormat: String, Sendable, Hashable, CaseIterable {
         case .goSum: ("go.sum", "plain text")
         case .debianPackages: ("a Debian Packages index", "plain text")
         case .debianRelease: ("a Debian Release file", "plain text")
+        case .alpine: ("an APKINDEX", "plain text")
+        case .pacman: ("a pacman database", "plain text")
         case .repomd: ("repomd.xml", "XML")
         case .rpmPrimary: ("primary.xml", "XML")
         case .s3: ("an S3 listing", "XML")

@@ -11,7 +11,7 @@ struct ImportCommand: AsyncParsableCommand, ShowsProgress {
             Reads lists of URLs, aria2 input files, SHA256SUMS and the like, registries of pooch, \
             requirements.txt, pylock.toml, uv.lock, poetry.lock, Pipfile.lock, package-lock.json, \
             yarn.lock, pnpm-lock.yaml, composer.lock, Gemfile.lock, Cargo.lock, go.sum, lists of conda, Debian's \
-            Packages and Release, repomd.xml, S3 listings, BagIt, flatpak-builder, GitHub \
+            Packages and Release, APKINDEX, pacman's databases, repomd.xml, S3 listings, BagIt, flatpak-builder, GitHub \
             releases, Hugging Face trees, Metalink 3 and CycloneDX, by their content; gzip, xz and \
             zstd too. What is left out is said. Nothing is fetched but the list. \
             `mirror sync` takes such a list directly.

@@ -51,7 +51,6 @@ import Testing
             "app-id: org.example.App\nruntime: org.example.Platform\nmodules:\n",
             "a manifest of flatpak-builder"
         ),
-        ("%FILENAME%\na.pkg.tar.zst\n\n%NAME%\na\n", "an entry of pacman"),
         ("d8:announce20:http://t.example/ann4:infod6:lengthi1eee", "a torrent"),
     ]
 

@@ -207,6 +207,10 @@ import Testing
                 + each($0, "") { _ in "  --hash=sha256:\(hex(1)) \\\n" } + "\n"
         },
         Case(name: "Packages") { each($0, "\n") { "Package: p\($0)\nFilename: p/\($0).deb\n" } },
+        Case(name: "APKINDEX") { each($0, "") { "C:Q1x=\nP:p\($0)\nV:1\n\n" } },
+        Case(name: "pacman") {
+            each($0, "") { "%FILENAME%\np\($0).pkg\n\n%NAME%\np\($0)\n\n" }
+        },
         Case(name: "Release") {
             "Suite: s\nSHA256:\n" + each($0, "") { " \(hex($0)) 1 main/\($0)\n" }
         },
