@@ -24,6 +24,8 @@ final class ManifestBytes {
     private let hasRead: (Int) -> Void
     private var kept: [UInt8] = []
     private var offset = 0
+    /// Whether a piece could not be read.
+    private(set) var hasFailed = false
 
     /// Reads from an open descriptor, from its current offset on; the caller closes it.
     init(descriptor: Int32, hasRead: @escaping (Int) -> Void = { _ in }) {
@@ -82,6 +84,7 @@ final class ManifestBytes {
                 failure = filled < 0 ? errno : 0
                 filled = max(0, filled)
             }
+            if failure != 0 { hasFailed = true }
             return failure == 0 ? bytes : nil
         case .stream, .memory:
             let start = min(offset, kept.count)

@@ -12,9 +12,8 @@ struct ListReader {
 
     /// Reads a text that is neither JSON nor XML.
     func readText(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
-        let whole = try bytes.whole(most: ListReader.greatestSize)
-        if let foreign = ForeignList.shown(byStart: whole) { throw refuse(foreign) }
-        let text = try ListText(whole, log: log)
+        let text = try ListText(bytes, log: log)
+        if let foreign = ForeignList.shown(byStart: text.start) { throw refuse(foreign) }
         if hint.format?.notation == "TOML" || hint.format == nil && ListDetection.isTOML(text) {
             let tree = try TOMLParser.tree(of: text, log: log)
             if let wanted = hint.format { return try read(tree, as: wanted) }
@@ -35,6 +34,10 @@ struct ListReader {
             collector.note("the signature is not verified", "", at: TextPosition())
         }
         try read(isWhole ? text : signed ?? text, collector)
+        guard !text.isCut else {
+            throw .unreadable(
+                MirrorError(.manifestUnreadable, "The list could not be read to its end."))
+        }
         collector.finish()
         return collector
     }
@@ -126,6 +129,12 @@ struct ListReader {
 }
 
 extension ManifestBytes {
+    /// The error for a text of more than so many bytes.
+    static func tooLong(_ most: Int) -> DecodingStop {
+        .unreadable(
+            MirrorError(.manifestUnreadable, "The list is longer than \(ByteCount(Int64(most)))."))
+    }
+
     /// The whole text. Throws when it is longer than a list may be.
     func whole(most: Int) throws(DecodingStop) -> [UInt8] {
         rewind()
@@ -135,9 +144,7 @@ extension ManifestBytes {
             try next(&chunk)
             whole += chunk
             guard whole.count <= most else {
-                throw .unreadable(
-                    MirrorError(
-                        .manifestUnreadable, "The list is longer than \(ByteCount(Int64(most)))."))
+                throw ManifestBytes.tooLong(most)
             }
         } while !chunk.isEmpty
         return whole

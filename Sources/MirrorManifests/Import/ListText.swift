@@ -65,30 +65,55 @@ struct ListLine {
     }
 }
 
-/// The whole text of a list, which is valid UTF-8, and its lines.
+/// The text of a list, which is valid UTF-8, and its lines. Only the line at hand is in memory.
 struct ListText: Sequence {
-    let text: String
-    private let hasMark: Bool
+    private let source: ManifestBytes
 
-    /// Checks the encoding of a text; a byte order mark at its beginning is passed over.
-    init(_ bytes: [UInt8], log: DiagnosticLog) throws(DecodingStop) {
+    /// Checks the encoding and the length of a text; a byte order mark at its beginning is passed over.
+    init(_ bytes: ManifestBytes, log: DiagnosticLog) throws(DecodingStop) {
+        source = bytes
+        bytes.rewind()
         var utf8 = UTF8Check()
-        if utf8.advance(over: bytes) < bytes.count || utf8.isInside {
-            log.error(at: utf8.position, JSONFlaw.invalidUTF8.description)
-            throw .refused
-        }
-        hasMark = bytes.starts(with: ListText.mark)
-        text = String(decoding: bytes.dropFirst(hasMark ? 3 : 0), as: UTF8.self)
+        var chunk: [UInt8] = []
+        var length = 0
+        repeat {
+            try bytes.next(&chunk)
+            length += chunk.count
+            guard length <= ListReader.greatestSize else {
+                throw ManifestBytes.tooLong(ListReader.greatestSize)
+            }
+            if utf8.advance(over: chunk) < chunk.count || (chunk.isEmpty && utf8.isInside) {
+                log.error(at: utf8.position, JSONFlaw.invalidUTF8.description)
+                throw .refused
+            }
+        } while !chunk.isEmpty
     }
 
-    private init(signed text: String) { (self.text, hasMark) = (text, false) }
+    private init(_ bytes: ManifestBytes) { source = bytes }
+
+    /// Whether a part of the text could not be read again.
+    var isCut: Bool { source.hasFailed }
+
+    /// The first bytes.
+    var start: [UInt8] { source.piece(at: 0, count: 64 << 10) ?? [] }
+
+    /// All bytes, the byte order mark too.
+    func whole() throws(DecodingStop) -> [UInt8] { try source.whole(most: ListReader.greatestSize) }
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The bytes of a text without its byte order mark.
+    static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.starts(with: mark) ? Array(bytes.dropFirst(mark.count)) : bytes
+    }
 
     /// The text that a signature in it covers; nil if it has none. Its lines keep their numbers.
     ///
     /// A clear signature of PGP (RFC 9580 §7), or signify's two lines in front of the text.
     var signedText: ListText? {
-        let isPGP = text.hasPrefix("-----BEGIN PGP SIGNED MESSAGE-----")
-        guard isPGP || text.hasPrefix("untrusted comment:") else { return nil }
+        let first = first { _ in true }?.text ?? ""
+        let isPGP = first.hasPrefix("-----BEGIN PGP SIGNED MESSAGE-----")
+        guard isPGP || first.hasPrefix("untrusted comment:") else { return nil }
         var signed: [UInt8] = []
         var isHeader = true
         for line in self {
@@ -100,16 +125,11 @@ struct ListText: Sequence {
             signed.append(0x0A)
             if isPGP ? line.isBlank : line.number == 2 { isHeader = false }
         }
-        return ListText(signed: String(decoding: signed, as: UTF8.self))
+        return ListText(ManifestBytes(signed))
     }
 
-    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-
-    /// The bytes that the text was made of.
-    var bytes: [UInt8] { (hasMark ? ListText.mark : []) + text.utf8 }
-
     /// All lines, the empty ones too.
-    func makeIterator() -> Iterator { Iterator(rest: text[...]) }
+    func makeIterator() -> Iterator { Iterator(source) }
 
     /// The lines that say something: neither blank nor comments.
     var telling: some Sequence<ListLine> {
@@ -118,25 +138,44 @@ struct ListText: Sequence {
 
     /// A walk over the lines.
     struct Iterator: IteratorProtocol {
-        fileprivate var rest: Substring
+        private let source: ManifestBytes
+        private var chunk: [UInt8]
+        /// Where the next line begins in the chunk.
+        private var at: Int
+        /// Where the next chunk begins in the text.
+        private var offset: Int
         private var number = 0
 
-        fileprivate init(rest: Substring) { self.rest = rest }
+        fileprivate init(_ source: ManifestBytes) {
+            self.source = source
+            chunk = source.piece(at: 0, count: source.chunkSize) ?? []
+            offset = chunk.count
+            at = chunk.starts(with: ListText.mark) ? ListText.mark.count : 0
+        }
 
         mutating func next() -> ListLine? {
-            guard !rest.isEmpty else { return nil }
-            number += 1
-            var line = rest
-            // By bytes, because CR and LF together are one Character.
-            // sha256sum -z and find -print0 end lines with NUL.
-            if let end = rest.utf8.firstIndex(where: { $0 == 0x0A || $0 == 0 }) {
-                line = rest[..<end]
-                rest = rest[rest.utf8.index(after: end)...]
-            } else {
-                rest = rest[rest.endIndex...]
+            // The part of the line that is in former chunks.
+            var start: [UInt8] = []
+            while true {
+                // sha256sum -z and find -print0 end lines with NUL.
+                if let end = chunk[at...].firstIndex(where: { $0 == 0x0A || $0 == 0 }) {
+                    let line = line(start, at..<end)
+                    at = end + 1
+                    return line
+                }
+                start += chunk[at...]
+                chunk = source.piece(at: offset, count: source.chunkSize) ?? []
+                offset += chunk.count
+                at = 0
+                if chunk.isEmpty { return start.isEmpty ? nil : line(start, 0..<0) }
             }
-            if line.utf8.last == 0x0D { line = Substring(line.utf8.dropLast()) }
-            return ListLine(text: line, number: number)
+        }
+
+        private mutating func line(_ start: [UInt8], _ range: Range<Int>) -> ListLine {
+            number += 1
+            var text = start + chunk[range]
+            if text.last == 0x0D { text.removeLast() }
+            return ListLine(text: String(decoding: text, as: UTF8.self)[...], number: number)
         }
     }
 }

@@ -21,7 +21,7 @@ enum ReleaseList {
             return
         }
         let place = ArchivePlace(of: collector.builder)
-        collector.add(place.entry(ofList: text, isSigned: release.isSigned))
+        collector.add(place.entry(ofList: try text.whole(), isSigned: release.isSigned))
         let names = Set(indexes.map(\.name.value))
         for index in indexes {
             if isPlainTwin(index.name.value, among: names) {
@@ -96,8 +96,7 @@ private struct ArchivePlace {
     }
 
     /// The Release file itself, with the digest of the bytes that were read.
-    func entry(ofList text: ListText, isSigned: Bool) -> ListEntry {
-        let bytes = text.bytes
+    func entry(ofList bytes: [UInt8], isSigned: Bool) -> ListEntry {
         let place = TextPosition()
         let word = { (value: String) in ListWord(value: value, place: place) }
         var entry = entry(named: word(name(isSigned: isSigned)))

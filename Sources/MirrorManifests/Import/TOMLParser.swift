@@ -15,7 +15,8 @@ struct TOMLParser {
 
     /// Reads a whole document, which is valid UTF-8. Errors go to the log.
     static func tree(of text: ListText, log: DiagnosticLog) throws(DecodingStop) -> JSONTree {
-        var parser = TOMLParser(scanner: TOMLScanner(Array(text.text.utf8), log: log))
+        var parser = TOMLParser(
+            scanner: TOMLScanner(ListText.withoutMark(try text.whole()), log: log))
         try parser.parse()
         return parser.root.tree
     }
