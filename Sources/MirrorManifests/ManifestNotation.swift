@@ -51,7 +51,7 @@ enum ManifestNotation {
     /// Whether a text begins as pages do.
     private static func isHTML(_ text: ArraySlice<UInt8>) -> Bool {
         let start = String(decoding: text.prefix(16), as: UTF8.self).lowercased()
-        return ["<!doctype html", "<html", "<head", "<title", "<pre", "<h1", "<body", "<!--"]
+        return ["<!doctype html", "<html", "<head", "<title", "<pre", "<h1", "<body"]
             .contains { start.hasPrefix($0) }
     }
 

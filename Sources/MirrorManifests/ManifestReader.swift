@@ -135,10 +135,8 @@ public enum ManifestReader {
         case .json:
             if let list = try lists.readJSON(bytes) { return try decoded(list, lists.hint) }
             return try decoded(try decodeJSON(bytes, builder), .json)
-        case .html, .xml:
-            if case .html = notation, let list = try lists.readHTML(bytes) {
-                return try decoded(list, lists.hint)
-            }
+        case .html: return try decoded(try lists.readHTML(bytes), lists.hint)
+        case .xml:
             switch try XMLManifestDecoder(bytes, builder: builder, hint: lists.hint).decode() {
             case .manifest(let notation):
                 try lists.refuseHint()

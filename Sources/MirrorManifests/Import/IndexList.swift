@@ -58,14 +58,18 @@ enum IndexList {
             folder.url = (try? SourceURL("./", relativeTo: folder.url)) ?? folder.url
             return folder
         }
-        guard case .url(let url) = collector.builder.check.origin,
-            let plain = try? SourceURL("./", relativeTo: url)
-        else {
+        // A page in a file needs the URL of its folder.
+        let place: SourceURL? =
+            if case .url(let url) = collector.builder.check.origin { url } else {
+                collector.hint.base
+            }
+        guard let place, let plain = try? SourceURL("./", relativeTo: place) else {
             collector.log.error(
-                at: TextPosition(),
-                "a directory listing in a file does not say where it is; name its URL")
+                at: TextPosition(), "a directory listing in a file does not say where it is",
+                remedy: Remedy(.nameBase))
             return nil
         }
+        collector.useBase()
         return ListedFolder(url: plain)
     }
 

@@ -81,7 +81,9 @@ extension ListReader {
                     .index
                 } else if case .list(let found) = finding {
                     found
-                } else if builder.check.origin.isFolder, IndexList.isListing(tree) {
+                } else if builder.check.origin.isFolder || !builder.check.origin.isRemote,
+                    IndexList.isListing(tree)
+                {
                     .index
                 } else {
                     JSONLists.format(of: tree)

@@ -104,6 +104,9 @@ final class ListCollector {
         return name
     }
 
+    /// Notes that the base is needed, though each file gets a URL of its own.
+    func useBase() { unusedBase = nil }
+
     /// Leaves out an entry.
     ///
     /// - Parameters:

@@ -51,16 +51,13 @@ struct ListReader {
         return collector
     }
 
-    /// Reads a page of HTML; nil if it is none that belongs to a list.
-    func readHTML(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector? {
-        let wantsListing =
-            hint.format == .index || hint.format == nil && builder.check.origin.isFolder
-        guard wantsListing || hint.part != nil else { return nil }
+    /// Reads a page of HTML, which is a directory listing or what a package index has of a project.
+    func readHTML(_ bytes: ManifestBytes) throws(DecodingStop) -> ListCollector {
         let page = try HTMLPage(try bytes.whole(most: ListReader.greatestSize), log: log)
         let collector = ListCollector(hint.format ?? .index, builder: builder, hint: hint)
         if case .project(let project)? = hint.part {
             IndexedFiles(page).take(project, into: collector)
-        } else if hint.format == .index || IndexList.isListing(page) {
+        } else if hint.format == .index || hint.format == nil && isListing(page) {
             IndexList.read(page, into: collector)
         } else if case .folder(let folder)? = hint.part {
             collector.leaveOut(
@@ -68,12 +65,20 @@ struct ListReader {
         } else {
             log.error(
                 at: TextPosition(),
-                "this page of HTML is no directory listing that mirror knows",
-                remedy: Remedy(.nameFormat, ListFormat.index.rawValue))
+                "this is a page of HTML, and no "
+                    + (hint.format?.title ?? "directory listing that mirror knows"),
+                remedy: builder.check.origin.isFolder
+                    ? Remedy(.nameFormat, ListFormat.index.rawValue) : nil)
             throw .refused
         }
         collector.finish()
         return collector
+    }
+
+    /// Whether a page is a listing: only one whose URL ends in a slash, or which is in a file.
+    private func isListing(_ page: HTMLPage) -> Bool {
+        (builder.check.origin.isFolder || !builder.check.origin.isRemote)
+            && IndexList.isListing(page)
     }
 
     private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void
