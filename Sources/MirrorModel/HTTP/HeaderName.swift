@@ -4,7 +4,8 @@
 /// on they are numbers.
 public enum HeaderName: UInt8, Sendable, Hashable, CaseIterable {
     case acceptRanges, age, cacheControl, contentDisposition, contentEncoding, contentLength
-    case contentRange, contentType, date, entityTag, expires, lastModified, link, location, reprDigest
+    case contentRange, contentType, date, entityTag, expires, lastModified, link, location,
+        reprDigest
     case retryAfter, setCookie, transferEncoding, vary
 
     /// The name in lower case.

@@ -7,7 +7,8 @@ import Testing
     /// The tree as text; nil when the text was refused.
     private func read(_ text: String) -> (tree: String?, error: String?) {
         let log = DiagnosticLog(file: "t")
-        let tree = try? TOMLParser.tree(of: try ListText(ManifestBytes(Array(text.utf8)), log: log), log: log)
+        let tree = try? TOMLParser.tree(
+            of: try ListText(ManifestBytes(Array(text.utf8)), log: log), log: log)
         return (tree.map(Self.words), log.refusal?.diagnostics.first?.description)
     }
 
