@@ -95,7 +95,8 @@ package struct ServedListing: Sendable, Hashable {
     }
 
     private var html: String {
-        let title = HTMLText.escaped(path.isEmpty ? "/" : "/\(path)/")
+        // So it calls itself a listing, to people and to programs.
+        let title = "Index of " + HTMLText.escaped(path.isEmpty ? "/" : "/\(path)/")
         var rows = ""
         if !path.isEmpty { rows += "<tr><td><a href=\"../\">../</a>\n" }
         for entry in entries {

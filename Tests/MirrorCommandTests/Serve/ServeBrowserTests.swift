@@ -29,7 +29,7 @@ struct ServeBrowserTests {
         let root = try await served()
         defer { root.end() }
         let listing = try await HeadlessBrowser.document(at: root.url + "/Documents/")
-        #expect(listing.contains("<title>/Documents/</title>"), "\(listing)")
+        #expect(listing.contains("<title>Index of /Documents/</title>"), "\(listing)")
         let link = try #require(listing.split(separator: "\"").first { $0.hasPrefix("./a%20b") })
         let text = try await HeadlessBrowser.document(
             at: root.url + "/Documents/" + link.dropFirst(2).replacing("&amp;", with: "&"))
