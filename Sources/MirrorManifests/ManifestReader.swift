@@ -42,13 +42,16 @@ extension DecodedManifest {
             hint: ListHint())
     }
 
-    /// Adds the page at which a document goes on, as its server says.
+    /// Adds the page at which a document goes on.
     package mutating func goOn(at next: SourceURL, _ part: ListPart? = nil) {
         switch part {
         case .folder(var folder)?:
-            folder.url = next
+            (folder.url, folder.isNextPage) = (next, true)
             parts.append(.folder(folder))
-        case nil where list == .index: parts.append(.folder(ListedFolder(url: next)))
+        case nil where list == .index:
+            var folder = ListedFolder(url: next)
+            folder.isNextPage = true
+            parts.append(.folder(folder))
         case .project?: break
         case .page?, nil: parts.append(.page(next))
         }
@@ -203,7 +206,7 @@ public enum ManifestReader {
         _ list: ListCollector, _ hint: ListHint
     ) throws(DecodingStop) -> DecodedManifest {
         let builder = list.builder
-        let used = list.unusedBase == nil ? hint : hint.withoutBase
+        let used = (list.unusedBase == nil ? hint : hint.withoutBase).lasting
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
         var manifest = builder.finish()
         manifest.leftOut = list.leftOut

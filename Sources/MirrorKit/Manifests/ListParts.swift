@@ -9,10 +9,12 @@ struct ListParts {
     let label: String
     /// What is known of the list.
     let hint: ListHint
+    /// The format of its first document.
+    let format: ListFormat?
 
     /// The greatest number of pages; S3 puts a thousand keys into one.
     private static let mostPages = 10_000
-    /// The greatest number of files in the folders of a directory listing.
+    /// The greatest number of entries in the folders of a directory listing.
     private static let mostListed = 100_000
     /// How many documents are asked for at once.
     private static let mostAtOnce = 8
@@ -70,25 +72,32 @@ struct ListParts {
                     continue
                 }
                 let page = document.decoded
-                let before = files.count
+                let before = (files.count, seen.count)
                 for resource in page.manifest.resources { files.add(resource) }
                 leftOut += page.leftOut
+                var next: ListPart?
                 for part in page.parts {
-                    switch part {
-                    case .page:
-                        let repeats = !page.manifest.resources.isEmpty && files.count == before
-                        guard !repeats, seen.insert(part.url).inserted, pages < ListParts.mostPages
-                        else { throw endless(after: pages) }
-                    case .folder, .project:
-                        guard seen.insert(part.url).inserted else { continue }
+                    if part.isNextPage {
+                        next = part
+                    } else if seen.insert(part.url).inserted {
+                        queue.append(part)
                     }
-                    queue.append(part)
                 }
-                if case .page = document.part { pages += 1 }
-                if decoded.list == .index, files.count > ListParts.mostListed {
+                if document.part.isNextPage { pages += 1 }
+                if let next {
+                    // A page that brings nothing new would be followed by others without end.
+                    let isNew = (files.count, seen.count) != before || !page.leftOut.isEmpty
+                    guard isNew, seen.insert(next.url).inserted, pages < ListParts.mostPages else {
+                        throw endless(after: pages)
+                    }
+                    queue.append(next)
+                }
+                if decoded.list == .index,
+                    files.count + seen.count + leftOut.count > ListParts.mostListed
+                {
                     throw MirrorError(
                         .manifestInvalid,
-                        "\(label.printable): the listing has more than \(ListParts.mostListed) files. Name a folder in it, or a lesser depth."
+                        "\(label.printable): the listing has more than \(ListParts.mostListed) entries. Name a folder in it, or a lesser depth."
                     )
                 }
             }
@@ -100,6 +109,7 @@ struct ListParts {
         try finish(&decoded, files, leftOut, pages: pages)
         var text: [UInt8] = []
         try ManifestWriter(.json, label: label).write(decoded.manifest) { text += $0 }
+        LeftOutNote.add(decoded.leftOut, to: &text)
         return .memory(text)
     }
 
@@ -144,8 +154,16 @@ struct ListParts {
         let accept = isProject ? ListParts.indexTypes : nil
         switch try await fetch.get(url, key: SourceKey(url), accept: accept) {
         case .received(let body, let text):
+            let answered = ManifestFetch.place(of: body.answer, asked: url)
+            if case .folder = part, answered.origin != url.origin {
+                return try Document(
+                    leavingOut: part, ManifestRefusal(diagnostics: [], omitted: 0),
+                    "another server has it")
+            }
+            let next = try ManifestFetch.next(after: body.answer, at: answered, of: label)
             var hint = hint
-            hint.part = part
+            (hint.part, hint.answeredBy, hint.goesOn) = (part, answered, next != nil)
+            if case .page = part { hint.format = hint.format ?? format }
             var decoded: DecodedManifest
             do {
                 decoded = try text.decode(
@@ -154,7 +172,7 @@ struct ListParts {
                 if isProject { return Document(lacking: refusal, part) }
                 return try Document(leavingOut: part, refusal, "no directory listing")
             }
-            if let next = body.answer.nextPage { decoded.goOn(at: next, part) }
+            if let next { decoded.goOn(at: next, part) }
             return Document(part: part, decoded: decoded)
         case .notModified:
             throw MirrorError(

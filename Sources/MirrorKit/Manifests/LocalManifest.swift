@@ -202,6 +202,7 @@ struct ManifestMemory: Sendable {
             descriptor: copy.file.number, label: place, origin: origin, hint: record.copyHint)
         decoded.manifest.whereabouts = whereabouts
         decoded.manifest.label = place
+        decoded.recallLeftOut(copy.file.number)
         return decoded
     }
 }
@@ -214,5 +215,12 @@ extension ManifestRecord {
         var hint = hint
         hint.isForListsOnly = true
         return hint
+    }
+}
+
+extension DecodedManifest {
+    /// Takes from a last good copy what was left out of a list that came in several documents.
+    mutating func recallLeftOut(_ copy: Int32) {
+        if notation == .json { manifest.leftOut = LeftOutNote.read(descriptor: copy) }
     }
 }

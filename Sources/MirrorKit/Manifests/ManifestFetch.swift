@@ -103,4 +103,32 @@ final class ManifestFetch: Sendable {
         else { return error.message }
         return String(reason.drop { $0 == " " })
     }
+
+    /// The URL that answered, with the user name and the password of the one that was asked where it is
+    /// of the same origin; without its query after a redirect.
+    static func place(of answer: Answer, asked url: SourceURL) -> SourceURL {
+        guard answer.source != url.withoutSecrets, let found = try? SourceURL(answer.source) else {
+            return url
+        }
+        guard found.origin == url.origin else { return found }
+        return (try? SourceURL("/." + found.path, relativeTo: url)) ?? found
+    }
+
+    /// The page at which a list goes on; nil at its end.
+    ///
+    /// Throws `MirrorError` with `manifestUnreadable` where the server names a page that is not asked for.
+    static func next(
+        after answer: Answer, at url: SourceURL, of label: String
+    ) throws(MirrorError) -> SourceURL? {
+        guard let reference = answer.nextPage else { return nil }
+        var reason: String
+        do throws(URLFlaw) {
+            let next = try SourceURL(reference, relativeTo: url)
+            if next.scheme == .https || next.scheme == .http && url.scheme == .http { return next }
+            reason = "\(next) is not asked for by a list that came over \(url.scheme.rawValue)"
+        } catch { reason = error.description }
+        throw MirrorError(
+            .manifestUnreadable,
+            "\(label.printable): the server's next page cannot be asked for: \(reason).")
+    }
 }

@@ -44,18 +44,24 @@ struct ManifestLoader: Sendable {
         switch source {
         case .path(let path):
             let early = hint.isEmpty ? await EarlyManifest.current?.claim(path) : nil
+            let before = try hintFromBefore(of: path)
             let loaded = try await Offload.run {
-                if let early, EarlyManifest.isCurrent(early, at: path) { return early }
+                if before == nil, let early, EarlyManifest.isCurrent(early, at: path) {
+                    return early
+                }
                 let wasFile = {
                     let memory = try? LocalManifest.memory(of: path, in: view)
                     return memory?.record.stamp != nil
                 }
                 do {
                     return try LocalManifest.read(
-                        path, hint: hint, meter: meter, wasFile: wasFile)
+                        path, hint: before ?? hint, meter: meter, wasFile: wasFile)
                 } catch let refusal as ManifestRefusal {
-                    guard let hint = try hintFromBefore(of: path) else { throw refusal }
-                    return try LocalManifest.read(path, hint: hint, meter: meter)
+                    // Another text may be at its place now.
+                    guard before != nil,
+                        let loaded = try? LocalManifest.read(path, hint: hint, meter: meter)
+                    else { throw refusal }
+                    return loaded
                 } catch let error as MirrorError {
                     guard error.code == .manifestUnreadable,
                         let memory = try LocalManifest.memory(of: path, in: view),
@@ -116,12 +122,18 @@ struct ManifestLoader: Sendable {
     private func complete(_ loaded: Loaded, _ label: String) async throws -> Loaded {
         if loaded.decoded.parts.isEmpty { return loaded }
         var loaded = loaded
-        if let memory = loaded.memory, let path = memory.path, memory.record.stamp != nil,
+        // An index has the same files for a digest tomorrow; a folder may have others.
+        let isOfIndex = loaded.decoded.parts.allSatisfy {
+            if case .project = $0 { true } else { false }
+        }
+        if isOfIndex, let memory = loaded.memory, let path = memory.path,
+            memory.record.stamp != nil,
             let known = try LocalManifest.memory(of: path, in: view),
             known.record.stamp == memory.record.stamp, known.record.hint == memory.record.hint,
             let copy = try known.copied()
         {
             loaded.decoded.manifest.resources = copy.manifest.resources
+            loaded.decoded.manifest.leftOut = copy.leftOut
             loaded.decoded.parts = []
             loaded.memory?.text = nil
         } else {
@@ -134,7 +146,8 @@ struct ManifestLoader: Sendable {
             let (decoded, text) = try await ManifestFetch.using(configuration) {
                 [list = loaded.decoded] fetch in
                 var list = list
-                let parts = ListParts(fetch: fetch, label: label, hint: list.hint)
+                let parts = ListParts(
+                    fetch: fetch, label: label, hint: list.hint, format: list.list)
                 let text = try await parts.complete(&list)
                 return (list, text)
             }
@@ -163,15 +176,25 @@ struct ManifestLoader: Sendable {
         _ url: SourceURL, _ hint: ListHint, _ copy: ManifestCopy?, with fetch: ManifestFetch
     ) async throws -> Loaded {
         let key = SourceKey(url)
-        switch try await fetch.get(url, key: key, ifChangedSince: copy?.version) {
+        // What another hint made of the text is not what is meant now.
+        let isAsBefore = copy.map { [hint, hint.withoutBase].contains($0.record.hint) } ?? true
+        let version = isAsBefore ? copy?.version : nil
+        switch try await fetch.get(url, key: key, ifChangedSince: version) {
         case .received(let body, let bytes):
+            var hint = hint
+            let answered = ManifestFetch.place(of: body.answer, asked: url)
+            let next: SourceURL?
+            do throws(MirrorError) {
+                next = try ManifestFetch.next(after: body.answer, at: answered, of: url.description)
+            } catch { return try serve(copy, url, because: error) }
+            (hint.answeredBy, hint.goesOn) = (answered, next != nil)
             var decoded: DecodedManifest
             do {
                 decoded = try bytes.decode(label: url.description, origin: .url(url), hint: hint)
             } catch {
                 // A captive portal answers in the place of every server.
                 guard body.answer.mediaType.map(MediaRange.isPage) == true,
-                    copy != nil || url.path.utf8.last != UInt8(ascii: "/")
+                    copy != nil || answered.path.utf8.last != UInt8(ascii: "/")
                 else { throw error }
                 var page = MirrorError(
                     .typeMismatch,
@@ -179,12 +202,15 @@ struct ManifestLoader: Sendable {
                 page.isRetryable = true
                 return try serve(copy, url, because: page)
             }
-            if decoded.list != nil, let next = body.answer.nextPage { decoded.goOn(at: next) }
+            if decoded.list != nil, let next { decoded.goOn(at: next) }
             var text = bytes
             let isWhole = decoded.parts.isEmpty
             if !isWhole {
-                let parts = ListParts(fetch: fetch, label: url.description, hint: hint)
-                do { text = try await parts.complete(&decoded) } catch var error as MirrorError {
+                let parts = ListParts(
+                    fetch: fetch, label: url.description, hint: decoded.hint, format: decoded.list)
+                do {
+                    text = try await parts.complete(&decoded)
+                } catch var error as MirrorError where error.code != .cancelled {
                     let label = "\(url.description.printable): "
                     if error.message.hasPrefix(label) { error.message.removeFirst(label.count) }
                     return try serve(copy, url, because: error)
@@ -226,6 +252,7 @@ struct ManifestLoader: Sendable {
             hint: copy.record.copyHint)
         decoded.manifest.whereabouts = .url(SourceKey(url))
         decoded.manifest.label = url.description
+        decoded.recallLeftOut(copy.file.number)
         return Loaded(decoded: decoded, memory: FetchedManifest(record: copy.record))
     }
 

@@ -108,12 +108,16 @@ extension ManifestRegister {
         }
         // Only manifests with a URL, and remembered ones, have rows in the index. Opening the index
         // takes longer than reading a short manifest. Whether a pipe was a file before, it knows.
-        if sources.allSatisfy({ $0.isLocal && !$0.isPipe }) {
+        if sources.allSatisfy({ $0.isLocal && !$0.isPipe && !$0.isLong }) {
             do {
                 // What the servers said before is in the index. Standard input is read once only.
                 let loaded = try await load(
                     TreeView(root: nil, index: nil), !sources.contains(.standardInput))
-                if loaded.decoded.allSatisfy(\.parts.isEmpty) { return loaded }
+                let isComplete = loaded.decoded.allSatisfy {
+                    // The root may remember what a list does not say.
+                    $0.parts.isEmpty && ($0.list == nil || !hint.isEmpty)
+                }
+                if isComplete || sources.contains(.standardInput) { return loaded }
             } catch let refusal as ManifestRefusal {
                 // The root may remember the hint that a list was read with.
                 guard hint.isEmpty, !sources.contains(.standardInput) else { throw refusal }
@@ -165,10 +169,10 @@ extension ManifestRegister {
         result.decoded.append(loaded.decoded)
         result.freshUntil.append(loaded.freshUntil)
         if let notice = loaded.notice { result.notices.append(notice) }
+        let label = loaded.decoded.manifest.label ?? loaded.decoded.manifest.owner
+        result.notices += loaded.decoded.leftOut.sentences()
+            .map { Notice("\(label.printable): \($0).") }
         if loaded.decoded.list != nil {
-            let label = loaded.decoded.manifest.label ?? loaded.decoded.manifest.owner
-            result.notices += loaded.decoded.leftOut.sentences()
-                .map { Notice("\(label.printable): \($0).") }
             result.notices += loaded.decoded.warnings.map { Notice("\($0.file): \($0.message).") }
         }
         guard let memory = loaded.memory else { return }

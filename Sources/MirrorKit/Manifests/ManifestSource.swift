@@ -42,6 +42,13 @@ public enum ManifestSource: Sendable, Hashable {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
+    /// Whether it takes longer to read than an index to open.
+    var isLong: Bool {
+        guard case .path(let path) = self else { return false }
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_size > 4 << 20
+    }
+
     /// The name of the manifest in diagnostics, without query and password.
     public var label: String {
         switch self {

@@ -113,11 +113,12 @@ enum AriaList {
 extension AriaList.File? {
     fileprivate mutating func take(_ line: ListLine, _ collector: ListCollector) {
         guard let (name, value) = AriaList.option(in: line) else {
-            return collector.leaveOut(
-                line.word(line.trimmed), "the line is no option such as out=NAME")
+            // Its value may be a secret.
+            let name = line.trimmed.prefix { $0 != ":" && $0 != " " && $0 != "=" }
+            return collector.leaveOut(line.word(name), "the line is no option such as out=NAME")
         }
         guard self != nil else {
-            return collector.leaveOut(line.word(line.trimmed), "the option stands before any URL")
+            return collector.leaveOut(line.word(name), "the option stands before any URL")
         }
         self?.set(name, line.word(value), collector)
     }

@@ -32,9 +32,13 @@ enum GemfileList {
                 gem.remotes = remotes
                 if section == "GEM" {
                     gems.append(gem)
-                } else if section == "GIT" || section == "PATH" {
+                } else {
+                    let isFolder = section == "GIT" || section == "PATH"
                     collector.leaveOut(
-                        "\(gem.name) \(gem.version)", "it is a folder or a repository, not a file",
+                        "\(gem.name) \(gem.version)",
+                        isFolder
+                            ? "it is a folder or a repository, not a file"
+                            : "its section \(Quoted(section, limit: 40)) is no source of gems",
                         at: line.place)
                 }
             }

@@ -30,6 +30,11 @@ struct HTMLPage {
             log.error(at: TextPosition(), "a tag with more than \(HTMLPage.mostWords) words in it")
             throw .refused
         }
+        // libxml2 would end there.
+        guard !bytes.contains(0) else {
+            log.error(at: TextPosition(), "a NUL character")
+            throw .refused
+        }
         let library: UnsafePointer<cxml2>
         do throws(MirrorError) { library = try XMLLibrary.functions.get().table } catch {
             throw .unreadable(error)

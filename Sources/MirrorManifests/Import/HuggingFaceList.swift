@@ -34,20 +34,21 @@ enum HuggingFaceList {
     /// Leaves out folders of which no file is listed, as in an answer that is not recursive.
     private static func leaveOutFolders(of tree: JSONTree, _ collector: ListCollector) {
         if case .url(let url) = collector.builder.check.origin,
-            url.query?.parts(at: "&").contains(where: { $0.hasPrefix("recursive=") }) == true
+            url.query?.parts(at: "&").contains(where: {
+                ["recursive=true", "recursive=1"].contains($0.lowercased())
+            }) == true
         {
             return
         }
         var known: Set<String> = []
         for element in tree.elements where element["type"]?.string == "file" {
-            let path = element["path"]?.string ?? ""
-            if let folder = path.halves(atFirst: "/")?.before { known.insert(String(folder)) }
+            var folder = PathText.folder(of: element["path"]?.string ?? "")
+            while !folder.isEmpty, known.insert(folder).inserted {
+                folder = PathText.folder(of: folder)
+            }
         }
         for element in tree.elements where element["type"]?.string == "directory" {
-            guard let path = element["path"]?.word else { continue }
-            if known.contains(String(path.value.halves(atFirst: "/")?.before ?? path.value[...])) {
-                continue
-            }
+            guard let path = element["path"]?.word, !known.contains(path.value) else { continue }
             collector.leaveOut(path, "a folder, whose files are listed with ?recursive=true only")
         }
     }

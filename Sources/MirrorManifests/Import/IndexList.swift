@@ -53,14 +53,15 @@ enum IndexList {
 
     /// The folder that the listing is of; nil, with an error, for a page in a file.
     private static func folder(of collector: ListCollector) -> ListedFolder? {
+        let answered = collector.hint.answeredBy
         if case .folder(var folder)? = collector.hint.part {
             // A long listing comes in pages, whose URLs have queries.
-            folder.url = (try? SourceURL("./", relativeTo: folder.url)) ?? folder.url
+            folder.url = (try? SourceURL("./", relativeTo: answered ?? folder.url)) ?? folder.url
             return folder
         }
         // A page in a file needs the URL of its folder.
         let place: SourceURL? =
-            if case .url(let url) = collector.builder.check.origin { url } else {
+            if case .url(let url) = collector.builder.check.origin { answered ?? url } else {
                 collector.hint.base
             }
         guard let place, let plain = try? SourceURL("./", relativeTo: place) else {

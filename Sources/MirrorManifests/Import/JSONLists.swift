@@ -81,7 +81,7 @@ extension ListReader {
                     .index
                 } else if case .list(let found) = finding {
                     found
-                } else if builder.check.origin.isFolder || !builder.check.origin.isRemote,
+                } else if isFolder || !builder.check.origin.isRemote,
                     IndexList.isListing(tree)
                 {
                     .index

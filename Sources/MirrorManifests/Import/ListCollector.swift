@@ -30,6 +30,8 @@ final class ListCollector {
     init(_ format: ListFormat, builder: ManifestBuilder, hint: ListHint) {
         (self.format, self.builder, self.hint) = (format, builder, hint)
         builder.resourceBuilder.base = hint.base ?? builder.check.origin.ownBase(of: format)
+        // What an index says is relative to the page that answered.
+        if case .project? = hint.part { builder.resourceBuilder.base = hint.answeredBy }
         unusedBase = hint.base
         builder.nameByPlace = builder.check.origin.ownName(of: format)
         builder.resourceBuilder.isList = true
@@ -202,7 +204,7 @@ final class ListCollector {
         }
         for note in notes { log.warning(at: note.place, note.sentence) }
         // A page or a folder may be empty.
-        if resources.isEmpty, parts.isEmpty, hint.part == nil, log.errorCount == 0 {
+        if resources.isEmpty, parts.isEmpty, hint.part == nil, !hint.goesOn, log.errorCount == 0 {
             log.error(at: TextPosition(), ListFiles.nothingLeft(of: format, leftOut))
         }
     }

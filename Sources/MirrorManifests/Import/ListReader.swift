@@ -67,7 +67,7 @@ struct ListReader {
                 at: TextPosition(),
                 "this is a page of HTML, and no "
                     + (hint.format?.title ?? "directory listing that mirror knows"),
-                remedy: builder.check.origin.isFolder
+                remedy: isFolder
                     ? Remedy(.nameFormat, ListFormat.index.rawValue) : nil)
             throw .refused
         }
@@ -77,8 +77,16 @@ struct ListReader {
 
     /// Whether a page is a listing: only one whose URL ends in a slash, or which is in a file.
     private func isListing(_ page: HTMLPage) -> Bool {
-        (builder.check.origin.isFolder || !builder.check.origin.isRemote)
-            && IndexList.isListing(page)
+        (isFolder || !builder.check.origin.isRemote) && IndexList.isListing(page)
+    }
+
+    /// Whether the text came from a URL that ends in a slash, perhaps because its server added that.
+    var isFolder: Bool {
+        if builder.check.origin.isFolder { return true }
+        guard case .url(let url) = builder.check.origin, let answered = hint.answeredBy else {
+            return false
+        }
+        return answered.origin == url.origin && answered.path == url.path + "/"
     }
 
     private typealias TextReader = (ListText, ListCollector) throws(DecodingStop) -> Void

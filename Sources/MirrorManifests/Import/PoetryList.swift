@@ -21,7 +21,7 @@ enum PoetryList {
                     at: package.place)
             default:
                 let own = source?["url"]?.string.flatMap(ListHint.index)
-                guard let index = own ?? collector.hint.index else {
+                guard let index = collector.hint.index ?? own else {
                     withoutIndex.append(package.place)
                     continue
                 }
@@ -62,7 +62,7 @@ enum PoetryList {
 extension ListHint {
     /// A package index that a list names; nil if it is none that may be remembered.
     static func index(_ url: String) -> SourceURL? {
-        guard let url = try? SourceURL(url) else { return nil }
+        guard let url = try? SourceURL(url), url.scheme != .file else { return nil }
         return try? ListHint(format: nil, base: nil, index: url).index
     }
 }

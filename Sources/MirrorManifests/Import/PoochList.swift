@@ -41,7 +41,10 @@ enum PoochList {
 
     private static func isDigest(_ text: String) -> Bool {
         if let (name, hex) = text.halves(atFirst: ":") {
-            return !name.isEmpty && Hex.decode(hex.utf8) != nil && !hex.isEmpty
+            let isName = name.utf8.allSatisfy {
+                (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0)
+            }
+            return isName && !name.isEmpty && Hex.decode(hex.utf8) != nil && !hex.isEmpty
         }
         return SumsList.algorithm(of: text[...]) == .sha256
     }

@@ -11,6 +11,11 @@ enum UVList {
             if let sdist = package["sdist"] {
                 add(sdist, of: package, tags: tags + ["sdist"], to: collector)
             }
+            if package["source"]?["registry"] != nil, package["wheels"] == nil,
+                package["sdist"] == nil
+            {
+                collector.leaveOut(package.packageName, "it names no file", at: package.place)
+            }
             if package["source"]?["git"] != nil {
                 collector.leaveOut(
                     package.packageName, "it is a repository, not a file", at: package.place)

@@ -66,7 +66,8 @@ package struct JSONTree: Sendable {
             members.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
     }
 
-    private init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
+    /// Reads the value that a token begins.
+    init(_ token: JSONToken, _ tokens: inout JSONTokenizer) throws(DecodingStop) {
         place = tokens.start
         switch token {
         case .beginObject:

@@ -1,8 +1,7 @@
 /// The field `Link` (RFC 8288 §3).
 enum LinkField {
-    /// The target of the first link whose relation is `next`, relative to the URL that answered; nil
-    /// without one, or where it is no URL.
-    static func next(in value: [UInt8], at url: SourceURL) -> SourceURL? {
+    /// The target of the first link whose relation is `next`, as it is written; nil without one.
+    static func next(in value: [UInt8]) -> String? {
         guard !value.isEmpty else { return nil }
         let text = String(decoding: value, as: UTF8.self)
         for (target, parameters) in links(in: text) {
@@ -15,7 +14,7 @@ enum LinkField {
             // A second `rel` is ignored (§3.3).
             guard let relation = relations.first else { continue }
             let words = relation.lowercased().split { " \t\"".contains($0) }
-            if words.contains("next") { return try? SourceURL(String(target), relativeTo: url) }
+            if words.contains("next") { return String(target) }
         }
         return nil
     }

@@ -13,12 +13,21 @@ public struct LeftOutEntry: Sendable, Hashable {
     /// The greatest length of a name that is kept, in bytes.
     private static let longestName = 1024
 
+    /// Whether a text may be a URL with a password or a query, perhaps without its scheme.
+    private static func mayBeURL(_ name: String) -> Bool {
+        if name.contains("://") { return true }
+        guard let (user, _) = name.halves(atFirst: "@") else {
+            return name.contains("?") && !name.hasPrefix("magnet:")
+        }
+        return user.contains(":") && !user.contains("/")
+    }
+
     /// Takes an entry; a column of 0 where the line is 0.
     package init(_ name: String, _ reason: String, line: Int, column: Int) {
         let name =
             name.utf8.count <= LeftOutEntry.longestName
             ? name : String(decoding: name.utf8.prefix(LeftOutEntry.longestName), as: UTF8.self)
-        self.name = name.contains("://") ? QuotedURL.withoutSecrets(name) : name
+        self.name = LeftOutEntry.mayBeURL(name) ? QuotedURL.withoutSecrets(name) : name
         (self.line, self.column) = (line, column)
         self.reason = reason
     }

@@ -23,7 +23,10 @@ extension ListFormat {
     ///
     /// Each release of a Debian archive has an InRelease, and each of its components a Packages.
     package func name(ofListAt url: SourceURL) -> String? {
-        if self == .index { return url.path.parts(at: "/").last.flatMap { SourceURL.decoded($0) } }
+        // Many folders are called alike.
+        if self == .index {
+            return ([url.host[...]] + url.path.parts(at: "/")).joined(separator: "-")
+        }
         guard self == .debianRelease || self == .debianPackages else { return nil }
         return url.beside("./")?.foldersOfRelease?.joined(separator: "-")
     }

@@ -16,6 +16,10 @@ public struct ListHint: Sendable, Hashable {
     public var depth: Int?
     /// The part of a list that is read; nil for its first document.
     package var part: ListPart?
+    /// The URL that answered, after redirects; nil for a text that came otherwise.
+    package var answeredBy: SourceURL?
+    /// Whether the answer says that the list goes on elsewhere.
+    package var goesOn = false
     /// Whether a manifest is read without the hint; otherwise the hint refuses it.
     package var isForListsOnly = false
 
@@ -47,6 +51,13 @@ public struct ListHint: Sendable, Hashable {
     public var isEmpty: Bool {
         format == nil && base == nil && name == nil && index == nil && registry == nil
             && depth == nil
+    }
+
+    /// The hint as it is remembered: without what belongs to one answer.
+    package var lasting: ListHint {
+        var hint = self
+        (hint.part, hint.answeredBy, hint.goesOn) = (nil, nil, false)
+        return hint
     }
 
     /// The hint for a list that names no file without a URL.

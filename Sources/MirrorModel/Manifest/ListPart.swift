@@ -7,6 +7,15 @@ package enum ListPart: Sendable, Hashable {
     /// What a package index has of a project.
     case project(IndexedProject)
 
+    /// Whether the document before it goes on there.
+    package var isNextPage: Bool {
+        switch self {
+        case .page: true
+        case .folder(let folder): folder.isNextPage
+        case .project: false
+        }
+    }
+
     /// Where it is.
     package var url: SourceURL {
         switch self {
@@ -25,6 +34,8 @@ package struct ListedFolder: Sendable, Hashable {
     package var path: String
     /// How many folders it is beneath the one that was asked for.
     package var depth: Int
+    /// Whether it is a further page of the folder's listing.
+    package var isNextPage = false
 
     /// Takes a folder.
     package init(url: SourceURL, path: String = "", depth: Int = 0) {

@@ -15,8 +15,8 @@ package final class Answer: Sendable {
     package let source: String
     /// The file name that the response suggests, last component only.
     package let suggestedName: String?
-    /// Where the answer goes on, where it is one page of several (RFC 8288, `next`).
-    package let nextPage: SourceURL?
+    /// Where the answer goes on, where it is one page of several: a reference (RFC 8288, `next`).
+    package let nextPage: String?
     /// The version of HTTP of the response; nil for a remembered one, and for a local file.
     package let version: HTTPVersion?
     /// Whether ranges are sent, as far as the responses of the transfer showed it.
@@ -30,7 +30,7 @@ package final class Answer: Sendable {
         freshUntil = head.freshUntil(received: now)
         source = provenance.answeredBy
         suggestedName = ContentDisposition.fileName(head.list(of: .contentDisposition))
-        nextPage = LinkField.next(in: head.list(of: .link), at: url)
+        nextPage = LinkField.next(in: head.list(of: .link))
         version = url.scheme == .file ? nil : head.version
         ranges = head.status == 206 ? .honoured : head.announcedRanges
     }
