@@ -210,6 +210,8 @@ public enum ManifestReader {
         if let name = hint.name { builder.set(.name, .untyped(name), at: TextPosition()) }
         var manifest = builder.finish()
         manifest.leftOut = list.leftOut
+        // A list has no name in it; its place gives it one, by which it owns its files.
+        manifest.name = manifest.owner
         guard builder.log.errorCount == 0 else { throw .refused }
         let warnings = builder.log.warnings
         return DecodedManifest(

@@ -169,7 +169,15 @@ struct ListParts {
                 decoded = try text.decode(
                     label: isProject ? label : url.description, origin: .url(url), hint: hint)
             } catch let refusal as ManifestRefusal {
-                if isProject { return Document(lacking: refusal, part) }
+                if case .project(let project) = part {
+                    let name = Escaped(project.name, limit: 80).description + ": "
+                    let first = refusal.diagnostics.first?.message ?? ""
+                    if first.hasPrefix(name) { return Document(lacking: refusal, part) }
+                    throw MirrorError(
+                        .manifestUnreadable,
+                        "\(label.printable): \(name)\(answered) is no page of a package index: \(first). Check the index."
+                    )
+                }
                 return try Document(leavingOut: part, refusal, "no directory listing")
             }
             if let next { decoded.goOn(at: next, part) }
@@ -190,6 +198,7 @@ struct ListParts {
                 if case .project(let project) = part {
                     "the page of \(Escaped(project.name, limit: 80))"
                 } else { "a part of the list" }
+            if error.code != .cancelled { error.code = .manifestUnreadable }
             error.message =
                 "\(label.printable): \(what) cannot be fetched: \(ManifestFetch.reason(error)) (\(url))"
             throw error

@@ -198,7 +198,7 @@ struct ManifestLoader: Sendable {
                 else { throw error }
                 var page = MirrorError(
                     .typeMismatch,
-                    "a page of HTML came in its place; the network may want a login")
+                    "a page of HTML came in its place; the network may want a login.")
                 page.isRetryable = true
                 return try serve(copy, url, because: page)
             }

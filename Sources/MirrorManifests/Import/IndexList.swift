@@ -26,8 +26,13 @@ enum IndexList {
         }
     }
 
+    /// The greatest number of entries of a listing and its folders.
+    private static let mostEntries = 100_000
+
     static func read(_ page: HTMLPage, into collector: ListCollector) {
-        guard let folder = folder(of: collector) else { return }
+        guard let folder = folder(of: collector), isShort(page.links.count, collector) else {
+            return
+        }
         for link in page.links {
             guard let url = try? SourceURL(link.reference, relativeTo: folder.url) else { continue }
             add(url, in: folder, at: TextPosition(line: 0), to: collector)
@@ -35,7 +40,9 @@ enum IndexList {
     }
 
     static func read(_ tree: JSONTree, into collector: ListCollector) {
-        guard let folder = folder(of: collector) else { return }
+        guard let folder = folder(of: collector), isShort(tree.elements.count, collector) else {
+            return
+        }
         for element in tree.elements {
             guard let name = element["name"]?.string else { continue }
             let isFolder = element["type"]?.string == "directory" || element["is_dir"]?.bool == true
@@ -49,6 +56,14 @@ enum IndexList {
             }
             add(url, in: folder, at: element.place, to: collector)
         }
+    }
+
+    private static func isShort(_ count: Int, _ collector: ListCollector) -> Bool {
+        // The links to other orders and to the folder above are none.
+        if count <= mostEntries + 100 { return true }
+        collector.log.error(
+            at: TextPosition(), "a listing of \(count) entries; at most \(mostEntries) are read")
+        return false
     }
 
     /// The folder that the listing is of; nil, with an error, for a page in a file.

@@ -13,11 +13,16 @@ struct IndexedFiles {
     }
 
     private var files: [File] = []
+    /// How the names of packages end.
+    private let kinds = [".whl", ".tar.gz", ".zip", ".tar.bz2", ".tgz", ".egg"]
 
     /// Reads a page of HTML.
     init(_ page: HTMLPage) {
         for link in page.links {
-            guard let (url, fragment) = link.reference.halves(atFirst: "#") else { continue }
+            let (url, fragment) = link.reference.halves(atFirst: "#") ?? (link.reference[...], "")
+            let name = (url.halves(atFirst: "?")?.before ?? url).parts(at: "/").last ?? ""
+            // Other pages link here and there.
+            guard !fragment.isEmpty || kinds.contains(where: name.hasSuffix) else { continue }
             let digests = fragment.parts(at: "&").compactMap { part -> Digest? in
                 guard let (name, hex) = part.halves(atFirst: "=") else { return nil }
                 return IndexedFiles.digest(String(name), String(hex))
@@ -47,6 +52,15 @@ struct IndexedFiles {
 
     /// Takes the files that a list names; an error names each digest that none of them has.
     func take(_ project: IndexedProject, into collector: ListCollector) {
+        guard !files.isEmpty else {
+            collector.log.error(at: TextPosition(), "it names no file")
+            return
+        }
+        let undigested = files.count { $0.digests.isEmpty }
+        let hint =
+            undigested == 0
+            ? ""
+            : " (\(Counted(undigested, "file")) there \(Counted.verb(undigested, "has", "have")) no digest)"
         var positions: [Digest: Int] = [:]
         for (position, file) in files.enumerated() {
             for digest in file.digests where positions[digest] == nil {
@@ -60,7 +74,7 @@ struct IndexedFiles {
                 collector.log.error(
                     at: place,
                     "\(Escaped(project.name, limit: 80)): \(project.url) has no file with"
-                        + " \(digest.algorithm.rawValue) \(digest.hex); lock it again, or remove that hash"
+                        + " \(digest.algorithm.rawValue) \(digest.hex)\(hint); lock it again, or remove that hash"
                 )
                 continue
             }

@@ -43,7 +43,11 @@ final class ListCollector {
         var resource: Resource?
         let flaw = log.takingErrorsBack { resource = self.resource(of: entry, at: url) }
         if let flaw {
-            leaveOut(entry.url?.value ?? entry.path?.value ?? "", flaw, at: entry.place)
+            // `path "a/../b": it has …`: without the value, so that reasons can be counted.
+            let reason = flaw.ranges(of: "\": ").first.map { mark in
+                "\(flaw.prefix { $0 != " " }): \(flaw[mark.upperBound...])"
+            }
+            leaveOut(entry.url?.value ?? entry.path?.value ?? "", reason ?? flaw, at: entry.place)
         } else if let resource {
             files.add(resource, isNamedByURL: entry.path == nil)
         }

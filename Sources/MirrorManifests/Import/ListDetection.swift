@@ -32,6 +32,7 @@ enum ListDetection {
             (.yarn, { $0.text.hasPrefix("# yarn lockfile v1") }),
             (.pnpm, { $0.text.hasPrefix("lockfileVersion:") }),
             (.conda, { $0.trimmed == "@EXPLICIT" }),
+            (.requirements, { $0.words.contains { $0.hasPrefix("--hash=") } }),
             (.alpine, { $0.text.hasPrefix("C:Q1") }), (.pacman, { $0.text == "%FILENAME%" }),
             (.gemfile, { ["GEM", "GIT", "PATH"].contains($0.text) }),
         ]

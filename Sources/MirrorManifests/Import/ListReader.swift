@@ -19,7 +19,8 @@ struct ListReader {
             if let wanted = hint.format { return try read(tree, as: wanted) }
             return try read(tree, as: try TOMLLists.format(of: tree, self))
         }
-        let signed = text.signedText
+        let signed = text.signedText(log: log)
+        guard log.errorCount == 0 else { throw .refused }
         let format: ListFormat
         if let wanted = hint.format {
             format = wanted

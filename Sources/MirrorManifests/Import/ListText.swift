@@ -110,20 +110,27 @@ struct ListText: Sequence {
     /// The text that a signature in it covers; nil if it has none. Its lines keep their numbers.
     ///
     /// A clear signature of PGP (RFC 9580 §7), or signify's two lines in front of the text.
-    var signedText: ListText? {
+    func signedText(log: DiagnosticLog) -> ListText? {
         let first = first { _ in true }?.text ?? ""
         let isPGP = first.hasPrefix("-----BEGIN PGP SIGNED MESSAGE-----")
         guard isPGP || first.hasPrefix("untrusted comment:") else { return nil }
         var signed: [UInt8] = []
         var isHeader = true
+        var isSigned = !isPGP
         for line in self {
-            if isPGP, line.text.hasPrefix("-----BEGIN PGP SIGNATURE-----") { break }
+            if isPGP, line.text.hasPrefix("-----BEGIN PGP SIGNATURE-----") {
+                isSigned = true
+                break
+            }
             if !isHeader {
                 let isEscaped = isPGP && line.text.hasPrefix("- ")
                 signed += line.text.utf8.dropFirst(isEscaped ? 2 : 0)
             }
             signed.append(0x0A)
             if isPGP ? line.isBlank : line.number == 2 { isHeader = false }
+        }
+        if !isSigned {
+            log.error(at: TextPosition(), "the signature at its end is missing; was it cut off?")
         }
         return ListText(ManifestBytes(signed))
     }

@@ -30,7 +30,7 @@ enum RequirementsList {
         for line in lines {
             guard let first = line.first else { continue }
             if first.value.hasPrefix("-") {
-                noteOption(first, collector)
+                take(option: first, line.dropFirst().first, collector)
             } else if let url = url(in: line) {
                 add(url, line, to: collector)
             } else if hashes(in: line).isEmpty {
@@ -124,10 +124,22 @@ enum RequirementsList {
         return lines
     }
 
-    private static func noteOption(_ option: ListWord, _ collector: ListCollector) {
-        let name = option.value.prefix { $0 != "=" }
-        collector.note(
-            "left out: pip's own, such as \(Quoted(name, limit: 40))", "option", at: option.place)
+    /// Takes an option of pip: some mean further files, the others are pip's own.
+    private static func take(
+        option: ListWord, _ value: ListWord?, _ collector: ListCollector
+    ) {
+        let (name, own) = option.value.halves(atFirst: "=") ?? (option.value[...], "")
+        let rest = value.map { " " + $0.value } ?? (own.isEmpty ? "" : " " + own)
+        let entry = ListWord(value: name + rest, place: option.place)
+        switch name {
+        case "-r", "--requirement":
+            collector.leaveOut(entry, "another list; sync it beside this one")
+        case "-e", "--editable": collector.leaveOut(entry, "a folder or a repository, not a file")
+        default:
+            collector.note(
+                "left out: pip's own, such as \(Quoted(name, limit: 40))", "option",
+                at: option.place)
+        }
     }
 
     /// `URL`, `name @ URL` or `name@URL`.
