@@ -55,7 +55,10 @@ extension ScanView {
         var size = situation.resource.size ?? situation.record?.stamp.size
         if decision.kind != .keep, situation.resource.size == nil {
             size = nil
-            if case .transfer(let part?, _) = decision.means { size = part.total }
+            if case .transfer(let part, _) = decision.means {
+                let isFetched = decision.kind == .fetch
+                size = part?.total ?? (isFetched ? situation.resource.likelySize : nil)
+            }
         }
         return Step(
             target: situation.resource.target, manifest: Int(entry.manifest),

@@ -10,6 +10,8 @@ struct HTMLPage {
         var reference: String
         /// The text between its tags.
         var text = ""
+        /// The text behind it, up to the next link.
+        var tail = ""
     }
 
     /// The text of `title`, and of the first heading.
@@ -81,7 +83,7 @@ struct HTMLPage {
         /// What the text belongs to.
         private var place: Place?
 
-        private enum Place { case title, link }
+        private enum Place { case title, link, tail }
 
         func start(_ name: String, _ attribute: (String) -> String?) {
             switch name {
@@ -100,7 +102,15 @@ struct HTMLPage {
         }
 
         func end(_ name: String) {
-            if ["title", "h1", "h2", "a"].contains(name) { place = nil }
+            switch name {
+            case "title", "h1", "h2", "tr", "table", "pre", "li", "ul": place = nil
+            case "a": place = page.links.isEmpty ? nil : .tail
+            default:
+                // Cells are words of their own.
+                if case .tail? = place, page.links[page.links.count - 1].tail.utf8.count < 256 {
+                    page.links[page.links.count - 1].tail += " "
+                }
+            }
         }
 
         func add(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -114,6 +124,9 @@ struct HTMLPage {
                 if page.links[last].text.utf8.count < longestText {
                     page.links[last].text += text()
                 }
+            case .tail?:
+                let last = page.links.count - 1
+                if page.links[last].tail.utf8.count < 256 { page.links[last].tail += text() }
             case nil: break
             }
         }

@@ -35,7 +35,9 @@ enum IndexList {
         }
         for link in page.links {
             guard let url = try? SourceURL(link.reference, relativeTo: folder.url) else { continue }
-            add(url, in: folder, at: TextPosition(line: 0), to: collector)
+            add(
+                url, size: size(in: link.tail), in: folder, at: TextPosition(line: 0), to: collector
+            )
         }
     }
 
@@ -54,7 +56,8 @@ enum IndexList {
                 collector.leaveOut(name, "neither a file nor a folder", at: element.place)
                 continue
             }
-            add(url, in: folder, at: element.place, to: collector)
+            let size = (element["size"]?.number?.value).flatMap { Int64($0) }
+            add(url, size: size, in: folder, at: element.place, to: collector)
         }
     }
 
@@ -89,8 +92,19 @@ enum IndexList {
         return ListedFolder(url: plain)
     }
 
+    /// The size behind a link, as nginx and Apache write it: the last word, a number perhaps with a unit.
+    private static func size(in text: String) -> Int64? {
+        guard var word = text.split(whereSeparator: \.isWhitespace).last else { return nil }
+        let units: [Character: Double] = ["K": 0x1p10, "M": 0x1p20, "G": 0x1p30, "T": 0x1p40]
+        let unit = word.last.flatMap { units[$0] }
+        if unit != nil { word = word.dropLast() }
+        guard word.allSatisfy({ ("0"..."9").contains($0) || $0 == "." }), let number = Double(word)
+        else { return nil }
+        return Int64(exactly: (number * (unit ?? 1)).rounded())
+    }
+
     private static func add(
-        _ url: SourceURL, in folder: ListedFolder, at place: TextPosition,
+        _ url: SourceURL, size: Int64?, in folder: ListedFolder, at place: TextPosition,
         to collector: ListCollector
     ) {
         guard url.origin == folder.url.origin, url.path.hasPrefix(folder.url.path) else { return }
@@ -105,6 +119,7 @@ enum IndexList {
             var entry = ListEntry(at: place)
             entry.url = ListWord(value: url.textWithSecrets, place: place)
             entry.path = ListWord(value: folder.path + name, place: place)
+            entry.likelySize = size.flatMap { $0 >= 0 ? $0 : nil }
             return collector.add(entry)
         }
         let depth = folder.depth + rest.utf8.count { $0 == UInt8(ascii: "/") }

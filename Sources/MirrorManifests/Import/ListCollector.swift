@@ -100,7 +100,9 @@ final class ListCollector {
                 name.value, .untyped(text), to: &draft.traits.headers, nameAt: name.place,
                 valueAt: value.place)
         }
-        return builder.resourceBuilder.resource(from: draft)
+        var resource = builder.resourceBuilder.resource(from: draft)
+        resource?.likelySize = entry.likelySize
+        return resource
     }
 
     /// The path of a file that is named by its URL; nil if that has no name at its end.

@@ -13,6 +13,8 @@ struct ListEntry {
     /// Further URLs of the same bytes.
     var mirrors: [ListWord] = []
     var size: ListWord?
+    /// A size that proves nothing, in bytes.
+    var likelySize: Int64?
     /// Digests in hexadecimal digits.
     var digests: [(algorithm: DigestAlgorithm, hex: ListWord)] = []
     /// A digest as Subresource Integrity.

@@ -10,6 +10,8 @@ public struct Resource: Sendable, Hashable {
     public var mirrors: [Source] = []
     /// The size in bytes, where declared.
     public var size: Int64?
+    /// The size that a directory listing gives, in bytes: a hint for the plan, and no proof.
+    package var likelySize: Int64?
     /// The declared digests, strongest first in whatever order they are set; empty when none is
     /// declared.
     public var digests: [Digest] = [] {

@@ -97,6 +97,7 @@ final class ResourceColumns: @unchecked Sendable {
         }
         resource.isNamedByServer = rarity?.isNamedByServer ?? false
         resource.size = record.size
+        resource.likelySize = rarity?.likelySize
         resource.digests = rarity?.digests ?? []
         if let digest = digest(of: record) { resource.digests = [digest] }
         resource.pieces = rarity?.pieces

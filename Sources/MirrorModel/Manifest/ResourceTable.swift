@@ -48,6 +48,14 @@ public struct ResourceTable: Sendable, RandomAccessCollection {
         return rarity > 0 && columns.rarities[Int(rarity) - 1].isNamedByServer
     }
 
+    /// The size of one resource that is declared, or else the one that a directory listing gives; the
+    /// resource itself is not built.
+    func expectedSize(at position: Int) -> Int64? {
+        if let size = size(at: position) { return size }
+        let rarity = columns.records[position].rarity
+        return rarity > 0 ? columns.rarities[Int(rarity) - 1].likelySize : nil
+    }
+
     /// Whether one resource's file is executable; the resource itself is not built.
     func isExecutable(at position: Int) -> Bool {
         columns.traits.values[Int(columns.records[position].traits)].isExecutable

@@ -30,6 +30,7 @@ struct ResourceRarity: Sendable {
     var digests: [Digest] = []
     var pieces: Pieces?
     var method = RequestMethod.get
+    var likelySize: Int64?
 
     init() {}
 
@@ -54,6 +55,10 @@ struct ResourceRarity: Sendable {
         }
         if resource.method != .get {
             method = resource.method
+            isRare = true
+        }
+        if let size = resource.likelySize {
+            likelySize = size
             isRare = true
         }
         if !isRare { return nil }

@@ -177,7 +177,7 @@ public struct StepList: Sendable {
         let resource = Int(entry.position)
         return PlainFetch(
             manifest: entry.manifest, resource: resource,
-            size: tables[entry.manifest].size(at: resource))
+            size: tables[entry.manifest].expectedSize(at: resource))
     }
 
     /// The row of a step, as far as it is known: a plain fetch is of a target without one.
@@ -282,7 +282,7 @@ extension StepList: RandomAccessCollection {
     private func fetch(manifest: Int, resource: Int) -> Step {
         Step(
             target: tables[manifest].target(at: resource), manifest: manifest, resource: resource,
-            decision: .plainFetch, size: tables[manifest].size(at: resource))
+            decision: .plainFetch, size: tables[manifest].expectedSize(at: resource))
     }
 
     private func removal(of orphan: Orphan) -> Step {
