@@ -98,6 +98,15 @@ import Testing
         ("é", "./%C3%A9"), ("a:b", "./a:b"),
     ]
 
+    /// Many folders are called alike.
+    @Test func aListingIsNamedAfterItsHostAndFolders() throws {
+        let names = try [
+            "https://h.example/1/files/", "https://h.example/2/files/", "https://h.example/",
+        ]
+        .map { ListFormat.index.name(ofListAt: try SourceURL($0)) }
+        #expect(names == ["h.example-1-files", "h.example-2-files", "h.example"])
+    }
+
     /// A name is never a URL of its own, whatever it looks like.
     @Test(arguments: names) func nameBecomesAReferenceBeneathTheBase(
         name: String, reference: String
