@@ -3,7 +3,7 @@ internal import MirrorModel
 /// A directory listing of a web server: of nginx, Apache, lighttpd, caddy, Python and the like in HTML,
 /// of nginx and caddy in JSON.
 ///
-/// Files and folders beneath the listing's own URL are entries. Other links lead elsewhere: to the folder
+/// Files and folders under the listing's own URL are entries. Other links lead elsewhere: to the folder
 /// above, to the same listing in another order, to the server's maker.
 enum IndexList {
     /// Whether a page calls itself a listing.

@@ -6,7 +6,7 @@ struct ListEntry {
     var place: TextPosition
     /// Its URL; nil if the list has only names, which are relative to the list's base.
     var url: ListWord?
-    /// Its path beneath `Caches/`; nil stands for the last part of its URL, in `folder`.
+    /// Its path in `Caches/`; nil stands for the last part of its URL, in `folder`.
     var path: ListWord?
     /// The folder of a file that is named by its URL; nil stands for `Caches/` itself.
     var folder: String?

@@ -1,7 +1,7 @@
 internal import MirrorModel
 
-/// package-lock.json: `packages` has an entry for each folder in node_modules, of version 2 and 3;
-/// `dependencies` one for each package, with its own beneath it, of version 1.
+/// package-lock.json: `packages` of versions 2 and 3 has an entry for each folder in node_modules;
+/// version 1 has `dependencies`, which nest.
 enum NPMList {
     /// The registry at which npm looks where nothing else is said.
     static let registry = "https://registry.npmjs.org/"
@@ -72,7 +72,7 @@ enum NPMList {
         return base + path
     }
 
-    /// The path of a package beneath `Caches/`.
+    /// The path of a package in `Caches/`.
     static func path(_ name: String, _ version: String?) -> String {
         "npm/" + name + (version.map { "-" + $0 } ?? "") + ".tgz"
     }

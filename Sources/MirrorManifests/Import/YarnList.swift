@@ -1,6 +1,6 @@
 internal import MirrorModel
 
-/// yarn.lock of yarn 1: a paragraph for each package, and indented beneath its names what it is.
+/// yarn.lock of yarn 1: a paragraph for each package; its names are followed by indented keys.
 enum YarnList {
     static func read(_ text: ListText, into collector: ListCollector) throws(DecodingStop) {
         var package: Package?

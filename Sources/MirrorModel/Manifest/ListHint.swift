@@ -12,7 +12,7 @@ public struct ListHint: Sendable, Hashable {
     public private(set) var index: SourceURL?
     /// The registry of npm at which packages without a URL are found: a URL that ends in a slash.
     public private(set) var registry: SourceURL?
-    /// How many folders beneath the first one a directory listing is followed; nil stands for 5.
+    /// How many levels of folders of a directory listing are read; nil stands for 5.
     public var depth: Int?
     /// The part of a list that is read; nil for its first document.
     package var part: ListPart?

@@ -30,9 +30,9 @@ package enum ListPart: Sendable, Hashable {
 package struct ListedFolder: Sendable, Hashable {
     /// Where its listing is; it ends in a slash.
     package var url: SourceURL
-    /// Its path beneath the folder that was asked for, decoded, with a slash at its end; empty for that.
+    /// Its path within the folder that was asked for, decoded, with a slash at its end; empty for that folder.
     package var path: String
-    /// How many folders it is beneath the one that was asked for.
+    /// How many levels it is below the folder that was asked for.
     package var depth: Int
     /// Whether it is a further page of the folder's listing.
     package var isNextPage = false

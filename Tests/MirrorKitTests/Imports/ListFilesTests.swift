@@ -139,6 +139,17 @@ import Testing
         }
     }
 
+    /// A listing of more entries would be followed for hours.
+    @Test func aListingOfMoreThanAHundredThousandEntriesIsRefused() throws {
+        let links = (0..<100_200).map { "<a href=f\($0)>f</a>" }.joined()
+        let error = #expect(throws: ManifestRefusal.self) {
+            try ManifestReader.read(
+                Array("<title>Index of</title>\(links)".utf8), label: "l",
+                origin: .url(try SourceURL("https://h.example/pub/")))
+        }
+        #expect(error?.description.contains("at most 100000 are read") == true)
+    }
+
     /// Names that do not fit into a header of tar stand in an entry in front of it, or in two fields.
     @Test(arguments: ["name", "prefix", "L", "x"])
     func longNamesInATarAreFound(form: String) throws {
