@@ -90,8 +90,10 @@ import Testing
         let copy = root.stage.ground.folder.full("copy")
         let cut = try await root.stage.tool(
             "/usr/bin/curl", ["-sf", "-o", copy, root.url + "/Documents/a"])
-        // 18: a body that is too short; 22: a refusal.
-        #expect(cut.ending == .exited(size > 32_768 ? 18 : 22), "\(cut)")
+        // 22: a refusal; 18: a body that is too short, of a file that is not read before its head is sent.
+        // Where the kernel has written the page back by now, the change has new times, and is refused.
+        #expect(
+            cut.ending == .exited(22) || (size > 32_768 && cut.ending == .exited(18)), "\(cut)")
         // Nor does the end of that version come by a range.
         #expect(try await root.answer("GET /Documents/a", "Range: bytes=100-").status == "503")
         bytes[0] = first
