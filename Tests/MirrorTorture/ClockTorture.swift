@@ -5,8 +5,7 @@ internal import MirrorTestSupport
 /// a certificate that is not valid then.
 enum ClockTorture: TortureClass {
     static let name = "R16"
-    static let title =
-        "clock ± 50 years, languages, an hour twice and left out, a clock that goes back"
+    static let title = "clocks, languages and time zones"
     static let trials = 140
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

@@ -6,7 +6,7 @@ internal import MirrorTestSupport
 /// `FAULT='change, pread64 EIO' scripts/torture --trials 9 R4` makes only trials whose words hold that.
 enum FaultTorture: TortureClass {
     static let name = "R4"
-    static let title = "system calls that fail, once or for ever, by strace (also with segments)"
+    static let title = "system calls that fail, once or for ever"
     static let trials = 840
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

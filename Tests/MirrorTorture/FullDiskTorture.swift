@@ -5,8 +5,7 @@ internal import Synchronization
 /// Disks of a hundred sizes on which a run does not, or just, fit.
 enum FullDiskTorture: TortureClass {
     static let name = "R12"
-    static let title =
-        "a disk that is full, at sizes from none to enough (tmpfs; also with segments)"
+    static let title = "a full disk, at sizes from none to enough"
     static let trials = 150
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

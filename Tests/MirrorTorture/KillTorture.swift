@@ -4,8 +4,7 @@ internal import MirrorTestSupport
 /// SIGKILL at random instants: every final name holds one whole version, and the next run heals.
 enum KillTorture: TortureClass {
     static let name = "R1"
-    static let title =
-        "SIGKILL at random instants (fresh, resume, update, 500 small files, large files, segments, sets)"
+    static let title = "SIGKILL at random instants (resume, update, segments, sets)"
     static let trials = 1050
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

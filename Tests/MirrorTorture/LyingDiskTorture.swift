@@ -4,8 +4,7 @@ internal import MirrorTestSupport
 /// A disk that says that it wrote and did not: no such byte is reported, or gets a final name.
 enum LyingDiskTorture: TortureClass {
     static let name = "R5"
-    static let title =
-        "a disk that reports writes it did not do, half did, or did wrong (also with segments)"
+    static let title = "a disk that reports writes it did not do, or did wrong"
     static let trials = 600
 
     static func run(program: String, trials count: Int, seed: UInt64) throws -> Tally {

@@ -5,8 +5,7 @@ internal import MirrorTestSupport
 /// that are closed or full. Each ends with the code that is defined for it, and the next run goes on.
 enum SignalTorture: TortureClass {
     static let name = "R15"
-    static let title =
-        "SIGINT, SIGTERM at any time, also with 20,000 files; SIGPIPE, SIGXFSZ; outputs closed or full"
+    static let title = "SIGINT, SIGTERM, SIGPIPE, SIGXFSZ; outputs closed or full"
     static let trials = 200 + crowded + endings
     private static let crowded = 20
     private static let endings = 120

@@ -7,7 +7,7 @@ internal import MirrorTestSupport
 /// two processors.
 enum SimulationTorture: TortureClass {
     static let name = "R21"
-    static let title = "transfers in virtual time: hosts, lines, workers and people from a seed"
+    static let title = "transfers in virtual time, from a seed"
     static let trials = 1_000_000
     private static let block = 2000
 

@@ -4,7 +4,7 @@ internal import MirrorTestSupport
 /// Folders of the tree swapped for symbolic links while mirror works in them: nothing outside changes.
 enum SwapTorture: TortureClass {
     static let name = "R9"
-    static let title = "folders swapped for symbolic links during runs, 60 s"
+    static let title = "folders swapped for symbolic links, 60 s"
     static let trials = 300
     private static let milliseconds = 60_000
 

@@ -53,11 +53,12 @@ for kind in TortureTable.classes where wanted.isEmpty || wanted.contains(kind.na
         let tally = try kind.run(program: program, trials: trials ?? kind.trials, seed: seed)
         rows.append(TortureTable.row(kind, tally))
         print(rows.last ?? "")
+        for note in (tally.reasonNotRun.map { [$0] } ?? tally.notes) { print("    \(note)") }
         for flaw in tally.flaws.prefix(20) { print("    \(flaw)") }
         if tally.flaws.count > 20 { print("    and \(tally.flaws.count - 20) more") }
         hasFlaw = hasFlaw || !tally.flaws.isEmpty
     } catch {
-        print("| \(kind.name) | \(kind.title) | – | broke off | \(error) |")
+        print("| \(kind.name) | \(kind.title) | – | broke off: \(error) |")
         hasFlaw = true
     }
     fflush(nil)

@@ -3,8 +3,7 @@ internal import MirrorTestSupport
 /// Hostile and broken servers: every answer to every part, as the contract says.
 enum AnswerTorture: TortureClass {
     static let name = "R6"
-    static let title =
-        "server scripts, each to every state of a part; lies to further connections"
+    static let title = "lying servers, each with every state of a part"
     /// Fewer than all: about a third, spread so that each script meets each state.
     static let trials = 8900
     /// Of how many trials one is of further connections.

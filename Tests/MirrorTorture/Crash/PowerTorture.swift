@@ -5,7 +5,7 @@ internal import Synchronization
 /// The power is cut at random moments: what was reported is there, and nothing is torn.
 enum PowerTorture: TortureClass {
     static let name = "R3"
-    static let title = "power loss on ext4 and xfs (loop image, shutdown without log flush)"
+    static let title = "power loss on ext4 and xfs (loop image)"
     static let trials = 500
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

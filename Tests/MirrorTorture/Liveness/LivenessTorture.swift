@@ -6,7 +6,7 @@ import Synchronization
 /// where there is one to be had.
 enum LivenessTorture: TortureClass {
     static let name = "R20"
-    static let title = "liveness: failures × mirrors × pins × parts × HTTP versions × connections"
+    static let title = "liveness: failures × mirrors × pins × parts × connections"
     static let trials = 816
     /// Runs at once: nearly all of them wait.
     private static let lanes = 8

@@ -4,7 +4,7 @@ internal import MirrorTestSupport
 /// own bytes, and all are there in the end.
 enum MixedTorture: TortureClass {
     static let name = "R22"
-    static let title = "one address with HTTP/2 on some connections and HTTP/1.1 on others"
+    static let title = "HTTP/2 and HTTP/1.1 at one address"
     static let trials = 240
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

@@ -3,7 +3,7 @@ internal import MirrorTestSupport
 /// Resume, ranges, conditions and redirects against server programs as Debian ships them.
 enum RealServerTorture: TortureClass {
     static let name = "R19"
-    static let title = "real servers: resume, ranges, conditions, redirects, also through a proxy"
+    static let title = "real servers and a proxy"
     static let trials = 1000
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {

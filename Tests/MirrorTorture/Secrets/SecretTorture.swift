@@ -3,7 +3,7 @@ internal import MirrorTestSupport
 /// Tokens, logins, signatures and cookies: each is seen where it belongs, and nowhere else.
 enum SecretTorture: TortureClass {
     static let name = "R13"
-    static let title = "secrets across redirects, mirrors, proxies, netrc and errors"
+    static let title = "secrets across redirects, mirrors, proxies and errors"
     static let trials = 1000
 
     static func run(program: String, trials: Int, seed: UInt64) throws -> Tally {
