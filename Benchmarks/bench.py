@@ -165,7 +165,6 @@ def main():
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="e.g. W1 W3; default: all")
     parser.add_argument("--mirror", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--page", help=argparse.SUPPRESS)
-    parser.add_argument("--plot", help="where the SVG goes")
     parser.add_argument("--runs", type=int, default=5, help="rounds (5)")
     parser.add_argument("--quick", action="store_true", help="smaller workloads; page untouched")
     parser.add_argument("--folder", help="where files are made (the temporary folder); 15 GiB")
@@ -188,11 +187,9 @@ def main():
             facts = machine(bench)
             # A long run that is broken off keeps what it has found.
             if arguments.page and not arguments.quick:
-                report.update(arguments.page, facts, done)
+                report.update(arguments.page, facts["date"], done)
             if arguments.json:
                 report.save(arguments.json, report.document(facts, done))
-            if arguments.plot:
-                report.save(arguments.plot, report.plot(done))
     finally:
         bench.end()
     results = [result for _, measured in done for _, results in measured

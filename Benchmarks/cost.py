@@ -67,27 +67,23 @@ def thousands(value):
 
 
 def row(way, measured):
-    """A row of the table: the median of mirror's runs, how far they lay apart, and the floor's."""
+    """A row of the table: the median of mirror's runs, and the floor's."""
     mirror = sorted(apart for apart, _ in measured["mirror"])
     digest = sorted(digest for _, digest in measured["mirror"])
     middle = mirror[len(mirror) // 2]
-    spread = (mirror[-1] - mirror[0]) / middle * 100
     floor = measured.get("floor")
-    return [f"{way.name}: {way.title}", thousands(middle),
-            f"{spread:.1f} %" if len(mirror) > 1 else "",
-            thousands(floor[0]) if floor else "", f"{middle / floor[0]:.1f}" if floor else "",
-            thousands(digest[len(digest) // 2]), f"{way.many:,} - {way.few:,}"]
+    return [f"{way.name}: {way.title}", thousands(middle), thousands(floor[0]) if floor else "",
+            f"{middle / floor[0]:.1f}" if floor else "", thousands(digest[len(digest) // 2])]
 
 
 def table(rows, runs):
-    head = ["an item", "mirror", "spread", "floor", "mirror by the floor", "digest", "items"]
-    lines = [f"| {' | '.join(head)} |", "|---|---:|---:|---:|---:|---:|---:|"]
+    head = ["an item", "mirror", "floor", "mirror by the floor", "digest"]
+    lines = [f"| {' | '.join(head)} |", "|---|---:|---:|---:|---:|"]
     lines += [f"| {' | '.join(cells)} |" for cells in rows]
     day = time.strftime("%Y-%m-%d", time.gmtime())
     return "\n".join(lines) + (
-        f"\n\nThousands of instructions, {day}. mirror's are the median of {runs} runs; the "
-        "spread is the\ngreatest less the least. Neither figure holds the digest.\n"
-    )
+        f"\n\nThousands of instructions without the digest, {day}; mirror's are the median of "
+        f"{runs} runs.\n")
 
 
 def on_page(page):

@@ -1,4 +1,4 @@
-"""Results as a table, as JSON, as an SVG plot, and on the page of the documentation."""
+"""Results as a table, as JSON, and as rows on the page of the documentation."""
 
 import json
 
@@ -72,41 +72,46 @@ def table(workload, results):
 
 
 def section(workload, measured):
-    """A workload's part of the page: of one case a row a tool, of several a row a case."""
-    alone = len(measured) == 1 and measured[0][0] is workload
-    text = table(*measured[0]) if alone else matrix(workload, measured)
+    """A workload as it is printed: a table for each case, then what its reader has to know."""
+    text = "\n".join(table(case, results) for case, results in measured)
     return text + "".join(f"\n{remark}\n" for remark in workload.remarks)
 
 
-def cell(result):
-    """A tool's median in a table of cases, or what was wrong."""
-    if result is None:
-        return ""
-    return f"**{result.flaws[0]}**" if result.flaws else f"{result.wall:.2f} s"
+# How many of the fastest other tools the page names.
+NAMED = 3
 
 
-def matrix(workload, measured):
-    """Markdown: a row a case, a column a tool, then how often each goal was reached."""
-    tools = list(dict.fromkeys(tool for _, results in measured for tool in results))
-    aims = [(words, bound, sense) for words, _, bound, sense in measured[0][0].goals]
-    lines = [f"### {workload.name}: {workload.title}", "",
-             f"| | {' | '.join(tools)} | {' | '.join(words for words, _, _ in aims)} |",
-             f"|---|{'---:|' * (len(tools) + len(aims))}"]
-    verdicts = {words: [] for words, _, _ in aims}
+def row(case, results, date):
+    """A row of the page: mirror's medians, and the fastest others' time by mirror's."""
+    mirror = results["mirror"]
+    unit, word = (1000, "ms") if case.repeats > 1 else (1, "s")
+    others = sorted((r for r in results.values() if r is not mirror and not r.flaws
+                     and not r.tool.startswith("openssl")), key=lambda r: r.wall)[:NAMED]
+    cells = [f"{case.name}: {case.title}",
+             f"**{mirror.flaws[0]}**" if mirror.flaws else f"{mirror.wall * unit:.2f} {word}",
+             f"{mirror.cpu * unit:.2f} {word}", f"{mirror.peak / MIB:.0f} MiB",
+             "; ".join(f"{other.tool} {other.wall / mirror.wall:.2f}" for other in others), date]
+    return f"| {' | '.join(cells)} |"
+
+
+def misses(case, results):
+    """A line of the page for each aim that was not reached."""
+    return [f"- {case.name}: {number(value)} {words}; aim {sense} {number(bound)}"
+            for words, value, bound, sense, good in goals(case, results) if not good]
+
+
+def grid(workload, measured, date):
+    """Rows of the page for cases that differ in their line: mirror's time, and by the best peer."""
+    cells = {}
     for case, results in measured:
-        row = [cell(results.get(tool)) for tool in tools]
-        found = {words: (value, good) for words, value, _, _, good in goals(case, results)}
-        for words, _, _ in aims:
-            value, good = found.get(words, (None, None))
-            row.append("" if value is None else number(value) if good else f"**{number(value)}**")
-            verdicts[words] += [] if good is None else [good]
-        lines.append(f"| {case.title} | {' | '.join(row)} |")
-    lines.append("")
-    for words, bound, sense in aims:
-        if verdicts[words]:
-            lines.append(f"- {words}: aim {sense} {number(bound)}, reached in "
-                         f"{sum(verdicts[words])} of {len(verdicts[words])}")
-    return "\n".join(lines) + "\n"
+        mirror = results["mirror"]
+        aims = goals(case, results)
+        by_peer = f"{aims[0][1]:.2f}" if aims else "?"
+        is_good = not mirror.flaws and aims and aims[0][4]
+        cells.setdefault(case.manner_title, []).append(
+            f"{mirror.wall:.2f} s, {by_peer if is_good else f'**{by_peer}**'}")
+    return [f"| {workload.name}: {title} | {' | '.join(row)} | {date} |"
+            for title, row in cells.items()]
 
 
 def document(machine, workloads):
@@ -130,52 +135,40 @@ def document(machine, workloads):
     }
 
 
-def plot(workloads):
-    """Bars: each tool's time by mirror's, cut at 8."""
-    width, bar, label, most = 760, 16, 170, 8.0
-    rows, y = [], 30
-    cases = [case for _, measured in workloads for case in measured]
-    for workload, results in cases:
-        mirror = results.get("mirror")
-        if not mirror or len(results) < 2:
-            continue
-        rows.append(f'<text x="8" y="{y + 12}" class="t">{workload.name}: {workload.title}</text>')
-        y += 22
-        for result in sorted(results.values(), key=lambda r: r.wall):
-            ratio = result.wall / mirror.wall
-            length = min(ratio, most) / most * (width - label - 70)
-            colour = "#2563a8" if result is mirror else "#9aa3ad"
-            rows.append(
-                f'<text x="{label - 8}" y="{y + 12}" class="n">{result.tool}</text>'
-                f'<rect x="{label}" y="{y}" width="{length:.1f}" height="{bar - 3}" '
-                f'fill="{colour}"/>'
-                f'<text x="{label + length + 6:.1f}" y="{y + 12}">{ratio:.2f}</text>')
-            y += bar
-        y += 14
-    style = ("text{font:12px sans-serif;fill:#333}.t{font-weight:bold}"
-             ".n{text-anchor:end}")
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {y + 10}" '
-            f'width="{width}" height="{y + 10}"><style>{style}</style>'
-            f'<rect width="100%" height="100%" fill="#fff"/>'
-            f'<text x="8" y="18">Time by mirror\'s; shorter is faster, cut at {most:.0f}</text>'
-            + "".join(rows) + "</svg>\n")
+HEAD = [
+    "| workload | time | processor | memory | the fastest others | measured |",
+    "|---|---:|---:|---:|---|---|"]
+GRID_HEAD = [
+    "| over a line | 1 ms | 20 ms | 100 ms | 300 ms | measured |",
+    "|---|---:|---:|---:|---:|---|"]
 
 
-def update(page, machine, workloads):
-    """Puts the tables between the page's markers; workloads that were not run keep theirs."""
+def update(page, date, workloads):
+    """Writes the rows between the page's markers; workloads that were not run keep theirs."""
     with open(page) as file:
         text = file.read()
     head, rest = text.split(BEGIN)
     old, tail = rest.split(END)
-    sections = {}
-    for part in old.split("### ")[1:]:
-        sections[part.split(":")[0]] = "### " + part.strip() + "\n"
+    rows, grids, missed = {}, {}, {}
+    for line in old.splitlines():
+        if line.startswith(("| W", "- W")):
+            name = line[2:].split(":")[0]
+            kind = missed if line.startswith("-") else grids if name == "W13" else rows
+            kind.setdefault(name, []).append(line)
     for workload, measured in workloads:
-        stamp = f"\nMeasured {machine['date']}, {machine['runs']} runs each, interleaved.\n"
-        sections[workload.name] = section(workload, measured) + stamp
-    middle = "\n".join(sections[name] for name in sorted(sections, key=in_order))
+        if workload.name == "W13":
+            grids[workload.name] = grid(workload, measured, date)
+        else:
+            rows[workload.name] = [row(case, results, date) for case, results in measured]
+            missed[workload.name] = [line for case, results in measured
+                                     for line in misses(case, results)]
+    lines = []
+    for top, kind in ((HEAD, rows), (GRID_HEAD, grids), (["Aims that were not reached:", ""], missed)):
+        body = [line for name in sorted(kind, key=in_order) for line in kind[name]]
+        lines += [""] + top + body if body else []
+    middle = "\n".join(lines)
     with open(page, "w") as file:
-        file.write(f"{head}{BEGIN}\n\n{middle}\n{END}{tail}")
+        file.write(f"{head}{BEGIN}\n{middle}\n\n{END}{tail}")
 
 
 def in_order(name):
@@ -186,4 +179,4 @@ def in_order(name):
 
 def save(path, content):
     with open(path, "w") as file:
-        file.write(content if isinstance(content, str) else json.dumps(content, indent=1) + "\n")
+        file.write(json.dumps(content, indent=1) + "\n")

@@ -88,7 +88,7 @@ def rate_by_nginx(results):
 
 class W15a(Served):
     name = "W15a"
-    title = "one 4 GiB file of `mirror serve`, fetched by curl"
+    title = "one 4 GiB file of `mirror serve`, by curl"
     files_word = "large"
     goals = (("x nginx's rate", rate_by_nginx, 0.8, ">="),)
 
@@ -109,7 +109,7 @@ class W15a(Served):
 
 class W15b(Served):
     name = "W15b"
-    title = "20,000 files of 4 KiB of `mirror serve`, fetched by h2load over 50 connections"
+    title = "20,000 files of `mirror serve`, by h2load"
     files_word = "small"
     goals = (("x nginx's rate", rate_by_nginx, 0.5, ">="),)
 

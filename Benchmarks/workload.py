@@ -37,7 +37,7 @@ class Workload:
         os.makedirs(self.scratch, exist_ok=True)
 
     def cases(self):
-        """What is measured and told as a table of its own; most workloads are one case."""
+        """What is measured with a table of its own; most workloads are one case."""
         return [self]
 
     def prepare(self):
