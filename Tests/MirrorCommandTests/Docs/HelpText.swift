@@ -1,13 +1,19 @@
 import MirrorTestSupport
+import Synchronization
 import Testing
 
 /// What the built program says about itself.
 enum HelpText {
+    /// The helps that were asked for: a start of the program for each mention of a verb is too many.
+    private static let known = Mutex<[[String]: String]>([:])
+
     /// The help of the program, or of a verb.
     static func of(_ words: [String]) throws -> String {
+        if let help = known.withLock({ $0[words] }) { return help }
         let result = try Command.run(
             BuiltProgram.path(of: "mirror"), words + ["--help"], environment: ["COLUMNS": "80"])
         #expect(result.ending == .exited(0))
+        known.withLock { $0[words] = result.output }
         return result.output
     }
 

@@ -23,7 +23,7 @@ struct SystemdTests {
             ExecReload=kill -HUP $MAINPID
             SuccessExitStatus=143
             Restart=on-failure
-            WatchdogSec=15
+            WatchdogSec=8
             StandardOutput=file:\(ground.folder.full("out"))
 
             """
@@ -37,7 +37,7 @@ struct SystemdTests {
                     [ "$(grep -c '^Next sync' "$HOME/out")" -ge $1 ] && return; sleep 0.05; done; }
                 said 1; systemctl --user reload w || exit 2; said 2
                 # Longer than the watchdog waits for signs of life.
-                sleep 17
+                sleep 10
                 systemctl --user show w --property=ActiveState,NRestarts,StatusText
                 systemctl --user stop w
                 systemctl --user show w --property=ActiveState,Result

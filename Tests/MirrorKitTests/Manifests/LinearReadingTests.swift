@@ -8,7 +8,7 @@ import Testing
 ///
 /// Each text is made with n and with 10 n of something. Ten times as long takes about ten times the
 /// processor time of this thread, and with a hidden square a hundred times. The limit lies between.
-@Suite(.serialized) struct LinearReadingTests {
+@Suite struct LinearReadingTests {
     /// A text, by how many of something it has.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
