@@ -5,7 +5,6 @@ import Testing
 @testable import MirrorKit
 @testable import MirrorManifests
 @testable import MirrorModel
-@testable import MirrorStore
 @testable import MirrorTransfer
 
 /// Figures of docs/ that a constant decides: the page says what the code has.
@@ -25,13 +24,8 @@ import Testing
 
     static let figures: [Figure] = [
         Figure("transfers.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
-        Figure("crash.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
-        Figure("segments.md", "every second or \(mebibytes(PipelineDigests.milestoneBytes))"),
-        Figure("transfers.md", "Bodies of up to \(kibibytes(IncomingBody.memoryLimit))"),
-        Figure("transfers.md", "Bodies of at most \(kibibytes(IncomingBody.memoryLimit))"),
         Figure(
             "transfers.md", "a body of \(mebibytes(RequestDraft.leastLong)) or more over HTTP/1.1"),
-        Figure("transfers.md", "at most \(kibibytes(ActiveRequest.unwantedLimit)). The next"),
         Figure("security.md", "\(kibibytes(ActiveRequest.headerLimit)) of headers"),
         Figure("transfers.md", "between 0 and \(seconds(RetryPolicy.firstCeiling)), 1, 2"),
         Figure("transfers.md", "8, 16, \(seconds(RetryPolicy.highestCeiling)) s"),
@@ -45,19 +39,8 @@ import Testing
         Figure("transfers.md", "A rate under \(kibibytes(StallClock.slowest))/s"),
         Figure("events.md", "less than \(kibibytes(StallClock.slowest))/s"),
         Figure(
-            "transfers.md", "fall behind: \(mebibytes(ReadingThrottle.backlogLimit)) wait"),
-        Figure("transfers.md", "hashes up to \(kibibytes(BodyCheck.fewBytes)) on the thread"),
-        Figure(
-            "segments.md", "less than \(mebibytes(SegmentPace.leastMissing)) or a second's work"),
-        Figure("segments.md", "at least \(mebibytes(SegmentSet.leastMissing)) are missing"),
-        Figure("segments.md", "brought less than \(mebibytes(SegmentSet.bytesThatExcuse))"),
-        Figure("crash.md", "A batch closes at \(DurableFlush.mostInGroup) works"),
-        Figure("crash.md", "at \(mebibytes(PromotionInbox.bytesPerBatch)) of bodies in memory"),
-        Figure(
-            "crash.md",
-            "\(Int(PromotionInbox.patience / .milliseconds(1))) ms after its first work"),
-        Figure("crash.md", "a batch of \(DurableFlush.fewestForGroup) or more"),
-        Figure("crash.md", "an index of up to \(IndexCheck.smallEnoughToVerify >> 10) KiB"),
+            "transfers.md", "less than \(mebibytes(SegmentPace.leastMissing)) or a second's work"),
+        Figure("transfers.md", "at least \(mebibytes(SegmentSet.leastMissing)) are missing"),
         Figure("manifests.md", "deeper than \(XMLPushParser.deepest) levels"),
         Figure("manifests.md", "more than \(mebibytes(XMLPushParser.longestText)) |"),
         Figure("events.md", "up to \(DiagnosticLog.limit), each with"),
