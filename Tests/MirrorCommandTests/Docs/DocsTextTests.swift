@@ -35,7 +35,7 @@ import Testing
     }
 
     /// `Type.member` is declared in a file that is named after the type.
-    @Test(arguments: ["docs/design.md", "docs/crash.md", "CONTRIBUTING.md"].map(DocsPage.init))
+    @Test(arguments: ["docs/design.md", "CONTRIBUTING.md"].map(DocsPage.init))
     func namedMembersExist(_ page: DocsPage) throws {
         for word in DocsPage.codeWords(in: try page.text()) {
             let parts = word.split(separator: ".").map(String.init)
