@@ -2,7 +2,7 @@ import Glibc
 import MirrorTestSupport
 import Testing
 
-/// The pipelines that docs/ci.md offers, run as they are written: the cache is filled in one folder
+/// The pipelines that docs/install.md offers, run as they are written: the cache is filled in one folder
 /// and unpacked in another, where no server answers any more.
 @Suite(.timeLimit(.minutes(15))) struct CIExamplesTests {
     private static let artifact = "zstd.tar.gz"
@@ -140,7 +140,7 @@ import Testing
     /// The lines of the page itself, and what the root must still know by itself.
     @Test func everyLineOfThePageWorksInAnUnpackedCache() async throws {
         try await DetachedThread.run {
-            let text = try DocsPage("docs/ci.md").text()
+            let text = try DocsPage("docs/install.md").text()
             let lines = text.split(separator: "\n").map(String.init).filter {
                 $0.hasPrefix("mirror ")
                     && (!$0.contains("jq ") || BuiltProgram.exists("/usr/bin/jq"))
