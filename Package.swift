@@ -113,7 +113,7 @@ let package = Package(
                 "MirrorSimulation",
             ] + rooms,
             exclude: [
-                "History/recorded", "Manifests/good", "Manifests/bad", "Manifests/json-schema.py",
+                "Manifests/good", "Manifests/bad", "Manifests/json-schema.py",
                 "Imports/lists",
                 "Imports/bad",
             ],

@@ -12,7 +12,6 @@ enum TextProperties {
         FuzzedParser(text: "size", longest: 48, dictionary: "texts", size),
         FuzzedParser("control", longest: 512, dictionary: "json", control),
         FuzzedParser("followed-event", longest: 512, dictionary: "json", followedEvent),
-        FuzzedParser("decisions", longest: 2048, dictionary: "json", decisions),
         FuzzedParser(text: "grant", longest: 128, dictionary: "texts", grant),
     ]
 
@@ -38,26 +37,6 @@ enum TextProperties {
         EventEncoder(alwaysWithTotals: true).write(event, to: &json)
         let again = EventDecoder.event(in: json.take())
         return again == nil ? "an event that cannot be read again" : nil
-    }
-
-    /// Whatever a file of recorded decisions holds, they can be made again and written again.
-    private static let decisions: @Sendable ([UInt8]) -> String? = { bytes in
-        guard let decisions = try? RecordedDecision.decisions(in: bytes, file: "") else {
-            return nil
-        }
-        _ = ReplayReport(of: decisions)
-        let text = { (decisions: [RecordedDecision]) in
-            var json = JSONWriter()
-            RecordedDecision.beginDocument(in: &json)
-            for decision in decisions { decision.write(to: &json) }
-            RecordedDecision.endDocument(in: &json)
-            return json.take()
-        }
-        let written = text(decisions)
-        guard let again = try? RecordedDecision.decisions(in: written, file: "") else {
-            return "decisions that cannot be read again"
-        }
-        return text(again) == written ? nil : "other decisions"
     }
 
     private static let integrity: @Sendable (String) -> String? = { text in

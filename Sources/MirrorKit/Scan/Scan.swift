@@ -42,12 +42,8 @@ struct Scan: ~Copyable {
 
     /// Scans and decides; `path` is the name of the root in the plan.
     ///
-    /// With `recording`, everything is decided on this thread in the order of the targets, and each
-    /// decision is told with what it was made from. Throws `MirrorError`, or `ManifestRefusal` if
-    /// another manifest wants a target differently.
-    consuming func plan(
-        for path: String, recording: DecisionRecording? = nil
-    ) throws -> Plan {
+    /// Throws `MirrorError`, or `ManifestRefusal` if another manifest wants a target differently.
+    consuming func plan(for path: String) throws -> Plan {
         // Whatever changes a row from here on changes the mark.
         let rowsMark = view.index?.rows.mark
         let looked = ContinuousClock.now
@@ -59,12 +55,12 @@ struct Scan: ~Copyable {
         let count = view.wanted.entries.count
         view.meter?.begin(.looking, total: count)
         var findings =
-            hasSplit && recording == nil
+            hasSplit
             ? try Scan.findings(of: view, splitAt: count / 2)
-            : try ScanShard(0..<count, of: view, recording: recording).look()
+            : try ScanShard(0..<count, of: view).look()
         if let refusal = ManifestRefusal(findings.disputes) { throw refusal }
         findings.leave(try RespelledOrphans(findings, of: view))
-        try TreeSources(view, recording: recording).look(&findings)
+        try TreeSources(view).look(&findings)
         // Only now: no bytes may be taken from what could not be read.
         let unread = findings.unreadOrphans
         findings.orphans.append(contentsOf: unread)

@@ -1,9 +1,6 @@
 internal import MirrorModel
 internal import MirrorStore
 
-/// Takes a decision with what it was made from.
-typealias DecisionRecording = (RecordedDecision) throws -> Void
-
 /// Looks at a shard of the targets in their order.
 ///
 /// It merges three sorted streams in one pass: wanted resources, index rows and files. If a file is
@@ -20,7 +17,6 @@ struct ScanShard: ~Copyable {
     private var owner: [UInt8] = []
     private var ownedRows = 0
     private let isPlain: Bool
-    private let recording: DecisionRecording?
     /// How many of the entries the meter has heard of.
     private var metered: Int
 
@@ -28,9 +24,8 @@ struct ScanShard: ~Copyable {
     ///
     /// Rows before its first entry belong to the previous shard. Rows from the first entry behind
     /// the range on belong to the next shard.
-    init(_ range: Range<Int>, of view: ScanView, recording: DecisionRecording? = nil) {
+    init(_ range: Range<Int>, of view: ScanView) {
         self.view = view
-        self.recording = recording
         next = range.lowerBound
         metered = range.lowerBound
         end = range.upperBound
@@ -38,7 +33,6 @@ struct ScanShard: ~Copyable {
         found = ScanFindings(of: view.wanted.manifests)
         isPlain =
             !view.options.rehashes && view.options.refetched.isEmpty && view.parts.isEmpty
-            && recording == nil
     }
 
     /// Looks at the targets and decides. Throws `MirrorError`.
@@ -222,11 +216,7 @@ struct ScanShard: ~Copyable {
         if case .transfer = decision.means, view.index != nil,
             situation.resource.pin != nil || situation.file == .absent
         {
-            let isMadeAgain = isPlain && (recording == nil || situation.saysNothingMore)
-            found.search(with: isMadeAgain ? nil : situation)
-        } else {
-            try recording?(
-                RecordedDecision(of: situation, by: view.reconciler, now: view.now))
+            found.search(with: isPlain ? nil : situation)
         }
         if isPlain {
             found.steps.appendPlainFetch(
@@ -327,12 +317,5 @@ struct ScanShard: ~Copyable {
             found.unreadOrphans.append(record, stamp: record.stamp, manifest: manifest)
             found.doubtfulOrphans.append((record.target, stamp))
         }
-    }
-}
-
-extension Situation {
-    /// Whether the resource alone tells all of it, so that it can be made again from that.
-    fileprivate var saysNothingMore: Bool {
-        record == nil && parts.isEmpty && owners == Owners(owner)
     }
 }

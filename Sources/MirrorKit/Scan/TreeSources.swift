@@ -3,12 +3,8 @@ internal import MirrorModel
 /// Decides again on steps that would fetch bytes which the tree may have under other names.
 struct TreeSources {
     private let view: ScanView
-    private let recording: DecisionRecording?
 
-    init(_ view: ScanView, recording: DecisionRecording?) {
-        self.view = view
-        self.recording = recording
-    }
+    init(_ view: ScanView) { self.view = view }
 
     /// Looks for the bytes of all steps that need them. Throws `MirrorError`.
     func look(_ findings: inout ScanFindings) throws {
@@ -17,8 +13,7 @@ struct TreeSources {
             for: pins(of: findings), in: index, root: view.root, findings)
         let orphanSources = try OrphanSources(
             findings.orphans, for: situations(of: findings), in: index)
-        let isElsewhere = !localSources.isEmpty || !orphanSources.isEmpty
-        guard isElsewhere || recording != nil else { return }
+        guard !localSources.isEmpty || !orphanSources.isEmpty else { return }
         for search in findings.searching {
             let position = Int(search.step)
             var situation = situation(of: search, in: findings)
@@ -28,8 +23,6 @@ struct TreeSources {
                 situation.localSource = localSources.target(for: resource)
                 situation.orphan = orphanSources.orphan(for: situation)
             }
-            try recording?(
-                RecordedDecision(of: situation, by: view.reconciler, now: view.now))
             guard situation.localSource != nil || situation.orphan != nil else { continue }
             let decision = view.reconciler.step(for: situation, now: view.now)
             var step = findings.steps[position]

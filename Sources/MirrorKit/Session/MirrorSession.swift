@@ -53,15 +53,10 @@ public actor MirrorSession {
         let (root, meter) = (root, ActivityMeter.current)
         return try await engine.scan { view, isCancelled in
             defer { meter?.end() }
-            let make = { (record: DecisionRecording?) in
-                let scan = try Scan(
-                    manifests: manifests, options: options, root: view.root, index: view.index,
-                    now: SystemClock.now(), meter: meter, isCancelled: isCancelled)
-                return try scan.plan(for: root, recording: record)
-            }
-            guard let recording = options.recording else { return try make(nil) }
-            try OwnFiles.refuse(recording.path, amongFilesOf: root)
-            return try DecisionFile(recording).write(make)
+            let scan = try Scan(
+                manifests: manifests, options: options, root: view.root, index: view.index,
+                now: SystemClock.now(), meter: meter, isCancelled: isCancelled)
+            return try scan.plan(for: root)
         }
     }
 

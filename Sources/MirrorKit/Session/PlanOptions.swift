@@ -34,24 +34,6 @@ public struct PlanOptions: Sendable {
     /// Parts that no manifest wants are removed so many seconds after their last write; nil removes
     /// none.
     public var longestUnwantedPart: Int64? = 14 * 86400
-    /// Where the plan records what its decisions were made from; nil is nowhere.
-    public var recording: Recording?
-
-    /// A file for what decisions were made from, without secrets.
-    ///
-    /// `RecordedDecision.decisions(in:file:)` reads it.
-    public struct Recording: Sendable, Hashable {
-        /// The file's path; it is replaced as a whole.
-        public var path: String
-        /// The only target that matters; nil is every target.
-        public var target: Target?
-
-        /// Takes a path, and perhaps a target.
-        public init(path: String, target: Target? = nil) {
-            self.path = path
-            self.target = target
-        }
-    }
 
     /// Whether some resources are selected, and others not.
     var isSelection: Bool { !only.isEmpty || !skip.isEmpty || !asked.isEmpty }

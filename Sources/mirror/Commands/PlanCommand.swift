@@ -27,7 +27,6 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
     var network: ManifestNetworkOptions
     @OptionGroup(title: "When it may run") var when: PermissionOptions
     @OptionGroup(title: "What is kept") var storage: StorageOptions
-    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: DetailOptions
 
     @Flag(name: .long, help: "Refuse a list of which an entry cannot be taken.")
@@ -46,7 +45,6 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         let manifests = try await arguments.load(in: session)
         var options = selection.planOptions
         storage.apply(to: &options)
-        options.recording = recording.recording()
         let plan = try await session.plan(manifests, options: options)
         try PlanOutput(options: output).show(
             plan, try await PermissionStatus(of: when.permission, in: session))

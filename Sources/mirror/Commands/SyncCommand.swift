@@ -31,7 +31,6 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
-    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Flag(name: .long, help: "Say what would be done, as `mirror plan` does, and do nothing.")
@@ -42,7 +41,7 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,
             when: when, storage: storage, running: running, removal: removal,
-            operations: operations, recording: recording, output: output)
+            operations: operations, output: output)
     }
 
     func run() async throws {

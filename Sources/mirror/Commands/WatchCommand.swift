@@ -31,7 +31,6 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
     @OptionGroup(title: "Limits") var running: RunningOptions
     @OptionGroup(title: "Limits") var removal: RemovalOptions
     @OptionGroup(title: "Operations") var operations: OperationOptions
-    @OptionGroup(title: "Operations") var recording: RecordingOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     @Option(
@@ -58,7 +57,7 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
         SyncOptions(
             manifests: manifests, lists: lists, root: root, selection: selection, network: network,
             when: when, storage: storage, running: running, removal: removal,
-            operations: operations, recording: recording, output: output)
+            operations: operations, output: output)
     }
 
     /// When it syncs.

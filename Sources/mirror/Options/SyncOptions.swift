@@ -16,7 +16,6 @@ struct SyncOptions {
     var running: RunningOptions
     var removal: RemovalOptions
     var operations: OperationOptions
-    var recording: RecordingOptions
     var output: OutputOptions
 
     /// The manifests, with what the options ask of them.
@@ -31,7 +30,6 @@ struct SyncOptions {
     var planOptions: PlanOptions {
         var options = selection.planOptions
         storage.apply(to: &options)
-        options.recording = recording.recording()
         return options
     }
 

@@ -32,8 +32,7 @@ struct OptionCatalog {
     /// The options that no setting can set: the root, which decides what settings count, and
     /// options that do not say how to work or are about one manifest.
     private static let excluded: Set<String> = [
-        "root", "help", "version", "from", "base", "name", "output", "record", "replay",
-        "as",
+        "root", "help", "version", "from", "base", "name", "output", "as",
     ]
 
     /// Reads the parser's description of the command.

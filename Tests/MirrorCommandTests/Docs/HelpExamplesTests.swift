@@ -16,7 +16,6 @@ import Testing
     /// What is done before examples that need it.
     private static let preparations = [
         ("mirror export --as wheelhouse", "mirror sync uv.lock"),
-        ("mirror why --replay", "mirror why Caches/tiles.bin --record tiles.decision.json"),
         ("mirror settings unset", "mirror settings set limit-rate 2MiB"),
         // The entry goes into a manifest that is made for it.
         ("mirror add https:", "rm manifest.json"),

@@ -147,7 +147,7 @@ import Testing
         #expect(result.errors.contains("The deadline of 1 s"), "\(result)")
     }
 
-    @Test(arguments: ["--log", "--metrics", "--record"], [".mirror/index.sqlite", "Caches/x"])
+    @Test(arguments: ["--log", "--metrics"], [".mirror/index.sqlite", "Caches/x"])
     func nothingIsWrittenAmongTheFilesOfTheRoot(_ option: String, _ name: String) async throws {
         defer { ground.remove() }
         try ground.folder.write("none", Array("there".utf8))
@@ -250,8 +250,7 @@ import Testing
         for place in places + [ground.folder.full("nowhere")] {
             for words in [
                 ["sync", manifest, "--log", place], ["sync", manifest, "--metrics", place],
-                ["sync", manifest, "--record", place], ["watch", manifest, "--log", place],
-                ["plan", "--record", place], ["why", "Documents/a b.txt", "--record", place],
+                ["watch", manifest, "--log", place],
                 ["report", "-o", place], ["export", "--as", "sums", "--lossy", "-o", place],
                 ["import", "--base", "http://a.example/", manifest + ".sums", "-o", place],
                 ["convert", "--to", "xml", manifest, place],
