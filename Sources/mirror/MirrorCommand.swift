@@ -37,8 +37,8 @@ struct MirrorCommand: AsyncParsableCommand {
             PinCommand.self, ImportCommand.self, ExportCommand.self, ConvertCommand.self,
             ManifestsCommand.self, ForgetCommand.self, ResolveCommand.self, HistoryCommand.self,
             WhyCommand.self, SettingsCommand.self, ScheduleCommand.self, JobsCommand.self,
-            TopCommand.self, PauseCommand.self, ResumeCommand.self, CancelCommand.self,
-            ServeCommand.self, ReportCommand.self,
+            PauseCommand.self, ResumeCommand.self, CancelCommand.self, ServeCommand.self,
+            ReportCommand.self,
         ])
 
     /// The command that these words ask for.

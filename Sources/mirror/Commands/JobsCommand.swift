@@ -2,27 +2,54 @@ import ArgumentParser
 import MirrorKit
 import MirrorModel
 
-/// `mirror jobs`: what runs for this user.
+/// `mirror jobs`: what runs for this user, as a list or as the live display of one run.
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
-        abstract: "List the runs and watches of this user.",
+        abstract: "List the runs and watches of this user, or show one live.",
         discussion: """
             Every `sync` that fetches, and every `watch`, listens in $XDG_RUNTIME_DIR/mirror. Without \
             such a folder they cannot be found, and not be steered.
 
+            --live shows on a terminal what `mirror sync` shows in its own, until the run ends or \
+            Ctrl-C is typed; the run does not notice. A watch is followed from one sync to the next.
+
             EXAMPLES:
               mirror jobs
               mirror jobs --json
+              mirror jobs --live --root /srv/maps
             """)
 
+    @Flag(name: .long, help: "Show the transfers of the root's run as they go on.")
+    var live = false
+
+    @OptionGroup var root: RootOptions
     @OptionGroup(title: "Output") var output: VerdictOptions
 
+    func validate() throws {
+        if live, output.json || output.quiet {
+            throw ValidationError("--live shows a picture: it excludes --json and --quiet.")
+        }
+    }
+
     func run() async throws {
+        guard live else {
+            return list(ofRoot: try root.root.map { try MirrorSession(root: $0).root })
+        }
+        guard LiveDisplay.shared.isLive else {
+            throw MirrorError(
+                .usage,
+                "--live needs a terminal, and standard error is none. `mirror jobs` lists what runs."
+            )
+        }
+        try await LiveDisplay.shared.during(FewChoices()) { try await follow() }
+    }
+
+    private func list(ofRoot root: String?) {
         var jobs: [JobDescription] = []
         // Such as one that Ctrl-Z stopped.
         var silent: [Int32] = []
-        for client in ControlClient.all() {
+        for client in ControlClient.all(ofRoot: root) {
             if case .job(let job) = client.ask(.describe) {
                 jobs.append(job)
             } else if client.isSilent {
@@ -47,6 +74,55 @@ struct JobsCommand: AsyncParsableCommand {
         for job in jobs { Console.output.line(job.sentence(on: clock).printable) }
         for process in silent { Console.output.line("\(process)  does not answer") }
         if jobs.isEmpty, silent.isEmpty, !output.quiet { Console.output.line("Nothing runs.") }
+    }
+}
+
+// MARK: The live display
+
+extension JobsCommand {
+    private func follow() async throws {
+        let session = try MirrorSession(root: root.root)
+        try session.requireRoot()
+        let client = ControlClient.all(ofRoot: session.root).first
+        guard let client, case .job(let job) = client.ask(.follow) else {
+            let silent = client.flatMap { $0.isSilent ? $0.process : nil }
+            throw MirrorError.noRun(
+                in: session.root, silent.map { "process \($0) does not answer" })
+        }
+        LiveDisplay.shared.follow(since: job.since)
+        Console.output.line(job.sentence(on: .ofThisProcess(now: .now)).printable)
+        var report = TerminalReport(
+            groupsFailures: true, countsSuccess: Console.output.isTerminal)
+        var hasEnded = false
+        for await line in client.lines() {
+            hasEnded = String(decoding: line.prefix(40), as: UTF8.self).contains("\"summary\"")
+            guard let event = EventDecoder.event(in: line) else { continue }
+            LiveDisplay.shared.apply(event)
+            if report.absorbs(event) { continue }
+            if case .done(let done) = event.body,
+                ![.kept, .notModified, .deferred].contains(done.outcome)
+            {
+                Console.output.line("\(done.outcome.word)  \(done.target.path.printable)")
+            }
+        }
+        let style = TextStyle(isColored: ColorChoice.auto.applies(on: .error))
+        for line in report.end(style) { Console.error.line(line) }
+        guard hasEnded else {
+            throw MirrorError.noRun(
+                in: session.root,
+                "process \(client.process) told no more before its run had ended: it was killed, or this one read too slowly"
+            )
+        }
+    }
+}
+
+extension MirrorError {
+    /// No process carries out what is asked; the reason says why, if it is not that none is there.
+    static func noRun(in root: String, _ reason: String?) -> MirrorError {
+        MirrorError(
+            .noRun,
+            "\(root): \(reason ?? "no run is under way at the moment"). `mirror jobs` lists what runs."
+        )
     }
 }
 

@@ -59,10 +59,7 @@ struct Steering {
             isDone = true
         }
         guard isDone else {
-            throw MirrorError(
-                .noRun,
-                "\(session.root): \(refusals.first ?? "no run is under way at the moment"). `mirror jobs` lists what runs."
-            )
+            throw MirrorError.noRun(in: session.root, refusals.first)
         }
         show(unknown: unknown.sorted())
         if !unknown.isEmpty { throw ExitCode(1) }

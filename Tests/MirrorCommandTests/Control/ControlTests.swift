@@ -331,30 +331,39 @@ import Testing
     @Test func aFollowerSeesTheRestOfARun() async throws {
         defer { end() }
         let sync = try await startedSync()
-        let top = try start(["top", "--json"])
-        let heard = try await run("jobs")
-        #expect(heard.output.contains("running since"), "\(heard)")
-        Pause.milliseconds(500)
+        let live = try startedLive()
+        let isTold = try await DetachedThread.run { live.wait(for: "running since") }
+        #expect(isTold)
         origin.release()
         #expect(try await wait(for: sync).ending == .exited(0))
-        let result = try await wait(for: top)
-        #expect(result.ending == .exited(0), "\(result)")
-        let done = result.events.filter { $0["event"] == .string("done") }
-        #expect(done.count == 2, "\(result)")
-        #expect(result.output.contains("\"total\":{\"transfers\":2"))
+        #expect(try await DetachedThread.run { live.wait() } == 0)
+        #expect(live.count(of: "fetched  Caches/") == 2)
     }
 
     @Test func aFollowerOfAKilledRunSaysThatItWasToldNoMore() async throws {
         defer { end() }
         let sync = try await startedSync()
-        let top = try TerminalRecording(
-            BuiltProgram.path(of: "mirror"), ["top"], environment: environment())
-        let isTold = try await DetachedThread.run { top.wait(for: "running since") }
+        let live = try startedLive()
+        let isTold = try await DetachedThread.run { live.wait(for: "running since") }
         #expect(isTold)
         sync.signal(SIGKILL)
         _ = try await wait(for: sync)
-        #expect(try await DetachedThread.run { top.wait() } == 69)
-        #expect(top.count(of: "told no more before its run had ended") == 1)
+        #expect(try await DetachedThread.run { live.wait() } == 69)
+        #expect(live.count(of: "told no more before its run had ended") == 1)
+    }
+
+    private func startedLive() throws -> TerminalRecording {
+        try TerminalRecording(
+            BuiltProgram.path(of: "mirror"), ["jobs", "--live"],
+            environment: environment().merging(["TERM": "xterm"]) { $1 })
+    }
+
+    @Test func theLiveDisplayNeedsATerminal() async throws {
+        defer { end() }
+        try ground.folder.makeFolders(above: "root/.mirror/.")
+        let result = try await run("jobs", "--live")
+        #expect(result.ending == .exited(64), "\(result)")
+        #expect(result.errors.contains("--live needs a terminal"), "\(result)")
     }
 
     @Test func targetsThatNoRunFetchesAreNamed() async throws {
@@ -368,7 +377,7 @@ import Testing
         _ = try await wait(for: sync)
     }
 
-    @Test(arguments: ["pause", "cancel", "top"])
+    @Test(arguments: ["pause", "cancel"])
     func withoutARunThereIsNothingToSteer(verb: String) async throws {
         defer { end() }
         try ground.folder.makeFolders(above: "root/.mirror/.")

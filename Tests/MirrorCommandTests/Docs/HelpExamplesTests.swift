@@ -11,8 +11,8 @@ import Testing
         var testDescription: String { command }
     }
 
-    /// Examples that change this user's own system.
-    private static let untried = ["--install", "mirror schedule remove"]
+    /// Examples that change this user's own system, or need a terminal.
+    private static let untried = ["--install", "mirror schedule remove", "jobs --live"]
     /// What is done before examples that need it.
     private static let preparations = [
         ("mirror export --as wheelhouse", "mirror sync uv.lock"),
@@ -27,7 +27,7 @@ import Testing
     /// Verbs that go on until they are told to end.
     private static let lasting: Set<String> = ["watch", "serve"]
     /// Verbs that need a run of another process, which these examples have not.
-    private static let needRun: Set<String> = ["top", "pause", "resume", "cancel"]
+    private static let needRun: Set<String> = ["pause", "resume", "cancel"]
 
     static let examples: [Example] = {
         guard let verbs = try? HelpText.verbs() else { return [] }
