@@ -119,3 +119,93 @@ struct AddCommand: AsyncParsableCommand, ShowsProgress {
         }
     }
 }
+
+/// `mirror remove`: takes entries out of a manifest.
+struct RemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Take files out of a manifest.",
+        discussion: """
+            Removes the entries of targets; order, form and notes of the rest stay as they are. Files that \
+            were fetched stay where they are until `mirror sync --prune`.
+
+            EXAMPLES:
+              mirror remove maps.json Documents/old.pmtiles
+              mirror remove maps.json Caches/a Caches/b && mirror sync --prune maps.json
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The path of a manifest in JSON or XML.", valueName: "manifest"),
+        completion: .file())
+    var manifest: String
+
+    @Argument(help: ArgumentHelp("A target of the manifest.", valueName: "target"))
+    var targets: [Target]
+
+    @OptionGroup(title: "Output") var output: ListOptions
+
+    func run() async throws {
+        try await ManifestFile(path: manifest).remove(targets)
+        AdditionOutput(options: output, manifest: manifest).show(removed: targets)
+        if Console.output.writeError != nil { throw ExitCode(74) }
+    }
+}
+
+/// Shows which entries a manifest gained or lost.
+struct AdditionOutput {
+    let options: any OutputChoices
+    let manifest: String
+
+    /// Prints new entries.
+    func show(_ entries: [NewEntry], isNew: Bool) {
+        if options.json {
+            return write { json in
+                json.member("new", isNew)
+                json.key("added")
+                json.array { json in
+                    for entry in entries {
+                        json.object {
+                            $0.member("path", entry.target.path)
+                            $0.member("url", entry.url.description)
+                        }
+                    }
+                }
+            }
+        }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        for entry in entries {
+            Console.output.line(
+                style.label("added", .good) + entry.target.path.printable
+                    + style.faint("  (\(entry.url.description.printable))"))
+        }
+        let verb = isNew ? "made, with" : "has"
+        let more = isNew ? "" : " more"
+        Console.output.line(
+            "\(manifest.printable) \(verb) \(entries.count)\(more) \(Counted.verb(entries.count, "entry", "entries"))."
+        )
+    }
+
+    /// Prints targets whose entries are gone.
+    func show(removed targets: [Target]) {
+        if options.json {
+            return write { $0.member("removed", targets.map(\.path)) }
+        }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        for target in targets {
+            Console.output.line(style.label("removed", .warning) + target.path.printable)
+        }
+        Console.output.line(
+            "Files that were fetched stay until mirror sync --prune \(manifest.printable).")
+    }
+
+    private func write(_ members: (inout JSONWriter) -> Void) {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            json.member("manifest", manifest)
+            members(&json)
+        }
+        json.newline()
+        Console.output.write(bytes: json.bytes)
+    }
+}

@@ -87,3 +87,223 @@ struct CheckCommand: AsyncParsableCommand, ShowsProgress {
         return try await session.manifests.rememberedSources().map { ($0, hints[$0] ?? ListHint()) }
     }
 }
+
+/// The findings of `mirror check` for one manifest.
+struct CheckReport {
+    /// The manifest as the user named it.
+    let label: String
+    /// Errors and warnings, in the order of the manifest.
+    var diagnostics: [Diagnostic] = []
+    /// The number of further errors and warnings.
+    var omitted = 0
+    /// Why the manifest could not be read, or is refused as a whole.
+    var error: MirrorError?
+    /// What `--fix` corrected, or would correct.
+    var fixes: [Replacement] = []
+    /// Whether corrections were asked for.
+    var isFixed = false
+    /// Whether they were written.
+    var isWritten = false
+    /// Whether `--fix` could write corrections: the manifest is a file, and was not corrected just now.
+    var fixesHelp = false
+    /// The decoded manifest, when it is sound.
+    var decoded: DecodedManifest?
+
+    /// Reads a manifest and checks it against the options; nothing is written.
+    static func make(
+        _ source: ManifestSource, hint: ListHint, requirePinned: Bool, strict: Bool,
+        configuration: Configuration
+    ) async throws -> CheckReport {
+        var report = CheckReport(label: source.label)
+        if case .path = source { report.fixesHelp = true }
+        do {
+            let decoded = try await source.read(configuration: configuration, hint: hint)
+            report.decoded = decoded
+            report.diagnostics = decoded.warnings
+            report.omitted = decoded.omittedWarnings
+            if strict { try decoded.refuseGaps(label: source.label) }
+            if requirePinned { try decoded.manifest.refuseUnpinned(label: source.label) }
+        } catch let refusal as ManifestRefusal {
+            report.diagnostics = refusal.diagnostics
+            report.omitted = refusal.omitted
+            report.error = MirrorError(.manifestInvalid, "The manifest is invalid.")
+        } catch let error as MirrorError where error.code != .cancelled {
+            report.error = error
+        }
+        return report
+    }
+
+    /// Corrects a manifest's file where that is certain, then checks it.
+    ///
+    /// After a dry run the file is as it was, and so is what the check says of it.
+    static func fix(
+        _ source: ManifestSource, isDryRun: Bool, hint: ListHint, requirePinned: Bool, strict: Bool,
+        configuration: Configuration
+    ) async throws -> CheckReport {
+        guard case .path(let path) = source else {
+            throw MirrorError(
+                .usage, "\(source.label.printable): --fix writes into files only. Name a file.")
+        }
+        var fixes: [Replacement] = []
+        var failure: MirrorError?
+        do { fixes = try await ManifestFile(path: path).correct(isDryRun: isDryRun) } catch {
+            failure = MirrorError(wrapping: error)
+        }
+        var report = try await make(
+            source, hint: hint, requirePinned: requirePinned, strict: strict,
+            configuration: configuration)
+        report.error = report.error ?? failure
+        (report.fixes, report.isFixed, report.fixesHelp) = (fixes, failure == nil, isDryRun)
+        report.isWritten = !isDryRun && !fixes.isEmpty
+        return report
+    }
+
+    /// 0 for a sound manifest, 65 for an invalid one, 66 for one that cannot be read.
+    var exitCode: Int32 { error.map { ExitVerdict.code(for: $0.code) } ?? 0 }
+}
+
+/// Shows what `mirror check` found: a JSON document for scripts, or lines as compilers print them.
+struct CheckOutput {
+    let options: any OutputChoices
+
+    /// Prints errors and warnings to standard error, and the verdict to standard output.
+    func show(_ report: CheckReport) {
+        if !report.fixes.isEmpty || report.isFixed {
+            for fix in report.fixes { Console.output.line(line(for: fix, in: report)) }
+            if !options.quiet { Console.output.line(fixed(report)) }
+        }
+        let form = DiagnosticText.on(.error, color: options.color)
+        for diagnostic in report.diagnostics {
+            for line in form.lines(for: diagnostic) { Console.error.line(line) }
+        }
+        if report.omitted > 0 { Console.error.line("and \(report.omitted) more") }
+        if let error = report.error {
+            if report.diagnostics.isEmpty || error.code != .manifestInvalid {
+                Console.error.line("mirror: error: \(error.sentence.printable)")
+            }
+            let certain = report.diagnostics.count { $0.replacement != nil }
+            if certain > 0, report.fixesHelp, !options.quiet {
+                Console.error.line(
+                    "\(Counted(certain, "correction")) \(Counted.verb(certain, "is", "are")) certain: mirror check --fix \(report.label.printable)"
+                )
+            }
+            return
+        }
+        guard !options.quiet, let decoded = report.decoded else { return }
+        decoded.showLeftOut(label: report.label)
+        let resources = decoded.manifest.resources
+        let pinned = resources.count { $0.pin != nil }
+        let bytes = resources.reduce(Int64(0)) { $0.addingSaturated($1.size ?? 0) }
+        Console.output.line(
+            "\(report.label.printable): \(decoded.written), \(Counted(resources.count, "resource")), \(pinned) pinned, \(ByteCount(bytes)) declared."
+        )
+    }
+
+    private func line(for fix: Replacement, in report: CheckReport) -> String {
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let place = "\(report.label.printable):\(fix.line):\(fix.column)"
+        let change =
+            switch (fix.old.isEmpty, fix.new.isEmpty) {
+            case (true, _): "\(Escaped(fix.new, limit: 80)) added"
+            case (_, true): "\(Escaped(fix.old, limit: 80)) removed"
+            default: "\(Escaped(fix.old, limit: 80)) is now \(Escaped(fix.new, limit: 80))"
+            }
+        return style.label(report.isWritten ? "corrected" : "would correct", .good)
+            + "\(place)  \(change)"
+    }
+
+    private func fixed(_ report: CheckReport) -> String {
+        let count = report.fixes.count
+        let label = report.label.printable
+        if count == 0 { return "\(label): nothing in it can be corrected with certainty." }
+        let verb = report.isWritten ? "made" : "would be made; nothing was written"
+        return "\(label): \(Counted(count, "correction")) \(verb)."
+    }
+
+    /// Prints all reports as one document.
+    func document(_ reports: [CheckReport]) {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            json.key("manifests")
+            json.array { json in
+                for report in reports { write(report, to: &json) }
+            }
+        }
+        json.newline()
+        Console.output.write(bytes: json.take())
+    }
+
+    private func write(_ report: CheckReport, to json: inout JSONWriter) {
+        json.object { json in
+            json.member("manifest", report.label)
+            json.member("valid", report.error == nil)
+            json.member("exit", report.exitCode)
+            json.member("notation", report.decoded?.written)
+            json.member("name", report.decoded?.manifest.name)
+            json.member("resources", report.decoded?.manifest.resources.count)
+            json.member("error", report.error?.sentence)
+            json.key("diagnostics")
+            json.array { json in
+                for diagnostic in report.diagnostics {
+                    json.object { json in
+                        json.member("severity", diagnostic.severity.rawValue)
+                        json.member("file", diagnostic.file)
+                        json.member("line", diagnostic.line)
+                        json.member("column", diagnostic.column)
+                        json.member("endColumn", diagnostic.endColumn)
+                        json.member("message", diagnostic.sentence)
+                        json.key("excerpt")
+                        write(diagnostic.excerpt, to: &json)
+                        json.key("correction")
+                        write(diagnostic.replacement, to: &json)
+                    }
+                }
+            }
+            json.member("omitted", report.omitted)
+            json.key("leftOut")
+            json.array { json in
+                for entry in report.decoded?.leftOut ?? [] { entry.write(to: &json) }
+            }
+            json.key("corrected")
+            json.array { json in
+                for fix in report.fixes { write(fix, to: &json) }
+            }
+            json.member("written", report.isWritten)
+        }
+    }
+}
+
+extension CheckOutput {
+    private func write(_ excerpt: Excerpt?, to json: inout JSONWriter) {
+        guard let excerpt else { return json.null() }
+        json.array { json in
+            for (number, line) in excerpt.lines.enumerated() {
+                json.object { json in
+                    json.member("line", line.number)
+                    json.member("text", line.text)
+                    json.member("isCut", line.isCutBefore || line.isCutAfter)
+                    guard number == excerpt.marked else { return }
+                    json.member("from", excerpt.mark.lowerBound)
+                    json.member("to", excerpt.mark.upperBound)
+                }
+            }
+        }
+    }
+
+    private func write(_ replacement: Replacement?, to json: inout JSONWriter) {
+        guard let replacement else { return json.null() }
+        json.object { json in
+            json.member("line", replacement.line)
+            json.member("column", replacement.column)
+            json.member("endColumn", replacement.endColumn)
+            json.member("old", replacement.old)
+            json.member("new", replacement.new)
+        }
+    }
+}
+
+extension DecodedManifest {
+    /// The notation of a manifest, or the format of a list.
+    fileprivate var written: String { notation?.rawValue ?? list?.rawValue ?? "" }
+}

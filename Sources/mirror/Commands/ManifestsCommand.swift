@@ -29,3 +29,175 @@ struct ManifestsCommand: AsyncParsableCommand {
         if Console.output.writeError != nil { throw ExitCode(74) }
     }
 }
+
+/// `mirror forget`: makes the root forget a manifest.
+struct ForgetCommand: AsyncParsableCommand, ShowsProgress {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Forget a manifest that this root remembers.",
+        discussion: """
+            Its place and its last good copy are forgotten. Its files are left, and nobody owns \
+            them any more; with --delete those go that are as mirror put them there. Files that \
+            another manifest owns too stay its own.
+
+            EXAMPLES:
+              mirror forget field-maps
+              mirror forget field-maps --delete --dry-run
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The manifest's name, as `mirror manifests` says.", valueName: "name"),
+        completion: Suggestions.names)
+    var name: String
+
+    @Flag(name: .long, help: "Remove its files too, where they are unchanged.")
+    var delete = false
+
+    @Flag(name: .long, help: "Say what would be done, and do nothing.")
+    var dryRun = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
+    var wait: DurationText?
+
+    @OptionGroup var root: RootOptions
+    @OptionGroup(title: "Output") var output: ListOptions
+
+    func run() async throws {
+        let session = try MirrorSession(root: root.root)
+        try session.requireRoot()
+        let report = try await session.manifests.forget(
+            name, deleting: delete, isDryRun: dryRun, waitingSeconds: wait?.seconds ?? 0)
+        ForgetOutput(options: output).show(report)
+        if Console.output.writeError != nil { throw ExitCode(74) }
+        if !report.failures.isEmpty { throw ExitCode(1) }
+    }
+}
+
+/// Shows what a root remembers: a JSON document for scripts, or two lines a manifest for people.
+struct ManifestsOutput {
+    let options: any OutputChoices
+    let root: String
+
+    /// Prints the manifests to standard output.
+    func show(_ manifests: [RememberedManifest]) {
+        guard !options.json else {
+            var json = JSONWriter()
+            json.object { json in
+                json.member("v", 1)
+                json.key("manifests")
+                json.array { json in
+                    for manifest in manifests { manifest.write(to: &json) }
+                }
+            }
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let now = Instant.now
+        var lines = LineBuffer()
+        defer { lines.flush() }
+        lines.line("root \(root.printable)")
+        for manifest in manifests {
+            lines.line("\(manifest.name.printable)  \(manifest.place.printable)")
+            if !options.quiet { lines.line(style.faint("  " + facts(manifest, now))) }
+        }
+        if manifests.isEmpty, !options.quiet { lines.line("No manifest was synced here yet.") }
+    }
+
+    private func facts(_ manifest: RememberedManifest, _ now: Instant) -> String {
+        let age = { (instant: Instant) in
+            "\(DurationText(seconds: now.seconds(since: instant))) ago"
+        }
+        var facts: [String] = []
+        if manifest.isThere == false { facts.append("not there now") }
+        if let count = manifest.resources {
+            facts.append(Counted(count, "resource").description)
+        }
+        facts.append(manifest.syncedAt.map { "last synced \(age($0))" } ?? "not synced yet")
+        facts.append(manifest.copiedAt.map { "copy of \(age($0))" } ?? "no copy yet")
+        return facts.joined(separator: ", ")
+    }
+}
+
+/// Shows what forgetting a manifest did: a JSON document for scripts, or a line a file for people.
+struct ForgetOutput {
+    let options: any OutputChoices
+
+    /// Prints the report to standard output, and what failed to standard error.
+    func show(_ report: ForgetReport) {
+        for error in report.failures {
+            Console.error.line("mirror: error: \(error.sentence.printable)")
+        }
+        guard !options.json else {
+            var json = JSONWriter()
+            report.write(to: &json)
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        var lines = LineBuffer()
+        defer { lines.flush() }
+        guard !options.quiet else { return }
+        lines.line("root \(report.root.printable)")
+        for file in report.removed {
+            lines.line(
+                style.label("remove", .warning) + file.target.path.printable
+                    + "  \(ByteCount(file.size))")
+        }
+        for target in report.changed {
+            lines.line(
+                style.label("leave", .warning) + target.path.printable
+                    + style.faint("  (changed since mirror put it there)"))
+        }
+        lines.line(verdict(report))
+    }
+
+    private func verdict(_ report: ForgetReport) -> String {
+        let name = report.name.printable
+        guard report.failures.isEmpty else {
+            return "\(name) is still remembered, because not all of its files could be removed."
+        }
+        let verb = report.isDryRun ? "would be" : "is"
+        var text = "\(name) \(verb) forgotten"
+        var parts: [String] = []
+        if !report.removed.isEmpty {
+            parts.append(
+                "\(files(report.removed.count)) removed (\(ByteCount(report.bytesRemoved)))")
+        }
+        let left = report.left.count + report.changed.count
+        if left > 0 { parts.append("\(files(left)) left, which nobody owns now") }
+        if report.shared > 0 { parts.append("\(files(report.shared)) of other manifests kept") }
+        if !parts.isEmpty { text += ": " + parts.joined(separator: ", ") }
+        return text + "."
+    }
+
+    private func files(_ count: Int) -> String { Counted(count, "file").description }
+}
+
+/// Shows how a conflict ended: a JSON document for scripts, or a sentence for people.
+struct ResolveOutput {
+    let options: any OutputChoices
+
+    /// Prints the report to standard output.
+    func show(_ report: ResolveReport) {
+        guard !options.json else {
+            var json = JSONWriter()
+            report.write(to: &json)
+            json.newline()
+            return Console.output.write(bytes: json.take())
+        }
+        guard !options.quiet else { return }
+        let target = report.ending.target.path.printable
+        Console.output.line("root \(report.root.printable)")
+        if let copy = report.ending.restored {
+            Console.output.line(
+                "\(target) is yours again, from \(copy.copy.path.printable). mirror keeps it while the manifest wants the version that it knows."
+            )
+        }
+        for copy in report.ending.removed {
+            Console.output.line("\(copy.copy.path.printable) is removed; \(target) stays as it is.")
+        }
+    }
+}

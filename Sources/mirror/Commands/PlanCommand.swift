@@ -51,3 +51,74 @@ struct PlanCommand: AsyncParsableCommand, ShowsProgress {
         if exitCode, !plan.isEmpty { throw ExitCode(2) }
     }
 }
+
+/// Shows a plan: a JSON document for scripts, or a line per step for people.
+struct PlanOutput {
+    let options: any OutputChoices
+
+    /// Prints the plan to standard output, and whether its transfers may run now.
+    func show(_ plan: Plan, _ permission: PermissionStatus? = nil) throws {
+        if options.json { return plan.write(permission) { Console.output.write(bytes: $0) } }
+        let style = TextStyle(isColored: options.usesColor(on: .output))
+        let clock = LocalClock.ofThisProcess(now: plan.now)
+        var lines = LineBuffer()
+        lines.line("root \(plan.root.printable)")
+        for position in plan.steps.indices {
+            if !options.verbose, plan.steps.isPlainKeep(at: position) { continue }
+            let step = plan.steps[position]
+            if shows(step) { lines.line(line(step, style, clock)) }
+        }
+        if !options.quiet {
+            lines.line(totals(plan))
+            for set in AtomicSets(plan).entries { lines.line(line(set)) }
+            for sentence in permission?.sentences(on: clock) ?? [] { lines.line(sentence) }
+        }
+        lines.flush()
+    }
+
+    private func shows(_ step: Step) -> Bool {
+        if options.quiet { return step.kind == .conflict }
+        return options.verbose || step.kind != .keep || step.means != .nothing
+    }
+
+    private func line(_ step: Step, _ style: TextStyle, _ clock: LocalClock) -> String {
+        let meaning: TextStyle.Meaning =
+            switch step.kind {
+            case .conflict, .edited, .remove: .warning
+            case .keep, .revalidate: .neutral
+            default: .good
+            }
+        var text = style.label(step.kind.rawValue, meaning) + step.target.path.printable
+        if step.means != .nothing, let size = step.size {
+            text += "  " + ByteCount(size - min(size, step.reusableBytes)).description
+        }
+        return text + style.faint("  (\(step.reason.because(on: clock).printable))")
+    }
+
+    private func line(_ set: AtomicSets.Entry) -> String {
+        let way =
+            set.folder.map {
+                "\($0.printable) is exchanged as a whole where it holds files and folders only."
+            } ?? "its files share no folder of their own, so they are renamed one after another."
+        return "\(Owners(set.owners).description.printable) is all or nothing: \(way)"
+    }
+
+    private func totals(_ plan: Plan) -> String {
+        let totals = PlanTotals(of: plan)
+        let counts = Step.Kind.allCases.compactMap { kind in
+            totals.steps[kind].map { "\($0) \(kind.rawValue)" }
+        }
+        var text = counts.isEmpty ? "Nothing is wanted." : counts.joined(separator: ", ") + "."
+        text += " To fetch: \(ByteCount(totals.bytesToFetch))"
+        if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
+        if totals.bytesReused > 0 {
+            let verb = Counted.verb(totals.bytesReused, "is", "are")
+            text += "; \(ByteCount(totals.bytesReused)) \(verb) there already"
+        }
+        text += "."
+        if totals.orphans > 0 {
+            text += " \(totals.orphans) no longer wanted (--prune removes them)."
+        }
+        return text
+    }
+}

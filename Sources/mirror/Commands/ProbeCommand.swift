@@ -52,3 +52,76 @@ struct ProbeCommand: AsyncParsableCommand, ShowsProgress {
         return url
     }
 }
+
+/// Shows what servers say of files: a JSON document for scripts, or a block per URL for people.
+struct ProbeOutput {
+    let options: any OutputChoices
+
+    /// Prints the reports to standard output, and what servers refused to standard error.
+    func show(_ reports: [ProbeReport]) {
+        if options.json { return Console.output.write(bytes: document(reports)) }
+        let clock = LocalClock.ofThisProcess(now: .now)
+        for (number, report) in reports.enumerated() {
+            if let error = report.error {
+                Console.error.line("mirror: error: \(error.sentence.printable)")
+                continue
+            }
+            if number > 0 { Console.output.line("") }
+            Console.output.line(report.url.printable)
+            for (word, value) in facts(report, clock) {
+                let gap = String(repeating: " ", count: max(1, 12 - word.count))
+                Console.output.line("  " + word + gap + value.printable)
+            }
+            Console.output.line("  " + ResumeSafety(report).sentence.printable)
+        }
+    }
+
+    /// What is known, each with its word.
+    private func facts(
+        _ report: ProbeReport, _ clock: LocalClock
+    ) -> [(word: String, value: String)] {
+        var facts = report.redirects.map { ("redirected", "to " + $0) }
+        let answer = [
+            report.status.map { "\($0)" }, report.version.map { "HTTP/" + $0 },
+        ]
+        facts.append(("answer", answer.compactMap { $0 }.joined(separator: ", ")))
+        let size = report.size.map { "\(ByteCount($0)) (\(Counted($0, "byte")))" }
+        facts.append(("size", size ?? "not told"))
+        facts.append(("type", report.mediaType ?? "not told"))
+        if let tag = report.validators.entityTag {
+            facts.append(("entity tag", "\(tag), \(strength(of: .entityTag(tag), report))"))
+        } else {
+            facts.append(("entity tag", report.hasMalformedTag ? "malformed" : "none"))
+        }
+        if let date = report.validators.lastModified {
+            let isOnly = report.validators.entityTag == nil
+            let words = isOnly ? ", \(strength(of: .lastModified(date), report))" : ""
+            facts.append(("modified", "\(date)\(words)"))
+        }
+        facts.append(("ranges", report.ranges.rawValue))
+        if let coding = report.contentCoding { facts.append(("encoded", coding)) }
+        if let name = report.name { facts.append(("name", name)) }
+        if let until = report.freshUntil {
+            let isFresh = until > report.received
+            facts.append(("fresh", isFresh ? "until \(clock.description(of: until))" : "no"))
+        }
+        return facts
+    }
+
+    private func strength(of validator: StrongValidator, _ report: ProbeReport) -> String {
+        report.validators.strong == validator ? "strong" : "weak"
+    }
+
+    private func document(_ reports: [ProbeReport]) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("v", 1)
+            json.key("probes")
+            json.array { json in
+                for report in reports { json.object { report.writeMembers(to: &$0) } }
+            }
+        }
+        json.newline()
+        return json.bytes
+    }
+}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import MirrorKit
 import MirrorModel
+import Synchronization
 
 /// `mirror sync`: makes the tree match.
 struct SyncCommand: AsyncParsableCommand, ShowsProgress {
@@ -71,5 +72,112 @@ struct SyncCommand: AsyncParsableCommand, ShowsProgress {
         let plan = try await session.plan(manifests, options: options.planOptions)
         try PlanOutput(options: options.output).show(
             plan, try await PermissionStatus(of: options.when.permission, in: session))
+    }
+}
+
+/// Everything that says what a sync does, for the verbs that make one or many.
+///
+/// The verbs declare the groups themselves: the parser builds a group within a group again at every
+/// level, and a start took ten times as long.
+struct SyncOptions {
+    var manifests: [String]
+    var lists: ImportOptions
+    var root: RootOptions
+    var selection: SelectionOptions
+    var network: NetworkOptions
+    var when: PermissionOptions
+    var storage: StorageOptions
+    var running: RunningOptions
+    var removal: RemovalOptions
+    var operations: OperationOptions
+    var output: OutputOptions
+
+    /// The manifests, with what the options ask of them.
+    var arguments: ManifestArguments {
+        var arguments = ManifestArguments(locations: manifests, network: network, lists: lists)
+        arguments.needsNames = selection.prune
+        arguments.needsPins = selection.requirePinned
+        return arguments
+    }
+
+    /// Which resources are selected, what state is assumed of them, and how much room there is.
+    var planOptions: PlanOptions {
+        var options = selection.planOptions
+        storage.apply(to: &options)
+        return options
+    }
+
+    /// A session over the root.
+    func makeSession() throws -> MirrorSession {
+        var configuration = network.configuration
+        running.apply(to: &configuration)
+        return try MirrorSession(root: root.root, configuration: configuration)
+    }
+
+    /// The limits and permissions of the run.
+    func runOptions() throws -> RunOptions {
+        var options = RunOptions()
+        running.apply(to: &options)
+        removal.apply(to: &options)
+        options.isOffline = network.offline
+        options.permission = when.permission
+        options.secrets = try network.secrets()
+        options.followsPlanning = true
+        options.reportsKept = output.json || output.verbose
+        return options
+    }
+}
+
+/// One sync: plans and executes under the lock, and shows the run.
+struct SyncWork {
+    let options: SyncOptions
+    let output: RunOutput
+    /// Whether the root was named before.
+    var isAnnounced = false
+    /// Whether the process ends afterwards.
+    var isLast = false
+
+    /// Makes the tree match the manifests; throws `ExitCode` with the run's exit code if it is not 0.
+    func run(_ manifests: [Manifest], in session: MirrorSession) async throws {
+        try await output.concluding(due: { try await due(manifests, in: session) }) {
+            if !options.network.offline { session.expectRequests(of: manifests) }
+            CommandStage.enter(.waitingForLock)
+            var isAnnounced = isAnnounced
+            try await session.withPlan(
+                of: manifests, options: options.planOptions,
+                waitingSeconds: options.running.waitingSeconds
+            ) {
+                CommandStage.enter(.lookingAtTree)
+                for notice in await session.notices() { output.note(notice) }
+                if !isAnnounced { announce(session) }
+                isAnnounced = true
+            } _: { plan in
+                CommandStage.enter(.running)
+                if isLast { MemoryUntilExit.keep(plan) }
+                // A run that has nothing to do is over before anybody could steer it.
+                if !plan.isEmpty { output.desk?.begin(session) }
+                try await output.show(session.execute(plan, options: try options.runOptions()))
+            }
+        }
+    }
+
+    private func announce(_ session: MirrorSession) {
+        if options.when.unlessMetered, let reason = PermissionStatus.reasonMeteringIsUnknown() {
+            output.note("The network counts as not metered: \(reason)")
+        }
+        output.announce(root: session.root)
+    }
+
+    /// How many files the next run asks about.
+    private func due(_ manifests: [Manifest], in session: MirrorSession) async throws -> Int {
+        let count = Mutex(0)
+        try await session.forEachFile(of: manifests) { file in
+            if file.isDue { count.withLock { $0 += 1 } }
+        } _: { file in
+            let isDue = if case .due = file.freshness { true } else { false }
+            let isMissing = file.state == .missing && !file.isOrphan
+            if isDue || isMissing { count.withLock { $0 += 1 } }
+        }
+        return count.withLock { $0 }
     }
 }

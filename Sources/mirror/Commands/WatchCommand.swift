@@ -68,3 +68,225 @@ struct WatchCommand: AsyncParsableCommand, ShowsProgress {
         try await WatchLoop(command: self, sleep: sleep).run()
     }
 }
+
+/// Syncs and sleeps, again and again.
+///
+/// Each sync has a session of its own, so that nothing is held between two of them: no lock, no
+/// index, no manifest in memory.
+final class WatchLoop {
+    private var command: WatchCommand
+    private let sleep: WatchSleep
+    private let service = ServiceManager()
+    private let desk: ControlDesk
+    /// Until when manifests by URL need not be asked for.
+    private var fresh: [ManifestSource: Instant] = [:]
+    /// The number of failed syncs in a row that a further one may mend.
+    private var failures = 0
+    private var hasSynced = false
+
+    init(command: WatchCommand, sleep: WatchSleep) throws {
+        self.command = command
+        self.sleep = sleep
+        desk = ControlDesk(
+            verb: "watch", root: try command.options.makeSession().root,
+            wake: { [sleep] in sleep.request() })
+    }
+
+    /// Runs until a signal ends it; then throws `ExitCode`.
+    ///
+    /// Failures of the first sync that no later one can mend (wrong options, an invalid manifest,
+    /// an unusable root) end the watch at once.
+    func run() async throws {
+        // From READY on, systemd may ask for a reload.
+        Interruption.setHangUp { [sleep] in sleep.request() }
+        service?.tell(.ready)
+        defer {
+            service?.tell(.stopping)
+            desk.close()
+        }
+        while true {
+            let heart = beat()
+            let result = await sync()
+            heart?.cancel()
+            if let code = Interruption.exitCode { throw ExitCode(code) }
+            if !hasSynced, result.isFinal { throw ExitCode(result.exit) }
+            if !hasSynced, !result.isPassing, WatchVerdict.isFinal(exit: result.exit) {
+                throw ExitCode(result.exit)
+            }
+            hasSynced = true
+            try await rest(after: result.end)
+        }
+    }
+
+    /// Sends signs of life during a sync, from the runtime that works for it.
+    private func beat() -> Task<Void, Never>? {
+        guard let service, let interval = service.watchdogInterval else { return nil }
+        return Task {
+            while !Task.isCancelled {
+                service.tell(.alive)
+                try? await Task.sleep(for: .milliseconds(interval))
+            }
+        }
+    }
+}
+
+// MARK: Syncing
+
+extension WatchLoop {
+    /// How a sync ended.
+    private struct SyncResult {
+        var exit: Int32 = 0
+        /// Whether its failure may pass, as with a server that is away.
+        var isPassing = false
+        /// Whether a file that an option names could not be opened: a wrong option, and no disk that
+        /// may heal.
+        var isFinal = false
+        /// The values that decide when the next sync comes.
+        var end = SyncEnd()
+    }
+
+    private func sync() async -> SyncResult {
+        CommandTime.restart()
+        LiveDisplay.shared.resume()
+        service?.tell(.status("Syncing."))
+        var result = SyncResult()
+        do {
+            result.end = try await work()
+        } catch let failure as WatchFailure {
+            (result.exit, result.end) = (failure.exit, failure.end)
+        } catch let code as ExitCode {
+            result.exit = code.rawValue
+        } catch let refusal as OperationsRefusal {
+            let failure = CommandFailure(refusal.cause)
+            Console.error.line(failure.text)
+            (result.exit, result.isFinal) = (failure.exitCode, true)
+        } catch {
+            let failure = CommandFailure(error)
+            Console.error.line(failure.text)
+            (result.exit, result.isPassing) = (failure.exitCode, failure.error.isRetryable)
+        }
+        failures = WatchVerdict.isMendable(exit: result.exit) ? failures + 1 : 0
+        result.end.failures = failures
+        return result
+    }
+
+    /// A sync that ended with an exit code other than 0, and the values that decide when the next
+    /// one comes.
+    private struct WatchFailure: Error {
+        let exit: Int32
+        let end: SyncEnd
+    }
+
+    /// What the options add to a run cannot begin.
+    private struct OperationsRefusal: Error { let cause: any Error }
+
+    private func work() async throws -> SyncEnd {
+        let options = command.options
+        var output = RunOutput(options: options.output)
+        do {
+            output.operations = try await output.operations(
+                of: options.operations, root: options.root, needsLog: !hasSynced)
+        } catch {
+            throw OperationsRefusal(cause: error)
+        }
+        output.desk = desk
+        Interruption.setHangUp { [sleep, operations = output.operations] in
+            operations?.reopenLogSoon()
+            sleep.request()
+        }
+        var end = SyncEnd()
+        var exit: ExitCode?
+        try await output.reportingFailure(opening: options.makeSession) { [output] session in
+            let manifests = try await load(in: session)
+            let work = SyncWork(options: options, output: output, isAnnounced: hasSynced)
+            do { try await work.run(manifests, in: session) } catch let code as ExitCode {
+                exit = code
+            }
+            end = try await self.end(of: manifests, in: session)
+        }
+        if let exit { throw WatchFailure(exit: exit.rawValue, end: end) }
+        return end
+    }
+
+    private func load(in session: MirrorSession) async throws -> [Manifest] {
+        let arguments = command.options.arguments
+        var sources = try arguments.sources()
+        if sources.isEmpty { sources = try await session.manifests.rememberedSources() }
+        // A change after this moment ends the next sleep.
+        sleep.watch(sources)
+        let now = Instant.now
+        fresh = fresh.filter { $0.value > now && sources.contains($0.key) }
+        let loaded = try await arguments.load(sources, fresh: Set(fresh.keys), in: session)
+        for (source, until) in zip(sources, loaded.freshUntil) {
+            if let until, until > now { fresh[source] = until }
+        }
+        return loaded.manifests
+    }
+
+    private func end(
+        of manifests: [Manifest], in session: MirrorSession
+    ) async throws -> SyncEnd {
+        var end = SyncEnd()
+        end.nextDue = try await SyncEnd.Due.first(of: manifests, in: session)
+        for (source, until) in fresh where end.nextDue.map({ until < $0.at }) ?? true {
+            end.nextDue = SyncEnd.Due(at: until, name: source.label)
+        }
+        let permission = try await PermissionStatus(
+            of: command.options.when.permission, in: session)
+        end.deferral = permission?.deferral
+        end.windowCloses = permission?.windowCloses
+        return end
+    }
+}
+
+// MARK: Sleeping
+
+extension WatchLoop {
+    /// Sleeps until the next sync.
+    private func rest(after end: SyncEnd) async throws {
+        let now = Instant.now
+        let next = command.rhythm.next(after: end, at: now) { Int64.random(in: 0...max(0, $0)) }
+        CommandStage.enter(.resting)
+        tell(next, now)
+        desk.rest(until: next.at)
+        desk.open()
+        let wake = try await sleep.sleep(
+            until: next.at, atMost: longestSleep, wakesForNetwork: end.failures > 0,
+            heartbeat: service.flatMap { service in
+                service.watchdogInterval.map { ($0, { service.tell(.alive) }) }
+            })
+        switch wake {
+        case .cancelled: throw ExitCode(Interruption.exitCode ?? 130)
+        case .requested: reload()
+        case .manifestChanged, .clockSet, .networkReturned, .time: break
+        }
+    }
+
+    /// In seconds: whatever the wall clock says, a sync comes after the ceiling and its delay.
+    private var longestSleep: Int64 {
+        command.every.seconds.addingSaturated(command.jitter?.seconds ?? command.every.seconds / 10)
+    }
+
+    private func tell(_ next: NextSync, _ now: Instant) {
+        let sentence = next.sentence(on: .ofThisProcess(now: now))
+        service?.tell(.status(sentence))
+        let output = command.options.output
+        if !output.json, !output.quiet { Console.output.line(sentence.printable) }
+    }
+
+    /// Reads the settings and the options again, as SIGHUP asks; wrong ones leave the old ones.
+    private func reload() {
+        service?.tell(.reloading)
+        defer { service?.tell(.ready) }
+        fresh = [:]
+        do {
+            let words = Arguments.words() ?? []
+            let parsed = try MirrorCommand.parseAsRoot(SettingsLayer.effective(words))
+            if let command = parsed as? WatchCommand { self.command = command }
+        } catch {
+            Console.error.line(
+                "mirror: note: the settings were not read again: \(CommandFailure(error).error.message)"
+            )
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import MirrorKit
 import MirrorModel
 
@@ -79,5 +80,109 @@ struct NetworkOptions: ParsableArguments, ManifestNetwork {
                     throw MirrorError(error.code, "--env \(error.message)")
                 }
             })
+    }
+}
+
+/// How manifests are fetched: the options of all verbs that read remembered manifests.
+protocol ManifestNetwork {
+    /// Whether mirror makes no request.
+    var offline: Bool { get }
+    /// Whether a list is refused of which an entry cannot be taken.
+    var strict: Bool { get }
+    /// The settings for connections to servers.
+    var configuration: Configuration { get }
+}
+
+/// How mirror connects to a manifest's server, for verbs that use no other server.
+struct ManifestNetworkOptions: ParsableArguments, ManifestNetwork {
+    @Flag(name: .long, help: "No request: use the last good copy of a manifest that has a URL.")
+    var offline = false
+
+    /// These verbs fetch nothing that a list names.
+    var strict: Bool { false }
+
+    @OptionGroup var connection: ConnectionOptions
+
+    var configuration: Configuration { connection.configuration }
+}
+
+/// How mirror connects to a server, for any kind of request.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How often a transfer that failed in passing is tried again.", valueName: "n"))
+    var retries = 7
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The longest wait before a retry; a server that asks for more fails now.",
+            valueName: "time"))
+    var maxWait = DurationText(seconds: 300)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long less than 1 KiB/s may arrive.", valueName: "time"))
+    var stallTimeout = DurationText(seconds: 30)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Bytes a second over all transfers, e.g. 2MiB, or by local time: \"08:00-18:00 1MiB, otherwise 0\"; 0 is no limit.",
+            valueName: "rate"))
+    var limitRate: RateLimit?
+
+    @Flag(name: .long, help: "Take user names and passwords from ~/.netrc.")
+    var netrc = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Take user names and passwords from this file.", valueName: "file"),
+        completion: .file())
+    var netrcFile: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Trust the certificates of this PEM file, and no others.", valueName: "file"),
+        completion: .file(extensions: ["pem", "crt"]))
+    var cacert: String?
+
+    @Flag(
+        name: .long, help: "Talk to public addresses only: no private, loopback or link-local one.")
+    var publicOnly = false
+
+    func validate() throws {
+        guard retries >= 0 else { throw ValidationError("--retries takes 0 or more.") }
+        guard stallTimeout.seconds > 0 else {
+            throw ValidationError("--stall-timeout takes at least 1s.")
+        }
+        // libcurl would go on without it.
+        if let path = netrcFile, let flaw = ConnectionOptions.flaw(inFile: path) {
+            throw ValidationError("--netrc-file \(path.printable): \(flaw).")
+        }
+    }
+
+    /// Why a file cannot be read again and again; nil where it can.
+    private static func flaw(inFile path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return String(cString: strerror(errno)) }
+        guard status.st_mode & S_IFMT == S_IFREG else { return "it is no regular file" }
+        return access(path, R_OK) == 0 ? nil : String(cString: strerror(errno))
+    }
+
+    /// The configuration from the options, with defaults elsewhere.
+    var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.transfer.retries = retries
+        configuration.transfer.longestWait = maxWait.seconds
+        configuration.transfer.stallTimeout = stallTimeout.seconds
+        configuration.rateLimit = limitRate
+        configuration.publicAddressesOnly = publicOnly
+        configuration.certificateAuthorities = cacert
+        configuration.netrc =
+            netrcFile ?? (netrc ? getenv("HOME").map { String(cString: $0) + "/.netrc" } : nil)
+        return configuration
     }
 }

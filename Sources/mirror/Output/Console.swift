@@ -1,4 +1,5 @@
 import Glibc
+import MirrorModel
 import Synchronization
 
 /// Standard output or standard error, written whole, line by line, from any task.
@@ -95,5 +96,99 @@ final class Console: Sendable {
                 }
             }
         }
+    }
+}
+
+/// Lines for standard output, written some 64 KiB at a time.
+///
+/// A list of a million lines therefore does not make a million calls.
+struct LineBuffer {
+    private let console: Console
+    private var bytes: [UInt8] = []
+    private static let most = 64 << 10
+
+    /// Makes an empty buffer.
+    init(_ console: Console = .output) { self.console = console }
+
+    /// Adds a line.
+    mutating func line(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+        if bytes.count >= LineBuffer.most { flush() }
+    }
+
+    /// Writes the lines that are still in the buffer.
+    mutating func flush() {
+        if !bytes.isEmpty { console.write(bytes: bytes) }
+        bytes.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Labels and colours of lines for people.
+struct TextStyle {
+    let isColored: Bool
+
+    /// The meaning of a colour.
+    enum Meaning: String {
+        case good = "32"
+        case warning = "33"
+        case failure = "31"
+        case neutral = "36"
+    }
+
+    /// A word at the beginning of a line, padded to a column.
+    func label(_ word: String, _ meaning: Meaning) -> String {
+        let padding = String(repeating: " ", count: max(1, 14 - word.count))
+        return paint(word, meaning.rawValue) + padding
+    }
+
+    /// The label of an outcome.
+    func outcome(_ outcome: Outcome) -> String {
+        switch outcome {
+        case .failed: label(outcome.word, .failure)
+        case .conflict, .edited, .stale: label(outcome.word, .warning)
+        case .kept, .skipped, .deferred, .unchanged, .notModified, .adopted:
+            label(outcome.word, .neutral)
+        default: label(outcome.word, .good)
+        }
+    }
+
+    /// Paints a remark in a faint style.
+    func faint(_ text: String) -> String { paint(text, "2") }
+
+    /// Paints a text as what it means.
+    func paint(_ text: String, _ meaning: Meaning) -> String { paint(text, meaning.rawValue) }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        isColored ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// The priority that the journal gives a line, as a prefix of it (sd-daemon(3)).
+enum JournalPriority {
+    /// Whether a descriptor is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`).
+    static func isJournal(_ descriptor: Int32, stream: String?) -> Bool {
+        guard let numbers = stream?.split(separator: ":"), numbers.count == 2,
+            let device = UInt64(numbers[0]), let inode = UInt64(numbers[1])
+        else { return false }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+    }
+
+    /// A text with a priority before each of its lines, by the word that it begins with.
+    static func prefixed(_ text: String) -> String {
+        let priority: String
+        if ["mirror: error", "failed"].contains(where: text.hasPrefix) {
+            priority = "<3>"
+        } else if ["mirror: note", "mirror: warning", "optional", "note"]
+            .contains(where: text.hasPrefix)
+        {
+            priority = "<4>"
+        } else {
+            priority = "<6>"
+        }
+        return text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { priority + $0 }.joined(separator: "\n")
     }
 }

@@ -75,3 +75,78 @@ extension Summary {
         return parts.isEmpty ? nil : "Saved: " + parts.joined(separator: ", ") + "."
     }
 }
+
+// The failures of a run by what caused them, for the end of its report: the files, and what helps.
+
+extension FailureCauses {
+    /// Takes in a failure.
+    mutating func add(_ failed: Event.Failed) {
+        add(failed.error, of: failed.target, isOptional: failed.isOptional)
+    }
+
+    /// A block for each cause, in the order in which they were met.
+    func lines(_ style: TextStyle) -> [String] {
+        groups.flatMap { group -> [String] in
+            let isOptional = group.cause.isOptional
+            let label = style.label(
+                isOptional ? "optional" : "failed", isOptional ? .warning : .failure)
+            let indentation = String(repeating: " ", count: 14)
+            if group.count == 1 {
+                return [label + group.error.sentence.printable]
+                    + group.help.map { indentation + style.faint($0) }
+            }
+            var lines = [label + "\(group.count) files: \(group.cause.words)"]
+            lines += group.targets.map { indentation + $0.path.printable }
+            if group.more > 0 { lines.append(indentation + "and \(group.more) more") }
+            return lines + group.allHelp.map { indentation + style.faint($0) }
+        }
+    }
+}
+
+extension FailureCauses.Cause {
+    /// The cause in a few words.
+    var words: String {
+        let what =
+            status.map { "HTTP \($0)" }
+            ?? code.rawValue.split(separator: "-").joined(separator: " ")
+        return host.isEmpty ? what : "\(what) from \(host.printable)"
+    }
+}
+
+extension FailureCauses.Group {
+    /// What helps, where only the causes are told and not the sentence of an error.
+    var allHelp: [String] {
+        let remedy = error.remedy?.sentence ?? ""
+        return remedy.isEmpty ? help : [remedy]
+    }
+
+    /// The command that helps where the sentence of the error does not name it.
+    var help: [String] {
+        if error.remedy != nil { return [] }
+        if error.isRetryable { return ["mirror sync tries again; what has arrived is kept."] }
+        switch error.code {
+        case .digestMismatch, .sizeMismatch:
+            return [
+                "mirror pin --update MANIFEST declares what the source has now, if that is right."
+            ]
+        case .noSpace: return ["mirror evict --quota SIZE makes room in Caches."]
+        default:
+            return ["mirror why \(ShellWord(target.path)) says what was tried."]
+        }
+    }
+}
+
+/// A word as a shell takes it: quoted where it has to be.
+struct ShellWord: CustomStringConvertible {
+    let description: String
+
+    init(_ word: String) {
+        let isPlain = word.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || ("0"..."9").contains($0)
+                || "/._-+@:,".unicodeScalars.contains($0)
+        }
+        let inner = word.split(separator: "'", omittingEmptySubsequences: false)
+            .joined(separator: "'\\''")
+        description = (isPlain && !word.isEmpty ? word : "'\(inner)'").printable
+    }
+}

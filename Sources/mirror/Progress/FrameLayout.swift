@@ -1,3 +1,4 @@
+import MirrorKit
 import MirrorModel
 
 /// What a terminal shows of a command's progress: a function of the state, the terminal and the time.
@@ -219,5 +220,228 @@ struct FrameLayout {
         let two = { (number: Int64) in number < 10 ? "0\(number)" : "\(number)" }
         let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
         return hours > 0 ? "\(hours):\(two(minutes)):\(two(rest))" : "\(minutes):\(two(rest))"
+    }
+}
+
+/// Progress for an output that rewrites nothing in place: a line now and then.
+extension FrameLayout {
+    /// The lines, whole at any width.
+    func plainLines(now: Instant) -> [String] {
+        guard let stage else { return [board.outage.line(at: now), plainTotal].compactMap { $0 } }
+        var text = stage.words
+        let activity = stage.activity
+        if let total = activity.total, total > 0 {
+            text += ": \(activity.done) of \(Counted(total, "file"))"
+        }
+        if activity.bytes > 0 {
+            text += ", \(ByteCount(activity.bytes))"
+            if let total = activity.totalBytes {
+                text += " of \(ByteCount(max(total, activity.bytes)))"
+            }
+        }
+        if let seconds = stage.secondsLeft, seconds > 0 {
+            text += ", \(DurationText(seconds: seconds)) left"
+        }
+        return [text]
+    }
+
+    /// One line about the transfers of the whole: number, bytes, rate, time left.
+    var plainTotal: String {
+        let totals = board.totals
+        var text = "\(totals.ended) of \(Counted(totals.transfers, "transfer"))"
+        text += ", \(ByteCount(totals.bytes))"
+        if totals.expectedBytes > 0 {
+            text += " of \(ByteCount(max(totals.expectedBytes, totals.bytes)))"
+            if totals.unknownSizes > 0 { text += " + \(totals.unknownSizes) of unknown size" }
+        }
+        if totals.failed > 0 { text += ", \(totals.failed) failed" }
+        if totals.rate > 0 { text += ", \(ByteCount(totals.rate))/s" }
+        if let seconds = totals.secondsLeft, seconds > 0 {
+            text += ", \(DurationText(seconds: seconds)) left"
+        }
+        return text
+    }
+}
+
+/// Work that is no transfer, such as reading the tree, with the time that it will still take.
+struct StageProgress: Sendable, Hashable {
+    /// What is done, for people.
+    var words: String
+    /// How far it is.
+    var activity = Activity()
+    /// Milliseconds since it began.
+    var milliseconds: Int64 = 0
+
+    /// Bytes a second, over all of it.
+    var rate: Int64? { perSecond(activity.bytes) }
+
+    /// Seconds until it ends: by bytes where all are known, else by the number of files.
+    var secondsLeft: Int64? {
+        if let total = activity.totalBytes, total > 0 {
+            return seconds(Double(total - activity.bytes), of: activity.bytes)
+        }
+        guard let total = activity.total, total > 0 else { return nil }
+        return seconds(Double(total - activity.done), of: Int64(activity.done))
+    }
+
+    /// The share that is done, from 0 to 1; nil where nobody knows.
+    var share: Double? {
+        if let total = activity.totalBytes, total > 0 {
+            return min(1, Double(activity.bytes) / Double(total))
+        }
+        guard let total = activity.total, total > 0 else { return nil }
+        return min(1, Double(activity.done) / Double(total))
+    }
+
+    private func perSecond(_ count: Int64) -> Int64? {
+        guard milliseconds >= 500, count > 0 else { return nil }
+        return Int64(Double(count) * 1000 / Double(milliseconds))
+    }
+
+    private func seconds(_ left: Double, of done: Int64) -> Int64? {
+        guard milliseconds >= 500, done > 0 else { return nil }
+        let rate = Double(done) / Double(milliseconds)
+        return Int64((max(0, left) / rate / 1000).rounded(.up))
+    }
+}
+
+/// The hosts that do not respond, and when they are tried again: retries in, a line out.
+///
+/// A host is forgotten once a transfer that waited for it makes progress, or ends.
+struct OutageNote {
+    private struct Wait {
+        let host: String
+        let until: Instant
+    }
+
+    /// The waits, by the paths of the transfers that wait.
+    private var waits: [String: Wait] = [:]
+
+    /// Takes in an event of the run.
+    mutating func apply(_ event: Event) {
+        switch event.body {
+        case .retry(let again):
+            waits[again.target.path] = nil
+            guard again.wait > 0, again.cause.code.isSilence, let source = again.cause.source
+            else { break }
+            waits[again.target.path] = Wait(
+                host: OutageNote.host(of: source),
+                until: Instant(milliseconds: event.time.milliseconds + again.wait))
+        case .progress(let progress): waits[progress.target.path] = nil
+        case .done(let done): waits[done.target.path] = nil
+        case .failed(let failed): waits[failed.target.path] = nil
+        case .plan, .start, .restart, .removed, .set, .summary: break
+        }
+    }
+
+    /// The line for a moment; nil while all hosts respond.
+    func line(at now: Instant) -> String? {
+        guard let next = waits.values.map(\.until).min() else { return nil }
+        let hosts = Counted(Set(waits.values.map(\.host)).count, "host")
+        // Rounded up: mirror does not try the host before the time is over.
+        let seconds = (next.milliseconds - now.milliseconds + 999) / 1000
+        let then = seconds > 0 ? " in \(DurationText(seconds: seconds))" : ""
+        return "no answer from \(hosts), trying again\(then)"
+    }
+
+    /// The host and port of a URL that contains no secrets.
+    private static func host(of source: String) -> String {
+        let rest = source.firstRange(of: "://").map { source[$0.upperBound...] } ?? source[...]
+        return String(rest.prefix { $0 != "/" })
+    }
+}
+
+extension FailureCode {
+    /// Whether nothing came from the host.
+    fileprivate var isSilence: Bool {
+        switch self {
+        case .nameNotResolved, .connectFailed, .connectionLost, .stalled: true
+        default: false
+        }
+    }
+}
+
+/// The last line of a frame: how far the whole is. It sheds detail until it fits, and never the time
+/// that is left.
+struct TotalLine {
+    /// What is counted, such as `12 of 5,000 files`, and the same in short.
+    var count = ""
+    var shortCount = ""
+    /// The share that is done, from 0 to 1; nil where nobody knows.
+    var share: Double?
+    /// The bytes, and what of them is unknown.
+    var bytes = ""
+    var unknown = ""
+    var rate = ""
+    var failed = ""
+    var elapsed = ""
+    /// Seconds until the end; nil where nobody knows.
+    var secondsLeft: Int64?
+
+    /// The details that go, one after the other, when there is no room for them.
+    private enum Detail: CaseIterable {
+        case bar, unknown, elapsed, bytes, longCount, rate, failed, count, share
+    }
+
+    /// The line in at most so many columns.
+    func text(columns: Int, style: ProgressStyle) -> String {
+        for shed in 0...Detail.allCases.count {
+            let kept = Set(Detail.allCases.dropFirst(shed))
+            let parts = parts(kept)
+            let width = parts.reduce(0) { $0 + TerminalFrame.width(of: $1) } + 2 * (parts.count - 1)
+            let room = columns - width
+            guard room >= 0 else { continue }
+            guard kept.contains(.bar), let share else {
+                return parts.joined(separator: "  ")
+            }
+            guard room >= 12 else { continue }
+            let bar = style.bar(share, columns: min(40, room - 2))
+            return ([parts[0], bar] + parts.dropFirst()).joined(separator: "  ")
+        }
+        return left.clipped(toColumns: columns)
+    }
+
+    private func parts(_ kept: Set<Detail>) -> [String] {
+        var parts: [String] = []
+        if kept.contains(.count) { parts.append(kept.contains(.longCount) ? count : shortCount) }
+        if kept.contains(.share), let share { parts.append("\(Int(share * 100)) %") }
+        if kept.contains(.bytes) {
+            parts.append(bytes + (kept.contains(.unknown) ? unknown : ""))
+        }
+        if kept.contains(.rate) { parts.append(rate) }
+        if kept.contains(.failed) { parts.append(failed) }
+        parts.append(left)
+        if kept.contains(.elapsed) { parts.append(elapsed) }
+        return parts.filter { !$0.isEmpty }
+    }
+
+    private var left: String {
+        secondsLeft.map { "\(DurationText(seconds: $0)) left" } ?? "? left"
+    }
+}
+
+/// How bars and remarks look on a terminal.
+struct ProgressStyle: Sendable, Hashable {
+    /// Whether colours are used.
+    var isColored = false
+    /// Whether the terminal shows characters beyond ASCII.
+    var isUnicode = true
+
+    /// A bar of so many columns.
+    func bar(_ share: Double, columns: Int) -> String {
+        let count = max(0, min(columns, Int((share * Double(columns)).rounded(.down))))
+        let done = String(repeating: isUnicode ? "━" : "=", count: count)
+        let rest = String(repeating: isUnicode ? "╌" : "-", count: columns - count)
+        return paint(done, "32") + paint(rest, "2")
+    }
+
+    /// A remark that stands back.
+    func faint(_ text: String) -> String { paint(text, "2") }
+
+    /// A remark that asks for attention.
+    func warning(_ text: String) -> String { paint(text, "33") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 }

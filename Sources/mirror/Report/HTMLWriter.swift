@@ -1,3 +1,4 @@
+import MirrorKit
 import MirrorModel
 
 /// Writes HTML in the order of the calls.
@@ -67,5 +68,77 @@ struct HTMLWriter {
         case UInt8(ascii: "'"): "&#39;"
         default: nil
         }
+    }
+}
+
+/// What several sections of a report are made of.
+extension HTMLWriter {
+    /// A point of time that machines can read too.
+    mutating func time(_ instant: Instant, _ clock: LocalClock) {
+        element("time", ["datetime": instant.rfc3339], text: clock.dateAndTime(of: instant))
+    }
+
+    /// A cell of a table that becomes a card on a phone, where the label stands beside it.
+    mutating func cell(
+        _ label: String, isNumber: Bool = false, _ body: (inout HTMLWriter) -> Void
+    ) {
+        element("td", ["data-label": label, "class": isNumber ? "num" : ""]) { html in
+            html.element("div") { body(&$0) }
+        }
+    }
+
+    /// The head of a table.
+    mutating func heads(_ names: [(name: String, isNumber: Bool)]) {
+        element("thead") { html in
+            html.element("tr") { html in
+                for (name, isNumber) in names {
+                    html.element(
+                        "th", ["scope": "col", "class": isNumber ? "num" : ""], text: name)
+                }
+            }
+        }
+    }
+
+    /// The first targets of many, behind a line that opens.
+    mutating func list(_ targets: [Target], more: Int, _ heading: String, allBy command: String) {
+        // Few need no click.
+        element("details", ["open": targets.count <= 10 ? "open" : ""]) { html in
+            html.element("summary", text: heading)
+            html.element("ul", ["class": "plain"]) { html in
+                for target in targets {
+                    html.element("li") { $0.element("span", ["class": "path"], text: target.path) }
+                }
+                if more > 0 {
+                    html.element("li", ["class": "faint"]) { html in
+                        html.text("and \(more.grouped) more: ")
+                        html.element("code", text: command)
+                        html.text(" lists them")
+                    }
+                }
+            }
+        }
+    }
+
+    /// A bar for a part of a whole; the numbers beside it say the same.
+    mutating func track(_ part: Int64, of whole: Int64) {
+        let share = whole > 0 ? Double(part) / Double(whole) : 0
+        let tenths = part > 0 ? max(10, Int((min(share, 1) * 1000).rounded())) : 0
+        element("span", ["class": "track", "aria-hidden": "true"]) { html in
+            html.element("i", ["style": "width:\(tenths / 10).\(tenths % 10)%"], text: "")
+        }
+    }
+}
+
+/// Whole numbers in a report have a comma before each thousand.
+extension BinaryInteger {
+    /// The whole number as people read it: `1,204`.
+    var grouped: String {
+        var digits = Array(String(self))
+        var at = digits.count - 3
+        while at > (self < 0 ? 1 : 0) {
+            digits.insert(",", at: at)
+            at -= 3
+        }
+        return String(digits)
     }
 }

@@ -3,6 +3,19 @@ import Glibc
 import MirrorKit
 import Synchronization
 
+/// Where the tree is.
+struct RootOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The folder that holds Documents, Caches, tmp and .mirror.",
+            discussion:
+                "Default: $MIRROR_ROOT, else the nearest folder above that has .mirror, else here.",
+            valueName: "dir"),
+        completion: .directory)
+    var root: String?
+}
+
 /// A command that shows its progress.
 protocol ShowsProgress {
     associatedtype Choices: OutputChoices

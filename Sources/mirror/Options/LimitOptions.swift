@@ -1,0 +1,155 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// The limits of a run that fetches, and its policy for files that others put at a target.
+struct RunningOptions: ParsableArguments {
+    @OptionGroup var ending: EndingOptions
+
+    @Flag(name: .long, help: "Exit 0 when good files could not be confirmed.")
+    var staleOk = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --stale-ok: how old such files may be.", valueName: "time"))
+    var maxStale: DurationText?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Bytes that stay free on each file system.", valueName: "size"))
+    var minFree = ByteCount(64 << 20)
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What happens to a file that someone else put at a target: rename, keep or replace.",
+            valueName: "policy"))
+    var onConflict = ConflictPolicy.rename
+
+    /// Seconds to wait for another run to end.
+    var waitingSeconds: Int64 { ending.wait?.seconds ?? 0 }
+
+    func validate() throws {
+        if maxStale != nil, !staleOk { throw ValidationError("--max-stale goes with --stale-ok.") }
+    }
+
+    func apply(to configuration: inout Configuration) {
+        configuration.leastFreeSpace = minFree.bytes
+        configuration.onConflict = onConflict
+    }
+
+    func apply(to options: inout RunOptions) {
+        ending.apply(to: &options)
+        options.acceptsStale = staleOk
+        options.longestStale = maxStale?.seconds
+    }
+}
+
+/// How long a command may take.
+struct DeadlineOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "End the command after this time, counted from its start.", valueName: "time"))
+    var deadline: DurationText?
+
+    /// Starts to watch the deadline.
+    func watchDeadline() { Interruption.setDeadline(seconds: deadline?.seconds) }
+}
+
+/// When a run ends early, and how long it waits before it begins.
+struct EndingOptions: ParsableArguments {
+    @OptionGroup var time: DeadlineOptions
+
+    @Flag(name: .long, help: "End the run at the first failure.")
+    var failFast = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Wait for another run's end, at most so long.", valueName: "time"))
+    var wait: DurationText?
+
+    /// Starts to watch the deadline.
+    func watchDeadline() { time.watchDeadline() }
+
+    func apply(to options: inout RunOptions) {
+        options.began = CommandTime.began
+        options.deadline = time.deadline?.seconds
+        options.stopsAtFirstFailure = failFast
+    }
+}
+
+/// How many files may be removed.
+struct RemovalOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How many files may be removed, a number or a percentage.",
+            discussion:
+                "Default: half of a manifest's files where it has more than 10, and none when it names no resource.",
+            valueName: "n|p%"))
+    var maxDelete: DeleteLimit?
+
+    func apply(to options: inout RunOptions) {
+        options.deleteLimit = maxDelete ?? .whenOmitted
+    }
+}
+
+/// What Caches and tmp hold.
+struct StorageOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "What mirror's files in Caches may take up, e.g. 5GiB; the rest is evicted.",
+            valueName: "size"))
+    var quota: ByteCount?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Remove files of tmp that were not used for so long, or are no longer named.",
+            valueName: "time"))
+    var keepTmp: DurationText?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Remove parts of unfinished files that no manifest wants after so long.",
+            valueName: "time"))
+    var keepParts = DurationText(seconds: 14 * 86400)
+
+    func apply(to options: inout PlanOptions) {
+        options.quota = quota?.bytes
+        options.longestIdleInTmp = keepTmp?.seconds
+        options.longestUnwantedPart = keepParts.seconds
+    }
+}
+
+/// When transfers may run; what may not is deferred.
+struct PermissionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Fetch only at these local times, e.g. 01:00-06:00,22:00-24:00; the rest is deferred.",
+            valueName: "times"))
+    var window: DailyWindows?
+
+    @Flag(name: .long, help: "Fetch nothing while NetworkManager says that the network is metered.")
+    var unlessMetered = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Body bytes that may arrive in a day, week or month, e.g. 10GiB/month.",
+            valueName: "budget"))
+    var budget: TransferBudget?
+
+    /// The permission that the options give.
+    var permission: TransferPermission {
+        var permission = TransferPermission()
+        permission.windows = window
+        permission.needsUnmeteredNetwork = unlessMetered
+        permission.budget = budget
+        return permission
+    }
+}

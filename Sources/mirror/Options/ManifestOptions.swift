@@ -1,0 +1,222 @@
+import ArgumentParser
+import MirrorKit
+import MirrorModel
+
+/// The manifests that a command was given, read and checked against the options.
+struct ManifestArguments {
+    static let help = ArgumentHelp(
+        "A manifest, or a list as `mirror import` reads it: a path, an http(s) URL, or - for standard input. Without one, those that this root remembers.",
+        valueName: "manifest")
+
+    let locations: [String]
+    let network: any ManifestNetwork
+    /// Format and base for arguments that are lists.
+    var lists: ImportOptions?
+    /// Whether each manifest must have a name, because files that it no longer names will be
+    /// removed.
+    var needsNames = false
+    /// Whether each resource must be pinned.
+    var needsPins = false
+    /// Whether a list is refused of which an entry cannot be taken, whatever the network options say.
+    var isStrict = false
+
+    /// The manifests as sources; those that the root remembers are not among them.
+    ///
+    /// Throws `MirrorError` with `usage`.
+    func sources() throws -> [ManifestSource] {
+        try locations.map { try ManifestSource(argument: $0) }
+    }
+
+    private func hint() throws -> ListHint { try lists?.hint() ?? ListHint() }
+
+    /// Reads the manifests; throws `ManifestRefusal` or `MirrorError`.
+    func load(in session: MirrorSession) async throws -> [Manifest] {
+        try await load(try sources(), fresh: [], in: session).manifests
+    }
+
+    /// Reads manifests again. Those of the URLs in `fresh` come from their last good copies.
+    func load(
+        _ sources: [ManifestSource], fresh: Set<ManifestSource>, in session: MirrorSession
+    ) async throws -> LoadedManifests {
+        CommandStage.enter(.readingManifests)
+        let loaded = try await session.manifests.load(
+            sources, isOffline: network.offline, fresh: fresh, hint: try hint())
+        loaded.showNotices()
+        try refuseGaps(in: loaded)
+        for (position, manifest) in loaded.manifests.enumerated() {
+            if needsNames, manifest.name == nil {
+                throw MirrorError(
+                    .manifestInvalid,
+                    "\(manifest.owner): --prune needs to know which files are the manifest's. Add a name to it."
+                )
+            }
+            if needsPins {
+                let isNamed = sources.count == loaded.manifests.count
+                try manifest.refuseUnpinned(label: isNamed ? sources[position].label : nil)
+            }
+        }
+        return loaded
+    }
+
+    /// Reads the manifests that are given, else those that the root remembers; having none is no
+    /// error.
+    func loadKnown(in session: MirrorSession) async throws -> [Manifest] {
+        CommandStage.enter(.readingManifests)
+        let sources = try sources()
+        let loaded =
+            sources.isEmpty
+            ? try await session.manifests.loadRemembered(isOffline: network.offline)
+            : try await session.manifests.load(
+                sources, isOffline: network.offline, hint: try hint())
+        loaded.showNotices()
+        try refuseGaps(in: loaded)
+        return loaded.manifests
+    }
+
+    private func refuseGaps(in loaded: LoadedManifests) throws {
+        guard isStrict || network.strict else { return }
+        for decoded in loaded.decoded {
+            try decoded.refuseGaps(label: decoded.manifest.label ?? decoded.manifest.owner)
+        }
+    }
+}
+
+extension LoadedManifests {
+    /// Prints the notices about manifests, e.g. taken from the last good copy.
+    fileprivate func showNotices() {
+        for notice in notices { Console.error.line("mirror: note: \(notice.sentence.printable)") }
+    }
+}
+
+/// How lists of other programs are read.
+struct ImportOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Read a list as this format, whatever it looks like: urls, sums, npm and others (docs/import.md).",
+            valueName: "format"))
+    var from: ListFormat?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The folder of the files that a list names without URLs.", valueName: "url"))
+    var base: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The package index at which files of requirements.txt and the like are found by their digests.",
+            valueName: "url"))
+    var index: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The registry of npm packages without a URL. Default: npm's public one.",
+            valueName: "url"))
+    var registry: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How deep into its folders a directory listing is followed. Default: \(ListHint.defaultDepth).",
+            valueName: "folders"))
+    var depth: Int?
+
+    func validate() throws {
+        if let depth, !(0...100).contains(depth) {
+            throw ValidationError("--depth is a number from 0 to 100.")
+        }
+    }
+
+    /// The hint from the options; throws `MirrorError` with `usage`.
+    func hint(name: String? = nil) throws -> ListHint {
+        try ListHint(
+            format: from, base: try base.map { try ImportOptions.url($0, "base", "files/") },
+            name: name, index: try index.map { try ImportOptions.url($0, "index", "simple/") },
+            registry: try registry.map { try ImportOptions.url($0, "registry", "npm/") },
+            depth: depth)
+    }
+
+    private static func url(_ text: String, _ option: String, _ example: String) throws -> SourceURL
+    {
+        do throws(URLFlaw) { return try SourceURL(text) } catch {
+            throw MirrorError(
+                .usage,
+                "--\(option) \(error). Write an absolute URL such as https://origin.example/\(example)."
+            )
+        }
+    }
+}
+
+extension DecodedManifest {
+    /// Says which entries of the list are left out, and why.
+    func showLeftOut(label: String) {
+        for sentence in leftOut.sentences() {
+            Console.error.line("mirror: note: \(label.printable): \(sentence).")
+        }
+    }
+
+    /// Throws `ManifestRefusal` if entries of the list are left out.
+    func refuseGaps(label: String) throws {
+        guard !leftOut.isEmpty else { return }
+        throw ManifestRefusal(leftOut: leftOut, of: label)
+    }
+}
+
+/// Which resources are selected, and which state is assumed of them; shared by plan and sync.
+struct SelectionOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
+    var only: [String] = []
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("No resources with this tag; repeatable.", valueName: "tag"),
+        completion: Suggestions.tags)
+    var skip: [String] = []
+
+    @Flag(name: .long, help: "Remove files that the manifest named before and no longer names.")
+    var prune = false
+
+    @Flag(
+        name: .long,
+        help: "All or nothing: put all files of a manifest in place together, or none.")
+    var atomic = false
+
+    @Flag(name: .long, help: "Read every file again, whatever its time and size say.")
+    var verify = false
+
+    @Flag(name: .long, help: "Treat every unpinned file as due.")
+    var refresh = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Treat this file as not there; repeatable.", valueName: "target"))
+    var refetch: [Target] = []
+
+    @Flag(
+        name: .long,
+        help: "Move a target that another manifest wants otherwise to the one that is given.")
+    var takeOver = false
+
+    @Flag(name: .long, help: "Refuse a manifest in which a resource has no sha256 or better.")
+    var requirePinned = false
+
+    var planOptions: PlanOptions {
+        var options = PlanOptions()
+        options.only = Set(only)
+        options.skip = Set(skip)
+        options.prunes = prune
+        options.isAtomic = atomic
+        options.everythingIsDue = refresh
+        options.refetched = Set(refetch)
+        options.rehashes = verify
+        options.takesOver = takeOver
+        options.refusesUnknownNames = true
+        return options
+    }
+}
